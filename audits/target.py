@@ -25,6 +25,9 @@ from dpproof.audits.recording.evidence import Evidence
 T = TypeVar("T")
 ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")
+CORPUS = f"{ROOT}corpus"
+USUAL = "none"
+"""What a witness calls the variant that ships, unless it has a name of its own."""
 LEAVES = f"{ROOT}targets"
 RUN: Mapping[str, type] = {"budget": int, "sharpen": bool}
 """What the witness of an audit by betting says of its plan under ``replay``."""
@@ -169,6 +172,29 @@ def target(name: object) -> type[Target]:
                 made: type[Target] = found["TARGET"]
                 return made
     raise ValueError(f"audit ({name!r}) must be one of: {', '.join(targets())}")
+
+
+def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
+    """The class that is run where a witness says this name: the usual one, or one of the corpus.
+
+    Those of ``package.leaf.Class`` stand under ``VARIANTS`` in ``audits/corpus/leaf.py``, and differ in one step.
+
+    Args:
+        usual: the class that ships.
+        name: what the witness says.
+        called: the name of the usual one.
+
+    Raises:
+        ValueError: there is none, listing those there are.
+    """
+    if name == called:
+        return usual
+    known: Mapping[str, type[T]] = importlib.import_module(
+        f"{CORPUS}.{usual.__module__.rpartition('.')[2]}"
+    ).VARIANTS
+    if name not in known:
+        raise ValueError(f"variant ({name!r}) must be one of: {', '.join((called, *known))}")
+    return known[name]
 
 
 def targets() -> list[str]:

@@ -21,7 +21,7 @@ from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.sampling.calls import generator
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
-from dpproof.audits.training.dp_sgd import Fault, Loop, LoopAudit, Settings, View, step_claim, view_scores
+from dpproof.audits.training.dp_sgd import Loop, LoopAudit, Settings, View, step_claim, view_scores
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import one_run_epsilon_lower, one_run_refutes, refuted_scale
 from dpproof.audits.training.steps import Training, labelled_steps
@@ -87,15 +87,15 @@ def one_run_alarms(seeds: int, m: int = 1_000) -> str:
 
 
 CAUGHT: tuple[tuple[Settings, View, float, int], ...] = (
-    (Settings(fault=Fault.HALF_NOISE), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.HALF_NOISE, noise_multiplier=2.0), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.HALF_NOISE, sampling_rate=0.5), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.NO_CLIPPING), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.UNSCALED_NOISE), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.BATCH_CLIPPING), View.STEP, DELTA, 2_000),
-    (Settings(fault=Fault.SHUFFLED_BATCHES, sampling_rate=0.25, noise_multiplier=0.2), View.EPOCH, 0.3, 500),
-    (Settings(fault=Fault.HALF_NOISE, noise_multiplier=3.0), View.TRACE, DELTA, 500),
-    (Settings(fault=Fault.HALF_NOISE, noise_multiplier=3.0), View.FINAL, DELTA, 500),
+    (Settings(variant="half noise"), View.STEP, DELTA, 2_000),
+    (Settings(variant="half noise", noise_multiplier=2.0), View.STEP, DELTA, 2_000),
+    (Settings(variant="half noise", sampling_rate=0.5), View.STEP, DELTA, 2_000),
+    (Settings(variant="no clipping"), View.STEP, DELTA, 2_000),
+    (Settings(variant="unscaled noise"), View.STEP, DELTA, 2_000),
+    (Settings(variant="batch clipping"), View.STEP, DELTA, 2_000),
+    (Settings(variant="shuffled batches", sampling_rate=0.25, noise_multiplier=0.2), View.EPOCH, 0.3, 500),
+    (Settings(variant="half noise", noise_multiplier=3.0), View.TRACE, DELTA, 500),
+    (Settings(variant="half noise", noise_multiplier=3.0), View.FINAL, DELTA, 500),
 )
 
 
@@ -108,7 +108,7 @@ def fault_rows(seeds: int) -> Iterator[str]:
         coins = [e.samples for e in found if e.verdict is Finding.VIOLATION]
         shown = f"{np.mean(coins):.0f} / {max(coins)}" if coins else "-"
         noise = f"{settings.sampling_rate:g}, {settings.noise_multiplier:g}"
-        yield f"| {settings.fault.value} | {view.value} | {noise} | {len(coins)} of {seeds} | {shown} |"
+        yield f"| {settings.variant} | {view.value} | {noise} | {len(coins)} of {seeds} | {shown} |"
 
 
 SOUND: tuple[tuple[Settings, View, float, int], ...] = (

@@ -244,7 +244,7 @@ OTHER_MEANINGS = {
     ("audits/corpus/laplace_cases.py", "exponential"): "a case of the corpus",
     ("audits/corpus/laplace_cases.py", "laplace"): "a case of the corpus",
     ("audits/corpus/reinforcement_cases.py", "gaussian"): _LAW,
-    ("audits/corpus/trainings.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
+    ("audits/corpus/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
     ("audits/training/dp_sgd.py", "dp-sgd"): "the audit of a training run, under the name of its mechanism",
 }
 """Quoted names of noise mechanisms that stand for something else."""

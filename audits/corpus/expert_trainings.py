@@ -8,9 +8,10 @@ from typing import Unpack
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.target import USUAL
 from dpproof.audits.training.dp_sgd import View
 from dpproof.audits.training.expert_canaries import ExpertCanaries
-from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
+from dpproof.audits.training.expert_settings import ExpertSettings
 from dpproof.audits.training.expert_training import ExpertTraining
 
 PLACE = 13
@@ -71,9 +72,9 @@ class CanaryCase:
 
 
 FAULTS = {
-    TrainingFault.NONE: (Finding.CONSISTENT, "what is run is what is accounted for"),
-    TrainingFault.TWO_TRANSITIONS: (Finding.VIOLATION, "an expert in a batch moves the sum by 2 clips"),
-    TrainingFault.UNSCALED_NOISE: (Finding.VIOLATION, "a quarter of the noise, where the clip is 4"),
+    USUAL: (Finding.CONSISTENT, "what is run is what is accounted for"),
+    "two transitions": (Finding.VIOLATION, "an expert in a batch moves the sum by 2 clips"),
+    "unscaled noise": (Finding.VIOLATION, "a quarter of the noise, where the clip is 4"),
 }
 STEP = SelectiveDPSGDParameters(0.9, 0.9, 1.0, 1_000)
 WHOLE = SelectiveDPSGDParameters(0.9, 0.9, 2.0, 4)
@@ -82,28 +83,28 @@ RUN = SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64)
 COIN = SelectiveDPSGDParameters(1.0, 0.05, 4.0, 200, coin="independent")
 
 
-def _name(seen: str, fault: TrainingFault) -> str:
-    return f"expert training, {seen}" + ("" if fault is TrainingFault.NONE else f", {fault.value}")
+def _name(seen: str, fault: str) -> str:
+    return f"expert training, {seen}" + ("" if fault == USUAL else f", {fault}")
 
 
-def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: TrainingFault) -> ViewCase:
+def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: str) -> ViewCase:
     expected, reason = FAULTS[fault]
-    settings = ExpertSettings(parameters, fault=fault)
-    coins = 1_000 if fault is TrainingFault.NONE else 4_000  # a violation is found long before, on most seeds
+    settings = ExpertSettings(parameters, variant=fault)
+    coins = 1_000 if fault == USUAL else 4_000  # a violation is found long before, on most seeds
     name = _name(view.value, fault)
     return ViewCase(name=name, settings=settings, view=view, expected=expected, reason=reason, coins=coins)
 
 
-def _runs(fault: TrainingFault) -> CanaryCase:
+def _runs(fault: str) -> CanaryCase:
     expected, reason = FAULTS[fault]
-    settings = ExpertSettings(RUN, canaries=500, fault=fault)
+    settings = ExpertSettings(RUN, canaries=500, variant=fault)
     return CanaryCase(
         name=_name("canaries", fault), settings=settings, runs=24, expected=expected, reason=reason
     )
 
 
-def _coin(fault: TrainingFault, expected: Finding, reason: str) -> CanaryCase:
-    settings = ExpertSettings(COIN, canaries=1_000, fault=fault)
+def _coin(fault: str, expected: Finding, reason: str) -> CanaryCase:
+    settings = ExpertSettings(COIN, canaries=1_000, variant=fault)
     return CanaryCase(
         name=_name("coin of each expert", fault), settings=settings, runs=1, expected=expected, reason=reason
     )
@@ -113,9 +114,9 @@ _BUDGETS = {View.STEP: STEP, View.TRACE: WHOLE, View.FINAL: WHOLE}
 CASES: tuple[ViewCase | CanaryCase, ...] = (
     *(_seen(parameters, view, fault) for view, parameters in _BUDGETS.items() for fault in FAULTS),
     *map(_runs, FAULTS),
-    _coin(TrainingFault.NONE, Finding.INCONCLUSIVE, "sound, and one run is too weak to say more"),
+    _coin(USUAL, Finding.INCONCLUSIVE, "sound, and one run is too weak to say more"),
     _coin(
-        TrainingFault.SHOWN_COIN,
+        "shown coin",
         Finding.VIOLATION,
         "accounted for at the printed rate p b/m, and plain steps without noise show the coin",
     ),

@@ -1,4 +1,4 @@
-"""A small real DP-SGD loop in torch, its classic faults, and what an auditor of it sees.
+"""A small real DP-SGD loop in torch, and what an auditor of it sees.
 
 Per-example gradients of a network with one hidden layer are clipped, summed over a Poisson sample, and given
 Gaussian noise. A canary is a record whose gradient is whatever the auditor says: far longer than the clipping
@@ -33,7 +33,7 @@ from dpproof.audits.engine.scores.fixed import Identity, LogLikelihoodRatio
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import RUN, Told
+from dpproof.audits.target import RUN, USUAL, Told, variant
 from dpproof.audits.training.steps import STEPS, WITHOUT, Steps, Training, audit_steps
 
 if TYPE_CHECKING:
@@ -44,23 +44,6 @@ DELTA = 1e-5
 """Where epsilon is stated unless the plan says where."""
 
 FEATURES, HIDDEN = 20, 16
-
-
-class Fault(enum.Enum):
-    """What is wrong with a loop; all but ``NONE`` are for the audit corpus only."""
-
-    NONE = "none"
-    """Nothing."""
-    HALF_NOISE = "half noise"
-    """The noise multiplier is half of what is claimed."""
-    NO_CLIPPING = "no clipping"
-    """Gradients are summed as they are."""
-    UNSCALED_NOISE = "unscaled noise"
-    """The noise has the standard deviation of the multiplier alone, not multiplied by the clipping norm."""
-    BATCH_CLIPPING = "batch clipping"
-    """The mean gradient of the batch is clipped, not each record's."""
-    SHUFFLED_BATCHES = "shuffled batches"
-    """Each epoch is one shuffle cut into batches, every record in exactly one, instead of Poisson samples."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,7 @@ class Settings:
         records: how many records there are besides the canary.
         learning_rate: the step's length, for the sum divided by the expected size of the batch.
         canary_norm: length of the canary's gradient, in clipping norms.
-        fault: what is wrong.
+        variant: the name of the loop that is run; see `audits.target.variant`.
 
     Raises:
         ValueError: a number outside its range.
@@ -90,7 +73,7 @@ class Settings:
     records: int = 48
     learning_rate: float = 0.05
     canary_norm: float = 10.0
-    fault: Fault = Fault.NONE
+    variant: str = USUAL
 
     def __post_init__(self) -> None:
         if not 0 < self.sampling_rate <= 1:
@@ -102,12 +85,14 @@ class Settings:
 
     def as_json(self) -> dict[str, object]:
         """Plain data that `read` takes."""
-        return {**asdict(self), "fault": self.fault.value}
+        plain = asdict(self)
+        return plain | {"fault": plain.pop("variant")}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Settings:
         """From what `as_json` gave."""
-        return cls(**{**plain, "fault": Fault(plain["fault"])})
+        given = dict(plain)
+        return cls(variant=given.pop("fault"), **given)
 
     @property
     def epoch(self) -> int:
@@ -116,7 +101,7 @@ class Settings:
 
 
 def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
-    """The guarantee that a loop without faults has, for so many steps, under add-remove adjacency.
+    """The guarantee of the loop that ships, for so many steps, under add-remove adjacency.
 
     It is that of Poisson sampling and Gaussian noise, whatever the earlier steps were.
 
@@ -158,7 +143,7 @@ class Loop:
     def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
         import torch
 
-        self.settings, self._rng, self._torch = settings, rng, torch
+        self.settings, self.rng, self._torch = settings, rng, torch
         self._noise = torch.Generator().manual_seed(int(rng.integers(1 << 62)))
         fixed = np.random.default_rng(20)
         inputs = fixed.normal(size=(settings.records, FEATURES))
@@ -168,7 +153,6 @@ class Loop:
         self.weights = torch.as_tensor(start, dtype=torch.float32)
         each = torch.func.vmap(torch.func.grad(self._loss), in_dims=(None, 0, 0))
         self._gradients = each
-        self._batches: list[NDArray[np.int64]] = []
 
     def _loss(self, weights: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         first, last = weights[: HIDDEN * FEATURES].view(HIDDEN, FEATURES), weights[HIDDEN * FEATURES :]
@@ -185,42 +169,31 @@ class Loop:
 
     def step(self, canary: torch.Tensor | None) -> torch.Tensor:
         """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
-        batch = self._next_batch(canary is not None)
+        batch = self.next_batch(self.settings.records + (canary is not None))
         real = self._torch.as_tensor(batch[batch < self.settings.records])
         gradients = self._torch.zeros(0, len(self.weights))
         if len(real):  # a Poisson sample may be empty
             gradients = self._gradients(self.weights, self._inputs[real], self._labels[real])
         if canary is not None and len(real) < len(batch):
             gradients = self._torch.cat([gradients, canary[None]])
-        noisy = self._clipped_sum(gradients) + self._deviation() * self._torch.randn(
+        noisy = self.clipped_sum(gradients) + self.deviation() * self._torch.randn(
             len(self.weights), generator=self._noise
         )
         expected = self.settings.sampling_rate * self.settings.records
         self.weights = self.weights - self.settings.learning_rate / expected * noisy
         return noisy
 
-    def _next_batch(self, canary: bool) -> NDArray[np.int64]:
-        """Places of the records in the batch; the place after the last is the canary's."""
-        there = self.settings.records + canary
-        if self.settings.fault is not Fault.SHUFFLED_BATCHES:
-            return np.flatnonzero(self._rng.random(there) < self.settings.sampling_rate)
-        if not self._batches:
-            self._batches = list(np.array_split(self._rng.permutation(there), self.settings.epoch))
-        return self._batches.pop()
+    def next_batch(self, there: int) -> NDArray[np.int64]:
+        """Places of the batch among the records that are there; the last one may be the canary's."""
+        return np.flatnonzero(self.rng.random(there) < self.settings.sampling_rate)
 
-    def _clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
-        clip, fault = self.settings.clip, self.settings.fault
-        if fault is Fault.NO_CLIPPING or not len(gradients):
-            return gradients.sum(dim=0)
-        if fault is Fault.BATCH_CLIPPING:
-            return len(gradients) * _clipped(gradients.mean(dim=0, keepdim=True), clip)[0]
-        return _clipped(gradients, clip).sum(dim=0)
+    def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
+        """The sum of the gradients, each clipped."""
+        return clipped(gradients, self.settings.clip).sum(dim=0)
 
-    def _deviation(self) -> float:
-        noise, fault = self.settings.noise_multiplier, self.settings.fault
-        if fault is Fault.UNSCALED_NOISE:
-            return noise
-        return noise * self.settings.clip * (0.5 if fault is Fault.HALF_NOISE else 1.0)
+    def deviation(self) -> float:
+        """The standard deviation of the noise on the sum."""
+        return self.settings.noise_multiplier * self.settings.clip
 
     def run(self, steps: int, canary: bool) -> tuple[NDArray[np.float64], float]:
         """Take some steps, with the canary among the records or not, in one fresh direction.
@@ -238,11 +211,16 @@ class Loop:
         return trace, moved / self.settings.clip
 
 
-def _clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
+def started(settings: Settings, rng: np.random.Generator) -> Loop:
+    """One training run of the loop, or of the variant that the settings name."""
+    return variant(Loop, settings.variant)(settings, rng)
+
+
+def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
     """Rows no longer than ``norm``."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
-    clipped: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
-    return clipped
+    shorter: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
+    return shorter
 
 
 class View(enum.Enum):
@@ -274,16 +252,16 @@ class Released:
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """What `n` runs show in the canary's direction: ``(n, steps)``, or ``(n,)`` of final models."""
-        runs = [Loop(self.settings, rng).run(self.steps, data) for _ in range(n)]
+        runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 
 
 @dataclass(frozen=True)
 class LoopAudit:
-    """The small loop of this module, with its fault, against the claim it has without; needs torch.
+    """The small loop of this module, or a variant, against the loop's claim; needs torch.
 
     Attributes:
-        settings: the loop and its fault.
+        settings: the loop.
         view: what is seen.
         steps: the length of a run, for views of whole runs.
     """
@@ -325,7 +303,7 @@ TARGET = LoopAudit
 
 
 def _start(settings: Settings, length: int, rng: np.random.Generator) -> Training:
-    loop = Loop(settings, rng)
+    loop = started(settings, rng)
     return lambda canary: loop.run(length, canary)[0]
 
 

@@ -2,52 +2,23 @@
 
 The auditor knows the parameters before a step, so how far each canary would move its own weights, and sees
 the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
-
-The training of `mechanisms.rl.expert.offline` with its faults, each one method that is replaced; needs torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dpproof.audits.target import variant
 from dpproof.audits.training.expert_data import ACTIONS, FEATURES, LOUD, RELEASED, fixed_data
-from dpproof.audits.training.expert_settings import ExpertSettings, TrainingFault
-from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch
+from dpproof.audits.training.expert_settings import ExpertSettings
 from dpproof.mechanisms.rl.expert.offline.network import Layers
 from dpproof.mechanisms.rl.expert.offline.optimizers import SGD
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
-
-
-class _TwoTransitions(Training):
-    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-        rows = super()._batch(data, rate, rng)
-        return np.concatenate([rows, data.one_each(data.expert[rows], rng)])
-
-
-class _UnscaledNoise(Training):
-    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
-        return super()._noise(rng) / self.settings.clip
-
-
-class _ShownCoin(Training):
-    def _branch(self, rng: np.random.Generator) -> Branch:
-        return COINS["visible"](self.settings.budget, self.step, rng)
-
-
-TRAININGS: Mapping[TrainingFault, type[Training]] = {
-    TrainingFault.NONE: Training,
-    TrainingFault.TWO_TRANSITIONS: _TwoTransitions,
-    TrainingFault.UNSCALED_NOISE: _UnscaledNoise,
-    TrainingFault.SHOWN_COIN: _ShownCoin,
-}
-"""Faults, each by one method that is replaced."""
-
 
 Floats = NDArray[np.float64]
 HIDDEN = 8
@@ -96,7 +67,8 @@ class Watched:
             plain_batch=RELEASED,
         )
         _, released, self._all = fixed_data(settings)
-        self.training = TRAININGS[settings.fault](wanted, private, released, int(rng.integers(2**62)))
+        run = variant(Training, settings.variant)
+        self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
         """Take a step; for each canary the log-likelihood ratio, with over without, of what is seen ``(m,)``.

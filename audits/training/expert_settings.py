@@ -1,8 +1,7 @@
-"""What an audit of selective DP-SGD trains: the budget that is claimed, few experts, and perhaps a fault."""
+"""What an audit of selective DP-SGD trains: the budget that is claimed, and few experts."""
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -13,23 +12,11 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.engine.errors import NoAuditError
+from dpproof.audits.target import USUAL
 from dpproof.audits.training.dp_sgd import View
 
 FEWEST, MOST = 24, 4_000
 """Experts besides the canaries."""
-
-
-class TrainingFault(enum.Enum):
-    """What is wrong with a training; all but ``NONE`` are for the audit corpus only."""
-
-    NONE = "none"
-    """Nothing: the class is that of `dpproof.mechanisms.rl.expert.offline`, as it is."""
-    TWO_TRANSITIONS = "two transitions"
-    """An expert in a batch has two transitions in it."""
-    UNSCALED_NOISE = "unscaled noise"
-    """The noise has the deviation of the multiplier alone, not multiplied by the clipping norm."""
-    SHOWN_COIN = "shown coin"
-    """Algorithm 3 as printed: a plain step has no noise, whatever coin is accounted for."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +27,7 @@ class ExpertSettings:
         parameters: the budget that is claimed: rate, coin, noise, steps, batches.
         clip: the clipping norm.
         canaries: experts who each take part by a coin.
-        fault: what is wrong.
+        variant: the name of the training that is run; see `audits.target.variant`.
 
     Raises:
         ValueError: a number outside its range.
@@ -53,7 +40,7 @@ class ExpertSettings:
     parameters: SelectiveDPSGDParameters
     clip: float = 4.0
     canaries: int = 1
-    fault: TrainingFault = TrainingFault.NONE
+    variant: str = USUAL
 
     def __post_init__(self) -> None:
         """Check the numbers, and that there is something to audit."""
@@ -81,7 +68,8 @@ class ExpertSettings:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data that `read` takes."""
-        return {**asdict(self), "parameters": self.parameters.as_json(), "fault": self.fault.value}
+        plain = asdict(self) | {"parameters": self.parameters.as_json()}
+        return plain | {"fault": plain.pop("variant")}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> ExpertSettings:
@@ -91,12 +79,12 @@ class ExpertSettings:
         >>> ExpertSettings.read(settings.as_json()) == settings
         True
         """
-        parameters = SelectiveDPSGDParameters.read(plain["parameters"])
-        return cls(**{**plain, "parameters": parameters, "fault": TrainingFault(plain["fault"])})
+        given = {**plain, "parameters": SelectiveDPSGDParameters.read(plain["parameters"])}
+        return cls(variant=given.pop("fault"), **given)
 
 
 def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
-    """What is claimed of a training without faults: of a step whatever came before it, or of all steps.
+    """What is claimed of the training that ships: of a step whatever came before it, or of all steps.
 
     A step of a schedule fixed in advance is taken to be a noisy one: plain ones reveal less.
 

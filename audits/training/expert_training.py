@@ -1,7 +1,7 @@
 """Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
 
 Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
-the same parameters; `mechanisms.rl.expert.offline.training` is what is run, or one of its faults. torch is an extra,
+the same parameters; `mechanisms.rl.expert.offline.training` is what is run, or a variant. torch is an extra,
 and imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
@@ -50,7 +50,7 @@ def check_torch() -> None:
 
 @dataclass(frozen=True)
 class ExpertTraining:
-    """The training, with its fault, against the claim it has without.
+    """The training, or a variant of it, against the training's claim.
 
     Attributes:
         settings: the training; of its canaries there is one.

@@ -22,11 +22,10 @@ import numpy as np
 
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import RUN, Told
+from dpproof.audits.target import RUN, Told, variant
 from dpproof.audits.training.dp_sgd import (
     DELTA,
     FEATURES,
-    Fault,
     Settings,
     canary_pair,
     one_thread,
@@ -36,26 +35,19 @@ from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
 
 KIND = "opacus"
 
-NOISE = {Fault.NONE: 1.0, Fault.HALF_NOISE: 0.5}
-"""The faults that a run may have -> the factor on the noise multiplier that the engine is given."""
-
 
 class EngineRun:
     """One run of a private training by Opacus, in progress.
 
     Args:
-        settings: rate, noise, clipping norm, number of records, learning rate, and as fault half the noise.
+        settings: rate, noise, clipping norm, number of records, learning rate.
         rng: all its randomness; the records are the same for all runs.
 
     Raises:
         ModuleNotFoundError: Opacus is not installed.
-        ValueError: another fault.
     """
 
     def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
-        if settings.fault not in NOISE:
-            known = ", ".join(fault.value for fault in NOISE)
-            raise ValueError(f"fault ({settings.fault.value!r}) must be one of: {known}")
         import torch
 
         self._torch, self._settings = torch, settings
@@ -89,12 +81,16 @@ class EngineRun:
                 module=model,
                 optimizer=torch.optim.SGD(model.parameters(), lr=settings.learning_rate),
                 data_loader=torch.utils.data.DataLoader(data, batch_size=settings.records),
-                noise_multiplier=settings.noise_multiplier * NOISE[settings.fault],
+                noise_multiplier=self.noise_multiplier(),
                 max_grad_norm=settings.clip,
                 loss_reduction="sum",
                 noise_generator=noise,
             )
         return private, optimizer
+
+    def noise_multiplier(self) -> float:
+        """What the engine is given."""
+        return self._settings.noise_multiplier
 
     def _loop(self, canary: bool) -> Iterator[Any]:
         """Opacus's Poisson samples of the records, with or without the canary, without end."""
@@ -140,7 +136,7 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class OpacusAudit:
-    """The steps of an Opacus run against what its noise multiplier and sampling rate promise without its fault."""
+    """The steps of an Opacus run against what its noise multiplier and sampling rate promise."""
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, **RUN}
 
@@ -151,7 +147,7 @@ class OpacusAudit:
 
         Raises:
             ModuleNotFoundError: Opacus is not installed.
-            ValueError: an argument is outside its range, or a fault that is not tried here.
+            ValueError: an argument is outside its range.
         """
         asked = replace(
             plan.filled("Opacus PrivacyEngine, step", DELTA, STEPS),
@@ -162,7 +158,7 @@ class OpacusAudit:
             return audit_steps(step_claim(self.settings).guarantee, self._start, Steps(canary_pair()), asked)
 
     def _start(self, rng: np.random.Generator) -> Training:
-        return EngineRun(self.settings, rng).step
+        return variant(EngineRun, self.settings.variant)(self.settings, rng).step
 
     @classmethod
     def read(cls, how: Told) -> OpacusAudit:

@@ -19,11 +19,11 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import Told
+from dpproof.audits.target import Told, variant
+from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
@@ -34,20 +34,20 @@ DELTA = 1e-5
 
 @dataclass(frozen=True)
 class RewardCanaries:
-    """RLSVI with ``noise_rule`` against the guarantee of the correct noise, in one run or a few.
+    """RLSVI, or a variant of it, against the guarantee of RLSVI, in one run or a few.
 
     Source of the claim: arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
         parameters: as for `reward_canaries`.
-        noise_rule: the correct one, or a planted fault.
+        noise_rule: the name of what is run; see `audits.target.variant`.
         runs: independent runs, whose canaries are guessed about together.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, "runs": int}
 
     parameters: RLSVIParameters
-    noise_rule: NoiseRule = NoiseRule.CORRECT
+    noise_rule: str = PUBLISHED
     runs: int = 1
 
     def audit(self, plan: AuditPlan) -> Evidence:
@@ -56,11 +56,11 @@ class RewardCanaries:
         Raises:
             ValueError: an argument is outside its range.
         """
-        told = {"parameters": self.parameters.as_json(), "noise_rule": self.noise_rule.name}
+        told = {"parameters": self.parameters.as_json(), "noise_rule": self.noise_rule}
         asked = plan.filled("rlsvi, rewards as canaries", DELTA, BUDGET)
         return audit_one_run(
             account(self.parameters, Adjacency.REWARDS_ONLY).notion,
-            RLSVI(self.parameters, self.noise_rule).sample,
+            variant(RLSVI, self.noise_rule, PUBLISHED)(self.parameters).sample,
             OneRun(reward_canaries(self.parameters), self.runs),
             replace(asked, replay={"audit": KIND, **told}),
         )
@@ -70,7 +70,7 @@ class RewardCanaries:
         """The audit of a witness."""
         return cls(
             RLSVIParameters.read(how.table("parameters")),
-            NoiseRule[how.text("noise_rule")],
+            how.text("noise_rule"),
             how.whole("runs"),
         )
 

@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.audits.corpus.trainings import CASES
+from dpproof.audits.corpus.dp_sgd import CASES, VARIANTS
 from dpproof.audits.engine.betting.curves import curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
@@ -20,12 +20,12 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit
 from dpproof.audits.training.dp_sgd import (
-    Fault,
     Loop,
     LoopAudit,
     Settings,
     View,
     one_thread,
+    started,
     step_claim,
 )
 from dpproof.audits.training.steps import Steps, labelled_steps
@@ -120,11 +120,11 @@ def test_the_canary_is_clipped_and_nothing_else_is_in_its_direction(torch):
     assert (moved, moved_with) == pytest.approx((without, seen), abs=1e-3)
 
 
-@pytest.mark.parametrize("fault", list(Fault), ids=lambda fault: fault.value)
+@pytest.mark.parametrize("fault", ["none", *VARIANTS])
 def test_empty_batches_are_noise_only(torch, fault):
-    settings = Settings(sampling_rate=0.1, records=2, noise_multiplier=1e-6, fault=fault)
-    trace, _ = Loop(settings, np.random.default_rng(0)).run(20, canary=False)
-    with_canary, _ = Loop(settings, np.random.default_rng(0)).run(20, canary=True)
+    settings = Settings(sampling_rate=0.1, records=2, noise_multiplier=1e-6, variant=fault)
+    trace, _ = started(settings, np.random.default_rng(0)).run(20, canary=False)
+    with_canary, _ = started(settings, np.random.default_rng(0)).run(20, canary=True)
     assert abs(trace).max() < 1e-2
     assert np.isfinite(with_canary).all()
 
@@ -141,12 +141,12 @@ def test_the_loop_learns(torch):
     assert right() > max(before, 0.85)
 
 
-FAULTS = [Fault.HALF_NOISE, Fault.NO_CLIPPING, Fault.UNSCALED_NOISE, Fault.BATCH_CLIPPING]
+FAULTS = ["half noise", "no clipping", "unscaled noise", "batch clipping"]
 
 
-@pytest.mark.parametrize("fault", tiered(FAULTS, fast=1), ids=lambda fault: fault.value)
+@pytest.mark.parametrize("fault", tiered(FAULTS, fast=1))
 def test_a_fault_is_seen_by_its_steps_under_sampling(torch, fault):
-    evidence = audit(LoopAudit(Settings(sampling_rate=0.5, fault=fault), View.STEP), seed=0, budget=1500)
+    evidence = audit(LoopAudit(Settings(sampling_rate=0.5, variant=fault), View.STEP), seed=0, budget=1500)
     assert evidence.verdict is Finding.VIOLATION
 
 
@@ -155,7 +155,7 @@ EPOCHS = {"sampling_rate": 0.25, "noise_multiplier": 0.2}
 
 @pytest.mark.slow
 def test_shuffled_batches_are_seen_by_epochs_and_replay(torch):
-    settings = Settings(fault=Fault.SHUFFLED_BATCHES, **EPOCHS)
+    settings = Settings(variant="shuffled batches", **EPOCHS)
     evidence = audit(LoopAudit(settings, View.EPOCH), seed=0, delta=0.3, budget=400)
     assert evidence.verdict is Finding.VIOLATION
     assert replay(evidence.witness()) == evidence
@@ -164,9 +164,9 @@ def test_shuffled_batches_are_seen_by_epochs_and_replay(torch):
 
 
 def test_every_record_is_in_one_batch_of_a_shuffled_epoch(torch):
-    settings = Settings(fault=Fault.SHUFFLED_BATCHES, sampling_rate=0.25, records=10)
-    loop = Loop(settings, np.random.default_rng(0))
-    batches = [loop._next_batch(True) for _ in range(4)]
+    settings = Settings(variant="shuffled batches", sampling_rate=0.25, records=10)
+    loop = started(settings, np.random.default_rng(0))
+    batches = [loop.next_batch(11) for _ in range(4)]
     assert sorted(np.concatenate(batches)) == list(range(11))
 
 
@@ -192,7 +192,7 @@ def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
 @pytest.mark.parametrize("view", [View.TRACE, View.FINAL], ids=lambda view: view.value)
 def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, view):
     settings = {"noise_multiplier": 3.0, "records": 12}
-    broken = Settings(fault=Fault.HALF_NOISE, **settings)
+    broken = Settings(variant="half noise", **settings)
     assert audit(LoopAudit(broken, view, steps=4), seed=0, budget=600).verdict is Finding.VIOLATION
     assert (
         audit(LoopAudit(Settings(**settings), view, steps=4), seed=0, budget=300).verdict

@@ -16,6 +16,7 @@ from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.targets.call import audit
+from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED
 from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import (
@@ -252,17 +253,13 @@ class TestRewards:
         return lambda rule, seed: RewardCanaries(parameters, rule).audit(AuditPlan(seed=seed))
 
     def test_a_cell_without_noise_is_caught_in_one_run_and_replays(self, audit):
-        from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
-
-        evidence = audit(NoiseRule.FIRST_VISIT_UNPROTECTED, seed=0)
+        evidence = audit("FIRST_VISIT_UNPROTECTED", seed=0)
         assert evidence.verdict is Finding.VIOLATION
         assert replay(evidence.witness()) == evidence
 
     def test_the_correct_noise_is_not(self, audit):
         """Level 0.01 a seed: three alarms or more in 6 seeds have a chance of about 0.002 %."""
-        from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
-
-        found = [audit(NoiseRule.CORRECT, seed=seed) for seed in range(6)]
+        found = [audit(PUBLISHED, seed=seed) for seed in range(6)]
         assert sum(evidence.verdict is Finding.VIOLATION for evidence in found) <= 2
 
     def test_too_few_states_are_refused(self):

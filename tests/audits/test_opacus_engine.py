@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpproof.audits.corpus.engines import CASES
+from dpproof.audits.corpus.opacus import CASES, HalfNoise
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit
-from dpproof.audits.training.dp_sgd import Fault, Settings
+from dpproof.audits.training.dp_sgd import Settings
 from dpproof.audits.training.opacus import EngineRun, OpacusAudit
 from tests.rows import tiered
 
@@ -39,15 +39,15 @@ def test_the_sampler_leaves_the_canary_out_as_often_as_it_says():
     assert stats.binomtest(drawn, 600, 0.3).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(("fault", "fits"), tiered([(Fault.NONE, True), (Fault.HALF_NOISE, False)], fast=1))
-def test_the_noise_of_a_step_is_normal_with_the_multiplier(fault, fits):
-    run = EngineRun(Settings(noise_multiplier=2.0, fault=fault), np.random.default_rng(1))
+@pytest.mark.parametrize(("engine", "fits"), tiered([(EngineRun, True), (HalfNoise, False)], fast=1))
+def test_the_noise_of_a_step_is_normal_with_the_multiplier(engine, fits):
+    run = engine(Settings(noise_multiplier=2.0), np.random.default_rng(1))
     seen = [run.step(False) for _ in range(600)]
     assert bool(stats.kstest(seen, stats.norm(0.0, 2.0).cdf).pvalue > 1e-4) == fits
 
 
 def test_a_finding_replays():
-    found = audit(OpacusAudit(Settings(fault=Fault.HALF_NOISE)), seed=3, budget=300)
+    found = audit(OpacusAudit(Settings(variant="half noise")), seed=3, budget=300)
     assert found.verdict is Finding.VIOLATION
     assert replay(found.witness()) == found
     with pytest.raises(ReplayError, match="samples"):
@@ -55,5 +55,5 @@ def test_a_finding_replays():
 
 
 def test_a_fault_that_opacus_is_not_given_is_refused():
-    with pytest.raises(ValueError, match=r"fault \('no clipping'\) must be one of: none, half noise"):
-        audit(OpacusAudit(Settings(fault=Fault.NO_CLIPPING)), seed=0)
+    with pytest.raises(ValueError, match=r"variant \('no clipping'\) must be one of: none, half noise"):
+        audit(OpacusAudit(Settings(variant="no clipping")), seed=0)

@@ -9,7 +9,6 @@ import pytest
 from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, rho
 from dpproof.mechanisms.environments.river_swim import river_swim
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
 PARAMETERS = RLSVIParameters(states=4, actions=2, horizon=5, episodes=300)
@@ -64,11 +63,6 @@ def test_the_odometer_reads_the_run_and_stays_below_the_worst_case():
 def test_a_bad_budget_is_refused(budget):
     with pytest.raises(ValueError, match=r"budget .* must be a number of at least 0"):
         RLSVI(PARAMETERS).run(SWIM, np.random.default_rng(0), budget=budget)
-
-
-def test_faulty_noise_gets_no_budget():
-    with pytest.raises(ValueError, match="noise_rule"):
-        RLSVI(PARAMETERS, NoiseRule.REUSED_NOISE).run(SWIM, np.random.default_rng(0), budget=1.0)
 
 
 def test_trajectories_that_were_not_kept_are_not_made_up():

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.rl.rlsvi import rlsvi as accounting
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.audits.corpus.rlsvi import FirstVisitUnprotected
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.protocols import HasGuarantee, Samples
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
@@ -54,7 +54,7 @@ def test_a_run_is_algorithm_1_fed_with_the_same_draws(plain, sizes):
 
 
 def test_of_equal_actions_the_first_is_taken():
-    rlsvi = RLSVI(RLSVIParameters(1, 2, 1, 5, beta_scale=1e-300), NoiseRule.FIRST_VISIT_UNPROTECTED)
+    rlsvi = FirstVisitUnprotected(RLSVIParameters(1, 2, 1, 5, beta_scale=1e-300))
     still = TabularMDP(np.ones((1, 2, 1)), np.zeros((1, 2)), 1)
     assert (rlsvi.run(still, np.random.default_rng(0), keep=True).actions[0] == 0).all()
 
@@ -134,13 +134,6 @@ def test_an_adjacency_without_a_proof_is_refused(plain):
         plain.instance(0)[0].account(Adjacency.EXPERT)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in NoiseRule if rule is not NoiseRule.CORRECT])
-def test_a_planted_fault_has_no_guarantee(plain, rule):
-    faulty = RLSVI(plain.instance(0)[0].parameters, rule)
-    with pytest.raises(ValueError, match=rf"noise_rule \({rule.name}\) must be CORRECT"):
-        faulty.account(Adjacency.REWARDS_ONLY)
-
-
 @pytest.mark.parametrize("name", ["states", "actions", "horizon", "episodes"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, float("nan")])
 def test_sizes_without_meaning_are_refused(name, value):
@@ -164,8 +157,6 @@ def test_data_of_another_size_are_refused(plain):
         rlsvi.run_many(plain.environment(0), 1, 0)
     with pytest.raises(ValueError, match=r"seed \(-1\) must be an integer at least 0"):
         rlsvi.run_many(plain.environment(0), -1, 1)
-    with pytest.raises(ValueError, match="7 is not a valid NoiseRule"):
-        RLSVI(rlsvi.parameters, 7)
 
 
 def test_users_of_an_environment_answer_by_its_law():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpproof.audits.corpus.rlsvi import VARIANTS, QuarterVariance
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
@@ -30,12 +30,12 @@ def _p_values(residuals):
     return shape, 2 * stats.norm.sf(abs(score))
 
 
-@pytest.mark.parametrize("rule", list(NoiseRule))
-def test_noise_is_normal_with_the_claimed_deviation_and_independent(plain, rule):
+@pytest.mark.parametrize("run", [RLSVI, *VARIANTS.values()])
+def test_noise_is_normal_with_the_claimed_deviation_and_independent(plain, run):
     correct, users = plain.instance(4, S=2, A=2, H=2, K=5, beta_scale=1e-2)
-    residuals = _residuals(plain, RLSVI(correct.parameters, rule), users, seed=9)
+    residuals = _residuals(plain, run(correct.parameters), users, seed=9)
     shape, independence = _p_values(residuals)
-    assert (min(shape, independence) > ALPHA / 2) == (rule is NoiseRule.CORRECT)
+    assert (min(shape, independence) > ALPHA / 2) == (run is RLSVI)
 
 
 def test_the_law_test_sees_a_deviation_five_percent_off(plain):
@@ -84,7 +84,7 @@ def test_the_likelihood_ratio_has_mean_one_and_a_fault_breaks_it(plain):
     mean, error = _mean_of_ratio(correct, users, other)
     assert error < 0.01
     assert abs(mean - 1) < beyond * error
-    mean, error = _mean_of_ratio(RLSVI(correct.parameters, NoiseRule.VARIANCE_QUARTER), users, other)
+    mean, error = _mean_of_ratio(QuarterVariance(correct.parameters), users, other)
     assert abs(mean - 1) > beyond * error
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.environments.successors import Law
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.rlsvi._kernels import Scale
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 
@@ -29,12 +29,18 @@ def check_users(parameters: RLSVIParameters, users: Users) -> None:
         raise ValueError(f"users ({users.count}) must be as many as episodes, {parameters.episodes}")
 
 
-def scale_of(parameters: RLSVIParameters, noise_rule: NoiseRule) -> Scale:
-    """Return beta_k without its logarithm, log(2HSA), the ends V is clipped to, and the rule."""
+def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
+    """Return the noise's standard deviation over sqrt(beta_k) by the number of visits: 1/sqrt(N + 1)."""
+    widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
+    return widths
+
+
+def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
+    """Return beta_k without its logarithm, log(2HSA), the ends V is clipped to, and the noise's widths."""
     S, A, H = parameters.states, parameters.actions, parameters.horizon
     floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
     beta = 0.5 * parameters.beta_scale * S * H**3
-    return Scale(beta, math.log(2 * H * S * A), floor, ceiling, int(noise_rule))
+    return Scale(beta, math.log(2 * H * S * A), floor, ceiling, widths)
 
 
 def law_of(environment: TabularMDP) -> Law:

@@ -23,14 +23,15 @@ SMALLEST = 2.0**-1022
 class Scale(NamedTuple):
     """Parameters that scale the noise variance and the value range.
 
-    `beta` times log(2HSAk) is the variance at no visits.
+    `beta` times log(2HSAk) is the variance beta_k at no visits; `widths` (K+1,) is the noise's standard
+    deviation over sqrt(beta_k) by the number of visits.
     """
 
     beta: float
     log_of_cells: float
     floor: float
     ceiling: float
-    noise_rule: int
+    widths: NDArray[np.float64]
 
 
 class Model(NamedTuple):
@@ -38,13 +39,12 @@ class Model(NamedTuple):
 
     `visits` is N, `rewards` the sum of rewards and `mean_rewards` its quotient by N (0 at N = 0). The first
     `successors` entries of `next_states`, `next_counts` and `next_chances` (last axis) list the states seen
-    next, how often, and that divided by N. `widths` is the noise's standard deviation over sqrt(beta_k).
+    next, how often, and that divided by N.
     """
 
     visits: NDArray[np.int64]
     rewards: NDArray[np.float64]
     mean_rewards: NDArray[np.float64]
-    widths: NDArray[np.float64]
     successors: NDArray[np.int64]
     next_states: NDArray[np.int64]
     next_counts: NDArray[np.int64]
@@ -52,14 +52,13 @@ class Model(NamedTuple):
 
 
 @njit
-def empty_model(H: int, S: int, A: int, noise_rule: int) -> Model:
+def empty_model(H: int, S: int, A: int) -> Model:
     """Return the model before the first episode."""
     cells = (H, S, A)
     return Model(
         np.zeros(cells, np.int64),
         np.zeros(cells),
         np.zeros(cells),
-        np.full(cells, width(0, noise_rule)),
         np.zeros(cells, np.int64),
         np.zeros((H, S, A, S), np.int64),
         np.zeros((H, S, A, S), np.int64),
@@ -68,23 +67,12 @@ def empty_model(H: int, S: int, A: int, noise_rule: int) -> Model:
 
 
 @njit
-def width(visits: int, noise_rule: int) -> float:
-    """Return the noise's standard deviation over sqrt(beta_k) after so many visits; the rules: NoiseRule."""
-    if noise_rule == 1:
-        return 0.5 / math.sqrt(visits + 1)
-    if noise_rule == 2:
-        return 1.0 / math.sqrt(visits) if visits >= 2 else 0.0
-    return 1.0 / math.sqrt(visits + 1)
-
-
-@njit
-def update(model: Model, h: int, s: int, a: int, reward: float, after: int, noise_rule: int) -> None:
+def update(model: Model, h: int, s: int, a: int, reward: float, after: int) -> None:
     """Count one visit of (h, s, a) that paid `reward` and led to state `after`."""
     visits = model.visits[h, s, a] + 1
     model.visits[h, s, a] = visits
     model.rewards[h, s, a] += reward
     model.mean_rewards[h, s, a] = model.rewards[h, s, a] / visits
-    model.widths[h, s, a] = width(visits, noise_rule)
     place = 0
     while place < model.successors[h, s, a] and model.next_states[h, s, a, place] != after:
         place += 1
@@ -118,10 +106,8 @@ def beta(scale: Scale, k: int) -> float:
 
 
 @njit
-def draw(rng: np.random.Generator, normals: NDArray[np.float64], k: int, noise_rule: int) -> None:
-    """Fill `normals` (H, S, A) for episode k, in the order of its axes."""
-    if noise_rule == 3 and k > 0:
-        return
+def draw(rng: np.random.Generator, normals: NDArray[np.float64]) -> None:
+    """Fill `normals` (H, S, A), in the order of its axes."""
     flat = normals.reshape(-1)
     for i in range(flat.size):
         flat[i] = rng.standard_normal()
@@ -139,8 +125,8 @@ def plan(
 ) -> bool:
     """Write episode k's perturbed Q into `table` and its greedy policy; return whether the policy changed.
 
-    `normals` and `table` are (H, S, A), `policy` is (H, S); `values`, (H+1, S), is V and stays 0 in its
-    last row. Of equal best actions the first is taken.
+    `normals` and `table` are (H, S, A), and may be one array; `policy` is (H, S); `values`, (H+1, S), is V
+    and stays 0 in its last row. Of equal best actions the first is taken.
     """
     H, S, A = table.shape
     unit = math.sqrt(beta(scale, k))
@@ -150,7 +136,8 @@ def plan(
         for s in range(S):
             best, choice = -np.inf, 0
             for a in range(A):
-                q = mean(model, h, s, a, following) + unit * model.widths[h, s, a] * normals[h, s, a]
+                width = scale.widths[model.visits[h, s, a]]
+                q = mean(model, h, s, a, following) + unit * width * normals[h, s, a]
                 table[h, s, a] = q
                 if q > best:
                     best, choice = q, a
@@ -215,7 +202,7 @@ def run_loop(
     """
     H, S = best.shape
     A = law.rewards.shape[1]
-    model = empty_model(H, S, A, scale.noise_rule)
+    model = empty_model(H, S, A)
     normals, table = np.zeros((H, S, A)), np.zeros((H, S, A))
     policy, values, scratch = np.full((H, S), -1), np.zeros((H + 1, S)), np.zeros((H + 1, S))
     optimum = policy_value(law, best, scratch)
@@ -225,7 +212,7 @@ def run_loop(
     for k in range(K):
         if released == k and not (metered and charge(model, scale, k, costs) > budget):
             released = k + 1
-            draw(rng, normals, k, scale.noise_rule)
+            draw(rng, normals)
             if plan(model, scale, k, normals, table, policy, values):
                 regret = optimum - policy_value(law, policy, scratch)
         regrets[k] = regret
@@ -233,7 +220,7 @@ def run_loop(
         for h in range(H):
             a = policy[h, s]
             after = step(law, s, a, rng)
-            update(model, h, s, a, law.rewards[s, a], after, scale.noise_rule)
+            update(model, h, s, a, law.rewards[s, a], after)
             if keep:
                 states[k, h], states[k, h + 1], actions[k, h] = s, after, a
             s = after
@@ -247,14 +234,13 @@ def roll_out(
     start: int,
     responses: NDArray[np.int64],
     rewards: NDArray[np.float64],
-    noise_rule: int,
 ) -> None:
     """Let one user, whose next states and rewards (H, S, A) are given, follow `policy`; count the visits."""
     s = start
     for h in range(policy.shape[0]):
         a = policy[h, s]
         after = responses[h, s, a]
-        update(model, h, s, a, rewards[h, s, a], after, noise_rule)
+        update(model, h, s, a, rewards[h, s, a], after)
         s = after
 
 
@@ -264,22 +250,22 @@ def release_loop(
     responses: NDArray[np.int64],
     rewards: NDArray[np.float64],
     scale: Scale,
-    rng: np.random.Generator,
     tables: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Fill `tables` (runs, K, H, S, A) with independent releases and, unless empty, `counts` with their N."""
+    """Turn the standard normals in `tables` (runs, K, H, S, A) into releases; fill `counts` with their N.
+
+    Without `counts` (it is empty) they are not kept.
+    """
     runs, K, H, S, A = tables.shape
-    normals = np.zeros((H, S, A))
     policy, values = np.full((H, S), -1), np.zeros((H + 1, S))
     for run in range(runs):
-        model = empty_model(H, S, A, scale.noise_rule)
+        model = empty_model(H, S, A)
         for k in range(K):
-            draw(rng, normals, k, scale.noise_rule)
-            plan(model, scale, k, normals, tables[run, k], policy, values)
+            plan(model, scale, k, tables[run, k], tables[run, k], policy, values)
             if counts.shape[0] > 0:
                 counts[run, k] = model.visits
-            roll_out(model, policy, start, responses[k], rewards[k], scale.noise_rule)
+            roll_out(model, policy, start, responses[k], rewards[k])
 
 
 @njit
@@ -317,7 +303,7 @@ def likelihood_loop(
     runs, K, H, S, A = tables.shape
     policy, values, cells = np.zeros((H, S), np.int64), np.zeros((H + 1, S)), np.zeros((H, 2), np.int64)
     for run in range(runs):
-        model = empty_model(H, S, A, 0)
+        model = empty_model(H, S, A)
         total = 0.0
         for k in range(K):
             read_policy(tables[run, k], scale, policy, values)
@@ -332,5 +318,5 @@ def likelihood_loop(
                 for h in range(H):
                     cells[h, 0], cells[h, 1] = s, policy[h, s]
                     s = responses[k, h, s, policy[h, s]]
-            roll_out(model, policy, start, responses[k], rewards[k], 0)
+            roll_out(model, policy, start, responses[k], rewards[k])
         ratios[run] = total

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.rl.rlsvi import _kernels as kernels
-from dpproof.mechanisms.rl.rlsvi._inputs import check_users, scale_of
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi._inputs import check_users, noise_widths, scale_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 
@@ -23,7 +22,7 @@ def log_likelihood_ratio(
 ) -> NDArray[np.float64]:
     """Return ln p_other(tables) / p_users(tables), one number per release.
 
-    The densities are those of the algorithm with its correct noise: on the output of a faulty one the result
+    The densities are those of the algorithm: on the output of another one the result
     is a score, not a likelihood ratio.
 
     Args:
@@ -56,7 +55,7 @@ def log_likelihood_ratio(
         users.rewards,
         other.rewards[user] - users.rewards[user],
         user,
-        scale_of(parameters, NoiseRule.CORRECT),
+        scale_of(parameters, noise_widths(parameters)),
         given,
         ratios,
     )

@@ -22,8 +22,7 @@ from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.release.grid import GRID
 from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
 from dpproof.mechanisms.rl.rlsvi import _kernels as kernels
-from dpproof.mechanisms.rl.rlsvi._inputs import check_sizes, check_users, law_of, scale_of
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
+from dpproof.mechanisms.rl.rlsvi._inputs import check_sizes, check_users, law_of, noise_widths, scale_of
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease, RLSVISimulation, RLSVIStream
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
@@ -46,7 +45,6 @@ class RLSVI(RunsMany):
 
     Attributes:
         parameters: the sizes of the problem and the scale of the noise.
-        noise_rule: `NoiseRule.CORRECT`; every other rule is a fault planted for audits.
 
     >>> swim = RLSVI(RLSVIParameters(states=6, actions=2, horizon=20, episodes=50))
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
@@ -56,11 +54,6 @@ class RLSVI(RunsMany):
     """
 
     parameters: RLSVIParameters
-    noise_rule: NoiseRule = NoiseRule.CORRECT
-
-    def __post_init__(self) -> None:
-        """Refuse a noise rule that does not exist."""
-        object.__setattr__(self, "noise_rule", NoiseRule(self.noise_rule))
 
     def run(
         self,
@@ -80,19 +73,17 @@ class RLSVI(RunsMany):
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
-                at least 0, or one with a noise rule that keeps no promise.
+                at least 0.
 
         """
         check_sizes(self.parameters, environment)
         if not budget >= 0:
             raise ValueError(f"budget ({budget!r}) must be a number of at least 0")
-        if budget < math.inf:
-            self._check_rule("a budget")
         K, H = self.parameters.episodes, environment.horizon
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
         best = environment.optimal_action_values().argmax(axis=2)
-        scale = scale_of(self.parameters, self.noise_rule)
+        scale = scale_of(self.parameters, self.noise_widths())
         law, randomness = law_of(environment), Randomness.of(rng)
         drawn = randomness.generator
         released = kernels.run_loop(law, best, K, scale, budget, drawn, regrets, states, actions)
@@ -135,14 +126,13 @@ class RLSVI(RunsMany):
             exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
 
         Raises:
-            ValueError: the users' K, H, S or A are not those of the parameters, the exponent is out of
-                range, or the noise rule is not `CORRECT`.
+            ValueError: the users' K, H, S or A are not those of the parameters, or the exponent is out of
+                range.
 
         >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
         >>> RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3)).publish(users).tables.shape
         (3, 1, 1, 2)
         """
-        self._check_rule("a release")
         check_users(self.parameters, users)
         stream = RLSVIStream(self.parameters, seed, exponent=exponent)
         steps = range(users.horizon)
@@ -154,10 +144,6 @@ class RLSVI(RunsMany):
             stream.see(states, actions, users.rewards[k, steps, states[:-1], actions])
         return stream.release()
 
-    def _check_rule(self, what: str) -> None:
-        if self.noise_rule is not NoiseRule.CORRECT:
-            raise ValueError(f"noise_rule ({self.noise_rule.name}) must be CORRECT for {what} to hold")
-
     def sample(self, data: Users, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
         return self.release(data, rng, n)
@@ -166,19 +152,26 @@ class RLSVI(RunsMany):
         """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
 
         Raises:
-            ValueError: the noise rule is not `CORRECT`, or nothing is proved under this adjacency.
+            ValueError: nothing is proved under this adjacency.
 
         """
-        self._check_rule("a guarantee")
         return accounting.account(self.parameters, adjacency)
+
+    def noise_widths(self) -> NDArray[np.float64]:
+        """Return the standard deviation of simulated noise over sqrt(beta_k), by the number of visits."""
+        return noise_widths(self.parameters)
+
+    def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the standard normals of simulated releases, (runs, K, H, S, A)."""
+        return rng.standard_normal(shape)
 
     def _release(
         self, users: Users, rng: np.random.Generator, runs: int, *, counted: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         check_users(self.parameters, users)
         shape = (_checks.at_least("runs", runs, 1), *users.rewards.shape)
-        tables = np.empty(shape)
+        tables = self.normals(shape, rng)
         counts = np.empty(shape if counted else (0,) * 5, np.int64)
-        scale = scale_of(self.parameters, self.noise_rule)
-        kernels.release_loop(users.start, users.next_states, users.rewards, scale, rng, tables, counts)
+        scale = scale_of(self.parameters, self.noise_widths())
+        kernels.release_loop(users.start, users.next_states, users.rewards, scale, tables, counts)
         return tables, counts

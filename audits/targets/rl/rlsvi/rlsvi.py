@@ -24,13 +24,14 @@ from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 from dpproof.audits.engine.scores.protocol import Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import RUN, Subject, Told
+from dpproof.audits.target import RUN, Subject, Told, variant
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.noise_rule import NoiseRule
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 KIND = "rlsvi"
+PUBLISHED = "CORRECT"
+"""What a witness calls the noise of the algorithm as it is published."""
 DELTA = 1e-6
 NUMBERS = 50_000_000
 """The default budget draws at most about so many numbers."""
@@ -44,14 +45,14 @@ EARLY = 8
 
 @dataclass(frozen=True)
 class RLSVIAudit:
-    """RLSVI with ``noise_rule`` against the guarantee of RLSVI with the correct noise.
+    """RLSVI, or a variant of it, against the guarantee of RLSVI.
 
     Source of the claim: cell by cell sum of arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
         parameters: of any size; samples of big problems are slow, so fewer are drawn by default: 100 000, or
             fewer for tables of more than 500 numbers.
-        noise_rule: the correct one, or a planted fault.
+        noise_rule: the name of what is run; see `audits.target.variant`.
         curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
     """
 
@@ -59,7 +60,7 @@ class RLSVIAudit:
     relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REWARDS_ONLY,)
 
     parameters: RLSVIParameters
-    noise_rule: NoiseRule = NoiseRule.CORRECT
+    noise_rule: str = PUBLISHED
     curve: PrivacyCurve | None = None
 
     @classmethod
@@ -71,26 +72,27 @@ class RLSVIAudit:
         """The evidence; epsilon is stated at 1e-6 unless the plan says where."""
         parameters, pair = self.parameters, rlsvi_pair(self.parameters)
         claimed = account(parameters, Adjacency.REWARDS_ONLY).notion if self.curve is None else self.curve
-        again = {"audit": KIND, "parameters": parameters.as_json(), "noise_rule": self.noise_rule.name}
+        again = {"audit": KIND, "parameters": parameters.as_json(), "noise_rule": self.noise_rule}
         asked = replace(
             plan.filled(KIND, DELTA, _default_budget(parameters)),
             scores=rlsvi_scores(parameters, pair),
             replay=again if self.curve is None else plan.replay,
             known_ratio=True,
         )
-        return audit_pair(claimed, RLSVI(parameters, self.noise_rule).sample, pair, asked)
+        run = variant(RLSVI, self.noise_rule, PUBLISHED)
+        return audit_pair(claimed, run(parameters).sample, pair, asked)
 
     @classmethod
     def read(cls, how: Told) -> RLSVIAudit:
         """The audit of a witness."""
-        return cls(RLSVIParameters.read(how.table("parameters")), NoiseRule[how.text("noise_rule")])
+        return cls(RLSVIParameters.read(how.table("parameters")), how.text("noise_rule"))
 
 
 TARGET = RLSVIAudit
 
 
 def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
-    """The exact likelihood ratio of the correct law, and four that learn what a faulty one gives away.
+    """The exact likelihood ratio of the published law, and four that learn what another one gives away.
 
     Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell
     that user 0 visited last; a discriminant that looks there finds the exact statistic at any size. Of big

@@ -7,10 +7,23 @@ from typing import Unpack
 
 from dpproof.audits.plan import Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
-from dpproof.audits.training.dp_sgd import Fault, Settings
-from dpproof.audits.training.opacus import OpacusAudit
+from dpproof.audits.training.dp_sgd import Settings
+from dpproof.audits.training.opacus import EngineRun, OpacusAudit
 
 PLACE = 14
+
+
+class HalfNoise(EngineRun):
+    """Fault: the engine is given half the noise multiplier that is claimed."""
+
+    def noise_multiplier(self) -> float:
+        """Half of what it should be."""
+        return super().noise_multiplier() / 2
+
+
+HALF = "half noise"
+VARIANTS = {HALF: HalfNoise}
+"""The fault, as witnesses call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +51,6 @@ class EngineCase:
         return OpacusAudit(self.settings).audit(AuditPlan(**asked).at_most(self.coins))
 
 
-HALF = Fault.HALF_NOISE
 CASES = (
     EngineCase(
         name="opacus engine, every record in every step",
@@ -48,7 +60,7 @@ CASES = (
     ),
     EngineCase(
         name="opacus engine, every record in every step, half the noise",
-        settings=Settings(fault=HALF),
+        settings=Settings(variant=HALF),
         expected=Finding.VIOLATION,
         reason="the engine was given half the noise multiplier that is claimed",
     ),
@@ -60,7 +72,7 @@ CASES = (
     ),
     EngineCase(
         name="opacus engine, Poisson samples, half the noise",
-        settings=Settings(sampling_rate=0.5, fault=HALF),
+        settings=Settings(sampling_rate=0.5, variant=HALF),
         expected=Finding.VIOLATION,
         reason="the engine was given half the noise multiplier that is claimed",
     ),

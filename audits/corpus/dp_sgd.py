@@ -1,0 +1,190 @@
+"""Learning algorithms and their faults: DP-SGD by its views, RLSVI by its users' rewards in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.audits.plan import Asked, AuditPlan
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED
+from dpproof.audits.training.dp_sgd import Loop, LoopAudit, Settings, View, clipped
+from dpproof.audits.training.reward_canaries import RewardCanaries
+
+if TYPE_CHECKING:
+    import torch
+
+PLACE = 12
+
+
+class HalfNoise(Loop):
+    """Fault: the noise multiplier is half of what is claimed."""
+
+    def deviation(self) -> float:
+        """Half of what it should be."""
+        return super().deviation() / 2
+
+
+class NoClipping(Loop):
+    """Fault: gradients are summed as they are."""
+
+    def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
+        """The plain sum."""
+        return gradients.sum(dim=0)
+
+
+class UnscaledNoise(Loop):
+    """Fault: the noise has the standard deviation of the multiplier alone, not multiplied by the clipping norm."""
+
+    def deviation(self) -> float:
+        """The multiplier."""
+        return self.settings.noise_multiplier
+
+
+class BatchClipping(Loop):
+    """Fault: the mean gradient of the batch is clipped, not each record's."""
+
+    def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
+        """The clipped mean, as often as there are records."""
+        if not len(gradients):
+            return super().clipped_sum(gradients)
+        return len(gradients) * clipped(gradients.mean(dim=0, keepdim=True), self.settings.clip)[0]
+
+
+class ShuffledBatches(Loop):
+    """Fault: each epoch is one shuffle cut into batches, every record in exactly one, not Poisson samples."""
+
+    def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
+        super().__init__(settings, rng)
+        self._batches: list[NDArray[np.int64]] = []
+
+    def next_batch(self, there: int) -> NDArray[np.int64]:
+        """The next part of the shuffle."""
+        if not self._batches:
+            self._batches = list(np.array_split(self.rng.permutation(there), self.settings.epoch))
+        return self._batches.pop()
+
+
+VARIANTS = {
+    "half noise": HalfNoise,
+    "no clipping": NoClipping,
+    "unscaled noise": UnscaledNoise,
+    "batch clipping": BatchClipping,
+    "shuffled batches": ShuffledBatches,
+}
+"""The faults, as witnesses call them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCase:
+    """DP-SGD with or without a fault, seen in one way; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        settings: the loop.
+        view: what is seen.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        delta: where epsilon is stated.
+        steps: the length of a whole run.
+        coins: the default budget.
+        requires: the package without which the case is skipped.
+    """
+
+    name: str
+    settings: Settings
+    view: View
+    expected: Finding
+    reason: str
+    delta: float = 1e-5
+    steps: int = 4
+    coins: int = 1_000
+    requires: str | None = "torch"
+
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
+        """Audit the case; a training run is one sequence, so there is nothing for an executor to do."""
+        plan = replace(AuditPlan(**asked).at_most(self.coins), delta=self.delta)
+        return LoopAudit(self.settings, self.view, self.steps).audit(plan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardCase:
+    """RLSVI by its users' rewards in one run; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
+
+    Attributes:
+        name: unique within the corpus.
+        noise_rule: the name of what is run: as published, or a fault.
+        expected: the verdict that an audit must come to.
+        reason: why, in words.
+        requires: nothing.
+    """
+
+    name: str
+    noise_rule: str
+    expected: Finding
+    reason: str
+    requires: str | None = None
+
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
+        """Audit the case in a single run."""
+        plan = replace(AuditPlan(**asked), claim=self.name)
+        return RewardCanaries(SIZES, self.noise_rule).audit(plan)
+
+
+SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)
+
+_STEPS = {
+    "half noise": ("half the noise", "a step is a Gaussian mechanism with half the noise"),
+    "no clipping": ("no clipping", "the canary's gradient, of ten clipping norms, enters as it is"),
+    "unscaled noise": ("unscaled noise", "noise of the multiplier alone, where the clipping norm is 4"),
+    "batch clipping": (
+        "batch clipping",
+        "the mean is clipped, so one record moves the sum by many clipping norms",
+    ),
+}
+"""The faults that a single step shows: the word in the name of the case, and the reason."""
+
+CASES: tuple[TrainingCase | RewardCase, ...] = (
+    TrainingCase(
+        name="dp-sgd",
+        settings=Settings(),
+        view=View.STEP,
+        expected=Finding.CONSISTENT,
+        reason="clipped and noised as claimed; the canary attains the claim",
+    ),
+    *(
+        TrainingCase(
+            name=f"dp-sgd, {word}",
+            settings=Settings(variant=variant),
+            view=View.STEP,
+            expected=Finding.VIOLATION,
+            reason=reason,
+        )
+        for variant, (word, reason) in _STEPS.items()
+    ),
+    TrainingCase(
+        name="dp-sgd, shuffled batches",
+        settings=Settings(0.25, 0.2, variant="shuffled batches"),
+        view=View.EPOCH,
+        expected=Finding.VIOLATION,
+        reason="every record is in one batch of each epoch; under the claim it is in none with chance 0.32",
+        delta=0.3,
+        coins=400,
+    ),
+    RewardCase(
+        name="rlsvi, rewards in one run",
+        noise_rule=PUBLISHED,
+        expected=Finding.INCONCLUSIVE,
+        reason="sound, and one run of a hundred canaries is too weak to say more",
+    ),
+    RewardCase(
+        name="rlsvi, rewards in one run, first visit unprotected",
+        noise_rule="FIRST_VISIT_UNPROTECTED",
+        expected=Finding.VIOLATION,
+        reason="a cell has no noise before its second visit, and every canary has a cell visited once",
+    ),
+)

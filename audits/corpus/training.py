@@ -1,0 +1,41 @@
+"""Faults of the training of selective DP-SGD, each one method that is replaced; needs torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch
+from dpproof.mechanisms.rl.expert.offline.training import Training
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+
+
+class TwoTransitions(Training):
+    """Fault: an expert in a batch has two transitions in it."""
+
+    def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+        rows = super()._batch(data, rate, rng)
+        return np.concatenate([rows, data.one_each(data.expert[rows], rng)])
+
+
+class UnscaledNoise(Training):
+    """Fault: the noise has the deviation of the multiplier alone, not multiplied by the clipping norm."""
+
+    def _noise(self, rng: np.random.Generator) -> torch.Tensor:
+        return super()._noise(rng) / self.settings.clip
+
+
+class ShownCoin(Training):
+    """Algorithm 3 as printed: a plain step has no noise, whatever coin is accounted for."""
+
+    def _branch(self, rng: np.random.Generator) -> Branch:
+        return COINS["visible"](self.settings.budget, self.step, rng)
+
+
+VARIANTS = {
+    "two transitions": TwoTransitions,
+    "unscaled noise": UnscaledNoise,
+    "shown coin": ShownCoin,
+}
+"""The faults, as witnesses call them."""
