@@ -37,7 +37,7 @@ def reproduce(
     check_folder("out", out)
     out.mkdir(parents=True, exist_ok=True)
     with journal_at(journal), _shown(paper):
-        found = experiment.run(out, quick=quick, seed=seed)
+        found = experiment.study().run(out, quick=quick, seed=seed)
     show.answer(envelope(found), json, lambda console: _print(experiment, found, console))
 
 

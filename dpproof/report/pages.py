@@ -222,7 +222,7 @@ def pages() -> dict[str, str]:
         "claim-file.schema.json": schema_text(),
     }
     for name, experiment in experiments().items():
-        made[f"experiments/{name.replace('-', '_')}.md"] = experiment.page(DOCS / "experiments")
+        made[f"experiments/{name.replace('-', '_')}.md"] = experiment.study().page(DOCS / "experiments")
     for paper in papers().values():
         prefix = paper.prefix
         made[f"ledger/{paper.name}.md"] = _page(paper.name, paper.title, paper.citation, prefix, found)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.reproduction.experiments import ARITHMETIC, Experiment, experiments
+from dpproof.reproduction.engine import ARITHMETIC
+from dpproof.reproduction.experiments import experiments
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,14 +77,11 @@ def test_captions_of_curves_name_what_they_assume():
 
 
 def test_pages_of_experiments_say_what_their_figures_rest_on(tmp_path, monkeypatch):
-    def run(folder, quick, seed):
-        (folder / "private_ucb.md").write_text("# figures\n")
-        return {"experiment": "private-ucb", "first_lines": []}
-
-    monkeypatch.setattr("dpproof.reproduction.private_ucb.figure.run", run)
-    answer = experiments()["private-ucb"].run(tmp_path, quick=True, seed=0)
-    assert isinstance(experiments()["private-ucb"], Experiment)
+    study = experiments()["private-ucb"].study()
+    recorded = study.recorded(ROOT / "docs" / "experiments")
+    monkeypatch.setattr(study, "measure", lambda *_: recorded)
+    answer = study.run(tmp_path, quick=True, seed=0)
     assert [entry["id"] for entry in answer["arithmetic_assumptions"]] == ["fft-error", "elementary-4ulp"]
-    assert (tmp_path / "private_ucb.md").read_text() == f"# figures\n\n{ARITHMETIC}\n"
+    assert (tmp_path / "private_ucb.md").read_text().endswith(f"\n\n{ARITHMETIC}\n")
     for name in ("expert", "policy_evaluation", "private_ucb", "sdp_pe"):
         assert ARITHMETIC in (ROOT / "docs" / "experiments" / f"{name}.md").read_text()

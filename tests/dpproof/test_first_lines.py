@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpproof.answers.papers import FOLDER, experiment_of
 from dpproof.report.pages import DOCS
+from dpproof.reproduction.engine import Measured
 from dpproof.reproduction.experiments import experiments
-from dpproof.reproduction.expert.first_lines import first_lines as expert_lines
+from dpproof.reproduction.expert.study import STUDY as EXPERT
 from dpproof.reproduction.first_lines import read
 from dpproof.reproduction.private_ucb.arms import Group
-from dpproof.reproduction.private_ucb.figure import first_lines as ucb_lines
-from dpproof.reproduction.recorded import read_rows, read_run, write_run
+from dpproof.reproduction.private_ucb.study import STUDY as UCB
 from dpproof.reproduction.sdp_pe.arms import Kind, Size
-from dpproof.reproduction.sdp_pe.first_lines import first_lines as sdp_lines
-from dpproof.reproduction.tables import write_rows
+from dpproof.reproduction.sdp_pe.study import STUDY as SDP
 
 PAGES = {name: FOLDER / f"{name.replace('-', '_')}.md" for name in experiments()}
 
@@ -34,7 +35,7 @@ def test_a_page_begins_with_what_disagrees(name):
 
 @pytest.mark.parametrize("name", experiments())
 def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
-    assert experiments()[name].page(DOCS / "experiments") == PAGES[name].read_text(encoding="utf-8")
+    assert experiments()[name].study().page(DOCS / "experiments") == PAGES[name].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,18 @@ def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
 )
 def test_the_first_lines_say_it(name, words):
     assert any(words in line for line in shown(name))
+
+
+def expert_lines(rows, runs):
+    return EXPERT.first_lines(Measured(replace(EXPERT.full, runs=runs), 0, {"returns": rows}, ()))
+
+
+def sdp_lines(never, rows):
+    return SDP.first_lines(Measured(SDP.full, 0, {"regret": rows}, (), {"never": never}))
+
+
+def ucb_lines(never, rows):
+    return UCB.first_lines(Measured(UCB.full, 0, {"regret": rows}, (), {"never": never}))
 
 
 def learner(method, epsilon, value, interval=1.0, problem="cartpole"):
@@ -164,9 +177,7 @@ def test_the_local_model_below_the_joint_one_is_said_where_it_is_clear():
 
 def test_what_a_run_leaves_is_read_back(tmp_path):
     size = Size(60, 2, (0.1, 1.0))
-    write_run(tmp_path, size, 7, never=0.1 + 0.2)
-    found = read_run(tmp_path, Size)
-    assert (found.size, found.seed, found.more) == (size, 7, {"never": 0.1 + 0.2})
     rows = [{"a": 0.1 + 0.2, "b": None, "c": "LSW, no", "d": 3, "e": "1e-6"}]
-    write_rows(tmp_path / "rows.csv", rows)
-    assert read_rows(tmp_path / "rows.csv", text=("e",)) == rows
+    found = Measured(size, 7, {"rows": rows}, ["a.svg"], {"never": 0.1 + 0.2})
+    found.write(tmp_path)
+    assert Measured.read(tmp_path, Size, ("rows",), text=("e",)) == found

@@ -2,23 +2,25 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from dpproof.cli import app
-from dpproof.reproduction.policy_evaluation import figure
-from dpproof.reproduction.policy_evaluation.claims import claims
+from dpproof.report.pages import DOCS
 from dpproof.reproduction.policy_evaluation.kinds import FEATURES, KINDS, Size, planned, squares
 from dpproof.reproduction.policy_evaluation.runs import rounded_up, sweep
+from dpproof.reproduction.policy_evaluation.study import STUDY
 
+RECORDED = STUDY.recorded(DOCS / "experiments")
 TINY = Size((100, 400), (100, 400), 2, (100, 400), 2)
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figure")
-    return folder, figure.run(folder, True, 3, TINY)
+    return folder, STUDY.run(folder, True, 3, TINY)
 
 
 @pytest.mark.slow
@@ -54,7 +56,7 @@ def test_exact_noise_is_less_and_none_is_best(found):
 @pytest.mark.slow
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
-    figure.run(tmp_path, True, 3, TINY)
+    STUDY.run(tmp_path, True, 3, TINY)
     for name in ("policy_evaluation.md", "policy_evaluation/batches.csv", "policy_evaluation/risk.svg"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
@@ -170,7 +172,8 @@ def test_the_papers_sentences_are_read_from_the_tables():
             for algorithm, values in (("LSL", ridge), ("LSW", weighted))
             for m, value in zip((100, 200), values, strict=True)
         ]
-        return "\n".join(claims(table, swept))
+        found = replace(RECORDED, tables={**RECORDED.tables, "batches": table, "ridge": swept})
+        return STUDY.written(found)
 
     kept = page(1.0, (2, 2), (3, 1))
     assert "As measured here" in kept

@@ -8,9 +8,8 @@ from typer.testing import CliRunner
 
 from dpproof.cli import app
 from dpproof.reproduction.experiments import experiments
-from dpproof.reproduction.private_ucb import figure
 from dpproof.reproduction.private_ucb.arms import Group, Size, arms
-from dpproof.reproduction.private_ucb.tables import paying
+from dpproof.reproduction.private_ucb.study import STUDY, paying
 
 TINY = Size(episodes=400, seeds=2, epsilons=(1.0, 1e6))
 
@@ -18,7 +17,7 @@ TINY = Size(episodes=400, seeds=2, epsilons=(1.0, 1e6))
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("figure")
-    return folder, figure.run(folder, True, 3, TINY)
+    return folder, STUDY.run(folder, True, 3, TINY)
 
 
 @pytest.mark.slow
@@ -74,7 +73,7 @@ def test_it_pays_from_the_least_epsilon_below_the_share(found):
 @pytest.mark.slow
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
-    figure.run(tmp_path, True, 3, TINY)
+    STUDY.run(tmp_path, True, 3, TINY)
     for name in (
         "private_ucb.md",
         "private_ucb/curves.csv",
@@ -85,7 +84,7 @@ def test_equal_seeds_give_equal_files(found, tmp_path):
 
 
 def test_the_command_prints_the_answer(tmp_path, monkeypatch):
-    monkeypatch.setattr(figure, "QUICK", TINY)
+    monkeypatch.setattr(STUDY, "quick", TINY)
     done = CliRunner().invoke(
         app, ["reproduce", "private-ucb", "--quick", "--out", str(tmp_path / "new"), "--json"]
     )

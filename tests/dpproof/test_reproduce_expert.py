@@ -8,11 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from dpproof.cli import app
-from dpproof.reproduction.expert import figure
+from dpproof.reproduction.expert import study
 from dpproof.reproduction.expert.settings import CHOICES, FULL, METHODS, PAPER, QUICK, Size
+from dpproof.reproduction.expert.study import STUDY
 
 needed = pytest.mark.skipif(
-    figure.missing() != [], reason="the extra `offline-rl` is not installed: no experiment"
+    study.missing() != [], reason="the extra `offline-rl` is not installed: no experiment"
 )
 TINY = Size(("cartpole",), 600, 0.9, 5, 5, 1, 300, 64, (10.0,), 2, 1)
 
@@ -21,7 +22,7 @@ TINY = Size(("cartpole",), 600, 0.9, 5, 5, 1, 300, 64, (10.0,), 2, 1)
 def found(tmp_path_factory):
     pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
     folder = tmp_path_factory.mktemp("expert")
-    return folder, figure.run(folder, True, 3, TINY, workers=1)
+    return folder, STUDY.run(folder, True, 3, TINY, workers=1)
 
 
 def test_every_method_is_run_and_written(found):
@@ -64,7 +65,7 @@ def test_less_noise_releases_more(found):
 
 def test_equal_seeds_give_equal_files(found, tmp_path):
     folder, _ = found
-    figure.run(tmp_path, True, 3, TINY, workers=1)
+    STUDY.run(tmp_path, True, 3, TINY, workers=1)
     for name in ("expert.md", "expert/returns.csv", "expert/releases.csv", "expert/returns.svg"):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
@@ -89,7 +90,7 @@ def test_a_finished_problem_is_not_run_again(monkeypatch, tmp_path):
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setattr(figure, "find_spec", lambda name: None)
+    monkeypatch.setattr(study, "find_spec", lambda name: None)
     done = CliRunner().invoke(app, ["reproduce", "expert", "--quick", "--out", str(tmp_path)])
     assert isinstance(done.exception, ValueError)
     assert "needs torch and gymnasium: pip install 'dpproof[offline-rl]'" in str(done.exception)
@@ -98,10 +99,10 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
 def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):
     _, before = found
     parts = before["rows"], before["releases"], before["logged"]
-    monkeypatch.setattr("dpproof.mechanisms.environments.lunar_lander.has_box2d", lambda: False)
+    monkeypatch.setattr(study, "has_box2d", lambda: False)
     monkeypatch.setattr("dpproof.reproduction.expert.runs.run_problem", lambda *_: parts)
     size = replace(TINY, problems=("lunarlander", "cartpole"))
-    answer = figure.run(tmp_path, True, 0, size, workers=1)
+    answer = STUDY.run(tmp_path, True, 0, size, workers=1)
     assert answer["skipped"] == ["lunarlander"]
     assert "Skipped, as Box2D is not installed: lunarlander" in (tmp_path / "expert.md").read_text("utf-8")
     assert {row["problem"] for row in answer["rows"]} == {"cartpole"}

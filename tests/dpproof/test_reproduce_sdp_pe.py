@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from dpproof.reproduction.experiments import experiments
-from dpproof.reproduction.sdp_pe import figure
 from dpproof.reproduction.sdp_pe.arms import ARMS, Kind, Size, arms
+from dpproof.reproduction.sdp_pe.study import STUDY
 
 TINY = Size(episodes=60, seeds=2, epsilons=(1.0,))
 
 
 def test_all_arms_have_an_algorithm_and_a_name_of_their_own():
-    chosen = list(arms(figure.FULL))
+    chosen = list(arms(STUDY.full))
     assert len({arm.name for arm in chosen}) == len(chosen)
     assert {arm.kind for arm in chosen} == set(Kind) == set(ARMS)
-    quick = {arm.kind for arm in arms(figure.QUICK)}
+    quick = {arm.kind for arm in arms(STUDY.quick)}
     assert quick == set(Kind)
-    assert experiments()["sdp-pe"].module == figure.__name__
+    assert experiments()["sdp-pe"].study() is STUDY
 
 
 @pytest.mark.slow
@@ -28,7 +28,7 @@ def test_a_small_run_writes_tables_plots_and_page_and_repeats_itself(tmp_path):
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
-        answers.append(dict(figure.run(folder, True, 3, TINY, workers=1)))
+        answers.append(STUDY.run(folder, True, 3, TINY, workers=1))
     one, two = tmp_path / "one", tmp_path / "two"
     with (one / "sdp_pe" / "regret.csv").open(encoding="utf-8") as stream:
         table = list(csv.DictReader(stream))

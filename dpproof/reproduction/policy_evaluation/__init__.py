@@ -8,7 +8,7 @@ __all__ = ["EXPERIMENT"]
 
 EXPERIMENT = Experiment(
     "Figure 1 of Balle, Gomrokchi and Precup (ICML 2016): DP-LSW and DP-LSL on the chain",
-    f"{__name__}.figure",
+    f"{__name__}.study",
     ("algorithm", "features", "kind", "trajectories"),
     "needed",
     ("tabular", "small_delta"),

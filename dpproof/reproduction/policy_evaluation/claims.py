@@ -1,90 +1,56 @@
-"""What the paper says of its Figure 1 in section 6, each sentence beside what was measured."""
+"""What the paper says of its Figure 1 in section 6, counted in what was measured; the first lines of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, STATES
+from dpproof.reproduction.engine import Row, Table, different, where
+from dpproof.reproduction.first_lines import few_runs, listed
+from dpproof.reproduction.policy_evaluation.small import BOUNDS, DELTA, EPSILON, METHODS
 
-Row = Mapping[str, Any]
+OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
-_NEAR = 1.1
+NEAR = 1.1
 """An RMSE within so many times the one without privacy counts as the same."""
 
 
-_SCHEDULE = (
-    '**"A regularization schedule proportional to sqrt(m) ... achieves the best overall accuracy"'
-    " (DP-LSL).** Tabular; lambda = 2 m^p, p = 0, 1/8, ..., 2. Values of 0 everywhere have RMSE {zero:.3g}."
-)
-_SCHEDULED = (
-    "{word}: with noise, another lambda is better than 2 sqrt(m), by more than three standard errors, in "
-    "{beaten} of {shown} rows. Where the best RMSE is about that of values of 0, what helps is to estimate "
-    "nothing."
-)
-_SMALL = (
-    '**"The LSL algorithms work better with small batches of data, whereas the LSW approach is preferable'
-    ' with large batches."** At lambda = 2 ||Phi||^2 sqrt(m); where each has the smaller mean RMSE:'
-)
-_ORDERED = (
-    "{word}: so ordered in {agree} of {shown} rows. Where it is, DP-LSL's smaller error at small m may still "
-    "be far above the values, which lie in [0, 1]."
-)
-_SAME = (
-    '**"The DP algorithms converge to the same solutions as the non-private corresponding versions for '
-    'large enough batch sizes."** RMSE at m = {last} over the one without privacy:'
-)
-_COUNTED = (
-    "Within {near:g} times: {told}. The noise of both falls with m (the table of trajectories below), so "
-    "that the solutions come together; the errors do so only where something else than noise is left. On "
-    "aggregated features that is an error of .11, which stays. On tabular features nothing stays: DP-LSW's "
-    "noise falls faster than the error without privacy and reaches it late, DP-LSL's with 2 sqrt(m) like "
-    "m^(-1/4), LSL's own error faster, so that the ratio does not come to 1."
-)
+class Counted(NamedTuple):
+    """In how many rows something is so, of how many, and in a word."""
+
+    so: int
+    of: int
+    word: str
 
 
-def claims(table: Sequence[Row], swept: Sequence[Row]) -> list[str]:
-    """The section of the page: three sentences of the paper, three readings."""
-    return [*_schedule(swept), "", *_small_batches(table), "", *_converged(table)]
+def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted:
+    so = sum(found)
+    return Counted(so, len(found), every if so == len(found) else some if so else none)
 
 
-def best(swept: Sequence[Row], trajectories: int, kind: str) -> tuple[Row, Row]:
-    """The row of least RMSE in the sweep, and the one at lambda = 2 sqrt(m)."""
-    held = [row for row in swept if (row["trajectories"], row["kind"]) == (trajectories, kind)]
-    root = 2 * trajectories**0.5
-    return min(held, key=lambda r: r["rmse"]), min(held, key=lambda r: abs(np.log(r["ridge"] / root)))
-
-
-def _schedule(swept: Sequence[Row]) -> list[str]:
-    zero = float(np.sqrt(np.mean(chain_values(STATES, DISCOUNT) ** 2)))
-    lines = [
-        _SCHEDULE.format(zero=zero),
-        "",
-        "| noise | m | best lambda | its p | RMSE there | RMSE at 2 sqrt(m) |",
-        "|---|---|---|---|---|---|",
-    ]
-    for kind in dict.fromkeys(row["kind"] for row in swept):
-        for size in sorted({row["trajectories"] for row in swept}):
-            least, root = best(swept, size, kind)
+def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
+    """Noise, batch size, the row of least RMSE in the sweep, its power of m, and the row at 2 sqrt(m)."""
+    found = []
+    for kind in different(swept, "kind"):
+        for size in sorted(different(swept, "trajectories")):
+            held = where(swept, trajectories=size, kind=kind)
+            least, root = min(held, key=lambda row: row["rmse"]), _nearest(held, 2 * size**0.5)
             power = round(np.log(least["ridge"] / 2) / np.log(size), 6)
-            cells = (kind, size, f"{least['ridge']:.3g}", f"{power:.3g}", _rmse(least), _rmse(root))
-            lines.append(f"| {' | '.join(map(str, cells))} |")
-    beaten, shown = schedule_counts(swept)
-    word = (
-        "Refuted on this chain" if beaten == shown else "Not so everywhere" if beaten else "As measured here"
-    )
-    told = _SCHEDULED.format(word=word, beaten=beaten, shown=shown)
-    return [*lines, "", told]
+            found.append((kind, size, least, power, root))
+    return found
 
 
-def schedule_counts(swept: Sequence[Row]) -> tuple[int, int]:
-    """In how many rows with noise another lambda is clearly better than 2 sqrt(m), and the number of rows."""
-    places = dict.fromkeys((row["trajectories"], row["kind"]) for row in swept if row["kind"] != _NONE)
-    found = [best(swept, *place) for place in places]
-    return sum(_apart(root, least) for least, root in found), len(found)
+def _nearest(held: Table, ridge: float) -> Row:
+    return min(held, key=lambda row: abs(np.log(row["ridge"] / ridge)))
+
+
+def scheduled(swept: Table) -> Counted:
+    """In how many rows with noise another lambda is clearly better than 2 sqrt(m)."""
+    rows = schedules(swept)
+    found = [_apart(root, least) for kind, _, least, _, root in rows if kind != _NONE]
+    return _counted(found, "Refuted on this chain", "Not so everywhere", "As measured here")
 
 
 def _apart(root: Row, least: Row) -> bool:
@@ -92,83 +58,100 @@ def _apart(root: Row, least: Row) -> bool:
     return bool(root["rmse"] - least["rmse"] > 3 * errors)
 
 
-def _rmse(row: Row) -> str:
-    return f"{row['rmse']:.3g} ± {row['rmse_error']:.1g}"
-
-
-def _pairs(table: Sequence[Row]) -> Iterator[tuple[str, str, list[int], list[int]]]:
+def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
     """Features, noise, the batch sizes at which LSL's RMSE is the smaller, and those at which LSW's is."""
     held = {(r["features"], r["kind"], r["algorithm"], r["trajectories"]): r["rmse"] for r in table}
-    sizes = sorted({row["trajectories"] for row in table})
-    for features, kind in dict.fromkeys((r["features"], r["kind"]) for r in table):
-        ridge = [m for m in sizes if held[features, kind, "LSL", m] < held[features, kind, "LSW", m]]
-        yield features, kind, ridge, [m for m in sizes if m not in ridge]
+    sizes = sorted(different(table, "trajectories"))
+    for features, kind in different(table, "features", "kind"):
+        if kind != _NONE:
+            ridge = [m for m in sizes if held[features, kind, "LSL", m] < held[features, kind, "LSW", m]]
+            yield features, kind, ridge, [m for m in sizes if m not in ridge]
 
 
-def _small_batches(table: Sequence[Row]) -> list[str]:
-    lines = [
-        _SMALL,
-        "",
-        "| features | noise | DP-LSL at m = | DP-LSW at m = |",
-        "|---|---|---|---|",
-    ]
-    for features, kind, ridge, weighted in _pairs(table):
-        if kind == _NONE:
-            continue
-        lines.append(f"| {features} | {kind} | {_sizes(ridge)} | {_sizes(weighted)} |")
-    agree, shown = small_batch_counts(table)
-    told = _ORDERED.format(
-        word="Confirmed" if agree == shown else "Confirmed in part" if agree else "Not so",
-        agree=agree,
-        shown=shown,
-    )
-    return [*lines, "", told]
+def ordered(table: Table) -> Counted:
+    """In how many rows with noise DP-LSL is better up to a batch size and DP-LSW after."""
+    found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
+    return _counted(found, "Confirmed", "Confirmed in part", "Not so")
 
 
-def small_batch_counts(table: Sequence[Row]) -> tuple[int, int]:
-    """In how many rows with noise DP-LSL is better up to a batch size and DP-LSW after, and of how many."""
-    found = [
-        bool(ridge and weighted) and max(ridge) < min(weighted)
-        for _, kind, ridge, weighted in _pairs(table)
+def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
+    """Algorithm, kind, and at the largest batch its RMSE over the one without privacy, by features."""
+    last = where(table, trajectories=max(row["trajectories"] for row in table))
+    held = {(row["algorithm"], row["kind"], row["features"]): row["rmse"] for row in last}
+    names = different(table, "features")
+    return [
+        (algorithm, kind, [held[algorithm, kind, f] / held[algorithm, _NONE, f] for f in names])
+        for algorithm, kind in different(last, "algorithm", "kind")
         if kind != _NONE
     ]
-    return sum(found), len(found)
 
 
-def _sizes(sizes: Sequence[int]) -> str:
-    return "none" if not sizes else str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-
-
-def _converged(table: Sequence[Row]) -> list[str]:
-    last, ratios = _ratios(table)
-    names = tuple(dict.fromkeys(row["features"] for row in table))
-    lines = [
-        _SAME.format(last=last),
-        "",
-        f"| algorithm | noise | {' | '.join(names)} |",
-        "|---|---|" + "---|" * len(names),
-    ]
-    for (algorithm, kind), found in ratios.items():
-        lines.append(f"| DP-{algorithm} | {kind} | {' | '.join(f'{ratio:.3g}' for ratio in found)} |")
-    counts = near_counts(table).items()
-    told = ", ".join(f"DP-{name} in {near} of {shown}" for name, (near, shown) in counts)
-    return [*lines, "", _COUNTED.format(near=_NEAR, told=told)]
-
-
-def _ratios(table: Sequence[Row]) -> tuple[int, dict[tuple[str, str], list[float]]]:
-    """The largest batch, and there each kind's RMSE over the one without privacy, features by features."""
-    last = max(row["trajectories"] for row in table)
-    held = {(r["algorithm"], r["kind"], r["features"]): r["rmse"] for r in table if r["trajectories"] == last}
-    names = tuple(dict.fromkeys(row["features"] for row in table))
-    kinds = dict.fromkeys(key[:2] for key in held if key[1] != _NONE)
-    return last, {
-        (algorithm, kind): [held[algorithm, kind, f] / held[algorithm, _NONE, f] for f in names]
-        for algorithm, kind in kinds
-    }
-
-
-def near_counts(table: Sequence[Row]) -> dict[str, tuple[int, int]]:
+def near_counts(table: Table) -> list[str]:
     """For LSW and LSL: in how many cells of that table the ratio is about 1, and of how many."""
-    ratios = _ratios(table)[1]
-    found = {name: [x for key, xs in ratios.items() if key[0] == name for x in xs] for name in ("LSW", "LSL")}
-    return {name: (sum(x <= _NEAR for x in xs), len(xs)) for name, xs in found.items()}
+    rows = ratios(table)
+    found = {name: [x for key, _, xs in rows if key == name for x in xs] for name in ("LSW", "LSL")}
+    return [f"DP-{name} in {sum(x <= NEAR for x in xs)} of {len(xs)}" for name, xs in found.items()]
+
+
+def first_lines(table: Table, swept: Table, small: Table, runs: int) -> list[str]:
+    """The sentences; `small` holds the rows of `small_data`."""
+    return [*_small(small), *_schedule(swept), *_ordered(table), *_near(table), *few_runs(runs)]
+
+
+def _small(small: Table) -> Iterator[str]:
+    """What DP-LSW is worth where values of 0 are better, and how much data it needs."""
+    held = {(row["trajectories"], row["bound"], row["method"]): row["rmse"] for row in small}
+    sizes = sorted(different(small, "trajectories"))
+    worse = [m for m in sizes if held[m, BOUNDS[-1], OWN] >= held[m, BOUNDS[-1], ZERO]]
+    if not worse:
+        return
+    told = listed([_told(held, worse[-1], bound) for bound in BOUNDS])
+    needed = "; ".join(_needed(held, sizes, bound) for bound in BOUNDS)
+    yield (
+        f"DP-LSW is useless on small data. With {worse[-1]} trajectories at epsilon {EPSILON} and delta "
+        f"{DELTA} its RMSE is {told}. The values lie in [0, 1], and an estimate of 0 everywhere has "
+        f"{held[worse[-1], BOUNDS[-1], ZERO]:.3g}. Trajectories that DP-LSW needs, of the batch sizes run: "
+        f"{needed}."
+    )
+
+
+def _told(held: Mapping[tuple[int, float, str], float], trajectories: int, bound: float) -> str:
+    own, plain = (held[trajectories, bound, method] for method in (OWN, PLAIN))
+    return f"{own:.3g} with Fmax {bound:g} (plain Gaussian noise on counts and sums: {plain:.3g})"
+
+
+def _needed(held: Mapping[tuple[int, float, str], float], sizes: Sequence[int], bound: float) -> str:
+    """From which batch size on DP-LSW is the better one."""
+    words = []
+    for other in (ZERO, PLAIN):
+        enough = [m for m in sizes if held[m, bound, OWN] < held[m, bound, other]]
+        name = "an estimate of 0" if other == ZERO else "plain Gaussian noise"
+        words.append(f"{enough[0] if enough else f'more than {sizes[-1]}'} to beat {name}")
+    return f"with Fmax {bound:g} {listed(words)}"
+
+
+def _schedule(swept: Table) -> Iterator[str]:
+    beaten, shown, _ = scheduled(swept)
+    if beaten:
+        yield (
+            "The paper says that lambda proportional to sqrt(m) is best for DP-LSL. Another lambda is better "
+            f"in {beaten} of {shown} rows here."
+        )
+
+
+def _ordered(table: Table) -> Iterator[str]:
+    agree, shown, _ = ordered(table)
+    if agree < shown:
+        yield (
+            "The paper says that DP-LSL is better with small batches and DP-LSW with large ones. It is not "
+            f"so in {shown - agree} of {shown} rows here."
+        )
+
+
+def _near(table: Table) -> Iterator[str]:
+    if any(ratio > NEAR for _, _, found in ratios(table) for ratio in found):
+        yield (
+            "The paper says that for large batches the private estimates converge to those without privacy. "
+            "At the largest batch the error is within 1.1 times the one without privacy for "
+            f"{listed(near_counts(table))} rows."
+        )

@@ -8,7 +8,7 @@ __all__ = ["EXPERIMENT"]
 
 EXPERIMENT = Experiment(
     "Figure 2 of Chowdhury and Zhou (AAAI 2022): PRIVATE-UCB on RiverSwim",
-    f"{__name__}.figure",
+    f"{__name__}.study",
     ("algorithm", "counts", "group", "epsilon", "certified_epsilon", "regret", "deviation"),
     figures=("printed", "honest", "best"),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,8 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.executors import journaled
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels, Privatizer
+from dpproof.reproduction.curves import Curves, kept
 from dpproof.reproduction.private_ucb.arms import Arm, Size
-
-POINTS = 200
-"""At how many episodes a curve is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def _run_group(
     for arm in arms:
         shared = SharedNoise(arm.privatizer, blocks, _scale(arm.privatizer) / _scale(unit))
         regrets = arm.learner(shared).run(environment, _generator(child)).regrets
-        curves[arm.name] = regrets.cumsum()[points(len(regrets)) - 1]
+        curves[arm.name] = kept(regrets)
     return curves
 
 
@@ -96,18 +95,53 @@ def _generator(child: np.random.SeedSequence) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(child.entropy, spawn_key=child.spawn_key))
 
 
-def points(episodes: int) -> NDArray[np.int64]:
-    """After how many episodes a curve is kept.
-
-    >>> points(1000)[[0, -1]].tolist()
-    [5, 1000]
-    """
-    return np.unique(np.linspace(0, episodes, POINTS + 1).astype(np.int64)[1:])
-
-
 def _scale(privatizer: Any) -> float:
     """The scale of a privatizer's noise, in the unit of all arms of equal paths."""
     p = privatizer.parameters
     if hasattr(p, "used_scale"):
         return float(p.used_scale())
     return float(getattr(p, "sigma", 1.0))
+
+
+FAILED: Final = 0.25
+"""A run has failed when its regret is above this share of never learning."""
+
+
+def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:
+    """One row an arm: what it is, its certified epsilon, and the law of its total regret over the runs.
+
+    `never` is the regret of never learning, `seed` the root of the runs.
+    """
+    found = []
+    for arm in arms:
+        totals = curves[arm.name][:, -1]
+        found.append(
+            {
+                "algorithm": arm.algorithm,
+                "counts": arm.trust,
+                "group": arm.group.value,
+                "epsilon": arm.epsilon if np.isfinite(arm.epsilon) else None,
+                "certified_epsilon": arm.true_epsilon(),
+                "delta": float(arm.delta) if np.isfinite(arm.epsilon) else None,
+                **_law(totals, never),
+                "seeds": len(totals),
+                "root": seed,
+            }
+        )
+    return found
+
+
+def _law(totals: NDArray[np.float64], never: float) -> dict[str, float]:
+    """Mean, standard error, deviation, quantiles, maximum and share of failures of total regrets."""
+    deviation = float(totals.std(ddof=1)) if len(totals) > 1 else 0.0
+    low, median, high = map(float, np.quantile(totals, [0.1, 0.5, 0.9]))
+    return {
+        "regret": float(totals.mean()),
+        "standard_error": deviation / math.sqrt(len(totals)),
+        "deviation": deviation,
+        "low": low,
+        "median": median,
+        "high": high,
+        "worst": float(totals.max()),
+        "failed": float((totals > FAILED * never).mean()),
+    }

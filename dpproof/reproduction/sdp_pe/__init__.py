@@ -8,7 +8,7 @@ __all__ = ["EXPERIMENT"]
 
 EXPERIMENT = Experiment(
     "Figures 6 to 8 of Bai et al. (2026): SDP-PE on RiverSwim and a bandit",
-    f"{__name__}.figure",
+    f"{__name__}.study",
     ("problem", "algorithm", "epsilon", "certified_epsilon", "noise", "regret", "deviation", "switches"),
     figures=("epsilon", "bandit"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,10 +18,8 @@ from dpproof.mechanisms.rl.sdp_pe.agent import StageReport
 from dpproof.mechanisms.rl.sdp_pe.batches import schedule
 from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleaseShape
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
+from dpproof.reproduction.curves import kept
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of
-
-POINTS = 200
-"""At how many episodes a curve is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +63,6 @@ def _run_group(task: tuple[Sequence[Arm], int, int]) -> list[Found]:
     return [_run_arm(arm, *task[1:]) for arm in task[0]]
 
 
-def points(episodes: int) -> NDArray[np.int64]:
-    """After how many episodes a curve is kept.
-
-    >>> points(1000)[[0, -1]].tolist()
-    [5, 1000]
-    """
-    return np.unique(np.linspace(0, episodes, POINTS + 1).astype(np.int64)[1:])
-
-
 def _run_arm(arm: Arm, seeds: int, seed: int) -> Found:
     learner = learner_of(arm)
     runs = []
@@ -81,7 +70,7 @@ def _run_arm(arm: Arm, seeds: int, seed: int) -> Found:
         problem, play = child.spawn(2)
         environment = environment_of(arm, np.random.default_rng(problem))
         runs.append(learner.run(environment, np.random.default_rng(play)))
-    curves = np.array([run.regrets.cumsum()[points(len(run.regrets)) - 1] for run in runs])
+    curves = np.array([kept(run.regrets) for run in runs])
     switches = tuple(getattr(run, "switches", _changes(run.regrets)) for run in runs)
     stages = tuple(getattr(run, "stages", ()) for run in runs)
     return Found(curves, switches, stages, *_promised(arm, learner))
@@ -123,3 +112,50 @@ def _weakest(
     fair = [users for users in sizes if noise[users].probability == Fraction(1, 2)]
     least = sorted(fair, key=lambda users: noise[users].trials)[:1]
     return [(shape, users) for users in [*least, *sorted(sizes - set(fair))]]
+
+
+def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
+    """One row an arm; regrets and switches are means over the seeds."""
+    return [_row(arm, found[arm.name]) for arm in arms]
+
+
+def _row(arm: Arm, runs: Found) -> dict[str, Any]:
+    totals = runs.curves[:, -1]
+    kept = [stages[-1].optimal_stays for stages in runs.stages if stages]
+    return {
+        "problem": arm.problem,
+        "algorithm": arm.kind.value,
+        "epsilon": arm.epsilon,
+        "certified_epsilon": arm.epsilon if runs.certified is None else runs.certified,
+        "delta": None if arm.epsilon is None else float(BETA),
+        "noise": runs.noise,
+        "regret": float(totals.mean()),
+        "deviation": float(totals.std(ddof=1)) if len(totals) > 1 else 0.0,
+        "worst": float(totals.max()),
+        "switches": float(np.mean(runs.switches)),
+        "stages": len(runs.stages[0]) or None,
+        "optimal_stays": float(np.mean(kept)) if kept else None,
+        "seeds": len(totals),
+    }
+
+
+def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
+    """One row for each stage of each arm that eliminates: means over the seeds."""
+    return [
+        {
+            "problem": arm.problem,
+            "algorithm": arm.kind.value,
+            "epsilon": arm.epsilon,
+            "stage": number + 1,
+            "length": reports[0].length,
+            "level": float(np.mean([report.level for report in reports])),
+            "infrequent": float(np.mean([report.infrequent for report in reports])),
+            "coverage_gap": max(report.coverage_gap for report in reports),
+            "threshold": float(np.mean([report.threshold for report in reports])),
+            "active": float(np.mean([report.active for report in reports])),
+            "optimal_stays": float(np.mean([report.optimal_stays for report in reports])),
+            "worst_regret": float(np.mean([report.worst_regret for report in reports])),
+        }
+        for arm in arms
+        for number, reports in enumerate(zip(*found[arm.name].stages, strict=True))
+    ]

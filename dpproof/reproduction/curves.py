@@ -1,0 +1,51 @@
+"""Cumulative regrets of learners, run after run: where they are kept, as a table, and as a plot."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+Curves = Mapping[str, NDArray[np.float64]]
+"""(runs, points) by the name of an arm; the last point is the total."""
+POINTS: Final = 200
+"""At how many episodes a curve is kept."""
+
+
+def points(episodes: int) -> NDArray[np.int64]:
+    """After how many episodes a curve is kept.
+
+    >>> points(1000)[[0, -1]].tolist()
+    [5, 1000]
+    """
+    return np.unique(np.linspace(0, episodes, POINTS + 1).astype(np.int64)[1:])
+
+
+def kept(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cumulative regret at the points, from the regret of every episode."""
+    found: NDArray[np.float64] = regrets.cumsum()[points(len(regrets)) - 1]
+    return found
+
+
+def write_curves(file: Path, curves: Curves, episodes: int) -> None:
+    """Write mean and standard deviation of every arm's cumulative regret at the kept episodes, as CSV."""
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("arm", "episode", "mean", "deviation"))
+        for name, runs in curves.items():
+            for place, m, d in zip(points(episodes), runs.mean(axis=0), runs.std(axis=0), strict=True):
+                writer.writerow((name, place, f"{m:.1f}", f"{d:.1f}"))
+
+
+def draw_curve(
+    axes: Axes, runs: NDArray[np.float64], episodes: int, line: str, color: Any, label: str
+) -> None:
+    """Draw the mean of the runs, and one standard deviation around it."""
+    places, mean, deviation = points(episodes), runs.mean(axis=0), runs.std(axis=0)
+    axes.plot(places, mean, line, color=color, linewidth=1.4, label=label)
+    axes.fill_between(places, mean - deviation, mean + deviation, color=color, alpha=0.15, linewidth=0)

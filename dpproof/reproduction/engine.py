@@ -1,0 +1,264 @@
+"""The engine of the experiments: it runs a study, keeps tables, plots and a page, and answers.
+
+A paper's `Study` says what is measured and what the page tells; its folder has the page as a template,
+``page.md.j2``. A page is written from the recorded files alone, so that it can be written again without a run.
+"""
+
+from __future__ import annotations
+
+import abc
+import csv
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+import jinja2
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from dpproof.accountant.numbers.arithmetic import Assumption, listed
+from dpproof.reproduction.first_lines import SIMULATED, written
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+S = TypeVar("S", bound="DataclassInstance")
+Row = Mapping[str, Any]
+Table = Sequence[Row]
+Plots = Mapping[str, Callable[[Figure], object]]
+"""What draws a plot, by the name of its file."""
+ARITHMETIC: Final = (
+    "Certified figures of this page were computed in several processes, or found in a journal. They are "
+    "taken to rest on everything that is assumed of the machine's arithmetic: "
+    f"{'; '.join(assumption.text for assumption in Assumption)} "
+    "([explained](../explanation/trust.md#arithmetic))."
+)
+"""The last line of a page of figures: their routes are not followed, so that they may assume everything."""
+STYLE: Final = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpproof",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+}
+"""Settings of matplotlib: text as text, the same bytes from the same numbers."""
+
+
+@dataclass(frozen=True)
+class Measured(Generic[S]):
+    """What a page is written from.
+
+    Attributes:
+        size: how much was run.
+        seed: the root seed.
+        tables: rows by the name of their CSV file.
+        plots: file names of the plots.
+        more: what else the page needs, as JSON.
+    """
+
+    size: S
+    seed: int
+    tables: Mapping[str, Table]
+    plots: Sequence[str]
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path, digits: int | None = None) -> None:
+        """Write the tables as CSV, and everything else into ``run.json``."""
+        for name, table in self.tables.items():
+            write_rows(folder / f"{name}.csv", table, digits)
+        run = {"size": asdict(self.size), "seed": self.seed, **self.more, "plots": list(self.plots)}
+        (folder / "run.json").write_text(f"{json.dumps(run, indent=1)}\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, folder: Path, kind: type[S], tables: Sequence[str], text: Collection[str]) -> Measured[S]:
+        """Return what `write` wrote; `kind` is the class of the size, see `read_rows` for `text`."""
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        size = {key: tuple(x) if type(x) is list else x for key, x in run.pop("size").items()}
+        rows = {name: read_rows(folder / f"{name}.csv", text) for name in tables}
+        return cls(kind(**size), run.pop("seed"), rows, run.pop("plots"), run)
+
+
+class Study(abc.ABC, Generic[S]):
+    """An experiment of a paper: what is measured, and what is told of it."""
+
+    paper: ClassVar[str]
+    """The command-line name of the paper."""
+    tables: ClassVar[tuple[str, ...]]
+    """Names of the CSV files."""
+    text: ClassVar[tuple[str, ...]] = ()
+    """Columns that are text, also where they look like numbers."""
+    digits: ClassVar[int | None] = None
+    """Significant digits of numbers in the tables, so that other machines write the same; None for all."""
+    full: S
+    quick: S
+
+    @abc.abstractmethod
+    def measure(self, size: S, seed: int, folder: Path, workers: int) -> Measured[S]:
+        """Run everything in at most so many processes, write plots into the folder, and return the rest."""
+
+    @abc.abstractmethod
+    def first_lines(self, found: Measured[S]) -> list[str]:
+        """The sentences on where the numbers disagree with the paper, and on what they cannot show."""
+
+    @abc.abstractmethod
+    def answer(self, found: Measured[S], first: Sequence[str]) -> Mapping[str, Any]:
+        """What the command answers, as JSON; `first` has all of the first lines."""
+
+    @abc.abstractmethod
+    def shown(self, found: Measured[S]) -> Mapping[str, Any]:
+        """What the page's template names, beside the size and the seed."""
+
+    def run(
+        self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None
+    ) -> dict[str, Any]:
+        """Run it, write its page into `folder`, and tables and plots into a folder beside the page.
+
+        `size` stands for the full or the quick size, `workers` for the number of processes.
+        """
+        begin = time.perf_counter()
+        beside = folder / self._name
+        beside.mkdir(parents=True, exist_ok=True)
+        size = size or (self.quick if quick else self.full)
+        found = self.measure(size, seed, beside, workers or os.cpu_count() or 1)
+        found.write(beside, self.digits)
+        (folder / f"{self._name}.md").write_text(self.page(folder), encoding="utf-8")
+        return {
+            "experiment": self.paper,
+            **self.answer(found, [*self.first_lines(found), SIMULATED]),
+            "seconds": time.perf_counter() - begin,
+            "folder": folder.as_posix(),
+            "arithmetic_assumptions": listed(Assumption),
+        }
+
+    def page(self, folder: Path) -> str:
+        """Return the page, written from the tables in the folder beside it."""
+        return self.written(self.recorded(folder))
+
+    def recorded(self, folder: Path) -> Measured[S]:
+        """Return what a run left in the folder beside its page."""
+        return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
+
+    def written(self, found: Measured[S]) -> str:
+        """Return the page of what was measured."""
+        template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")
+        plots = "\n".join(f"![{Path(name).stem}]({self._name}/{name})" for name in found.plots)
+        first = "\n".join(written(self.first_lines(found)))
+        known = {**asdict(found.size), "seed": found.seed, "first_lines": first, "plots": plots}
+        text = _TEMPLATES.from_string(template.read_text(encoding="utf-8"))
+        return flowed(f"{text.render({**known, **self.shown(found)})}\n\n{ARITHMETIC}")
+
+    @property
+    def _name(self) -> str:
+        return self.paper.replace("-", "_")
+
+
+def _to(value: float | None, form: str, none: str = "-") -> str:
+    """A number in a form such as ".3g"."""
+    return none if value is None else format(value, form)
+
+
+_TEMPLATES: Final = jinja2.Environment(
+    autoescape=False, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+"""The pages are Markdown, which is escaped where it is shown."""
+_OWN_LINE: Final = re.compile(r"\n(?!\||- |!\[|#)\s*")
+
+
+def flowed(text: str) -> str:
+    r"""Markdown with each paragraph, item, and row of a table on one line.
+
+    >>> flowed("# A\n\n\nOne\ntwo.\n\n- three\n  four\n- five\n")
+    '# A\n\nOne two.\n\n- three four\n- five\n'
+    """
+    blocks = (_OWN_LINE.sub(" ", block.strip()) for block in re.split(r"\n\s*\n", text.strip()))
+    return "{}\n".format("\n\n".join(blocks))
+
+
+def write_rows(file: Path, table: Table, digits: int | None = None) -> None:
+    """Write rows as CSV; nothing where there is no number.
+
+    Args:
+        file: where to.
+        table: rows with the same keys, one at least.
+        digits: significant digits of numbers; None for all.
+    """
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(table[0]), lineterminator="\n")
+        writer.writeheader()
+        for row in table:
+            writer.writerow({name: _written(value, digits) for name, value in row.items()})
+
+
+def _written(value: object, digits: int | None) -> object:
+    return f"{value:.{digits}g}" if digits is not None and isinstance(value, float) else value
+
+
+def read_rows(file: Path, text: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of a table that `write_rows` wrote: numbers as numbers, an empty cell as None.
+
+    Args:
+        file: the CSV file.
+        text: columns that are read as text, also where they look like numbers.
+    """
+    with file.open(encoding="utf-8", newline="") as stream:
+        return [
+            {key: cell if key in text else _value(cell) for key, cell in row.items()}
+            for row in csv.DictReader(stream)
+        ]
+
+
+def _value(cell: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            continue
+    return cell or None
+
+
+def where(table: Table, **values: object) -> list[Row]:
+    """The rows with these values.
+
+    >>> where([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
+    [{'a': 1, 'b': 3}]
+    """
+    return [row for row in table if all(row[name] == value for name, value in values.items())]
+
+
+def different(table: Table, *names: str) -> list[Any]:
+    """The values of a column in the order of their first rows, each once; tuples for several columns.
+
+    >>> different([{"a": 1, "b": 2}, {"a": 1, "b": 3}], "a")
+    [1]
+    """
+    return list(
+        dict.fromkeys(row[names[0]] if len(names) == 1 else tuple(map(row.get, names)) for row in table)
+    )
+
+
+_TEMPLATES.filters["to"] = _to
+_TEMPLATES.globals.update(where=where, different=different)
+
+
+def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[str]:
+    """Draw each plot into a figure of its own, write it as SVG without a date; the file names."""
+    with mpl.rc_context(STYLE):
+        for name, draw in plots.items():
+            figure = Figure(figsize=size, layout="constrained")
+            draw(figure)
+            metadata = {"Date": None, "Creator": None}
+            figure.savefig(folder / f"{name}.svg", format="svg", metadata=metadata)
+    return [f"{name}.svg" for name in plots]
+
+
+def panels(figure: Figure, names: Sequence[Any], **options: Any) -> Iterator[tuple[Any, Any]]:
+    """A panel for each name, side by side."""
+    return zip(names, figure.subplots(1, len(names), squeeze=False, **options)[0], strict=True)

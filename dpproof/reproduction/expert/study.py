@@ -1,0 +1,252 @@
+"""The experiment of expert-level learning: what its page says of the runs, and the plots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpproof.executors import executor_for
+from dpproof.mechanisms.environments.lunar_lander import has_box2d
+from dpproof.mechanisms.rl.expert.problems import PROBLEMS
+from dpproof.reproduction.engine import (
+    Measured,
+    Plots,
+    Row,
+    Study,
+    Table,
+    different,
+    panels,
+    where,
+    write_plots,
+)
+from dpproof.reproduction.expert.settings import CHOICES, FULL, QUICK, Size
+from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
+
+EXTRA: Final = "pip install 'dpproof[offline-rl]'"
+_METHODS: Final = ("printed", "calibrated")
+_MISSING: Final = (
+    "Figure 2 of the paper (histograms of the experts' returns) is not reproduced: the table below has the "
+    "mean return of the experts only."
+)
+_WHY: Final = {
+    "hiv": "Its first state is fixed and its dynamics have no chance, so that a policy has one return; the "
+    "policies of these rows play the same actions.",
+}
+
+
+class ExpertLearning(Study[Size]):
+    """Section 6 of Sharma et al. (2024), with certified noise beside the printed.
+
+    LunarLander is left out, and the page says so, where Box2D is not installed. Interrupted and begun again in
+    the same folder, a run goes on with the problems that were not finished.
+    """
+
+    paper = "expert"
+    tables = ("returns", "releases", "experts")
+    full = FULL
+    quick = QUICK
+
+    def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
+        """Run at most so many problems at once."""
+        check_installed()
+        from dpproof.reproduction.expert.runs import run_problems
+
+        skipped = [] if has_box2d() else [name for name in size.problems if name == "lunarlander"]
+        size = replace(size, problems=tuple(name for name in size.problems if name not in skipped))
+        with executor_for(min(workers, len(size.problems))) as executor:
+            found = run_problems(size, seed, executor, folder / "parts")
+        plots = write_plots(folder, _plots(*found), (3 * len(different(found[0], "problem")), 2.8))
+        return Measured(size, seed, dict(zip(self.tables, found, strict=True)), plots, {"skipped": skipped})
+
+    def first_lines(self, found: Measured[Size]) -> list[str]:
+        """Those on the paper's claim and on equal rows stand where the numbers call for them."""
+        returns = found.tables["returns"]
+        return [*_reversed(returns), *_undecided(returns), _MISSING, *few_runs(found.size.runs)]
+
+    def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
+        """See ``Study.answer``."""
+        return {
+            "experts": found.size.experts,
+            "runs": found.size.runs,
+            "seed": found.seed,
+            "skipped": found.more["skipped"],
+            "first_lines": first,
+            "rows": found.tables["returns"],
+            "releases": found.tables["releases"],
+            "logged": found.tables["experts"],
+        }
+
+    def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
+        """See ``Study.shown``."""
+        returns, releases, logged = (found.tables[name] for name in self.tables)
+        return {
+            **found.more,
+            "returns": returns,
+            "releases": releases,
+            "logged": logged,
+            "units": [f"{p.unit:g} for {name}" for name, p in PROBLEMS.items() if p.unit != 1],
+            "findings": list(_findings(returns, releases)),
+        }
+
+
+STUDY: Final = ExpertLearning()
+
+
+def missing() -> list[str]:
+    """What the experiment needs and is not installed."""
+    return [name for name in ("torch", "gymnasium") if find_spec(name) is None]
+
+
+def check_installed() -> None:
+    """Refuse to begin without what the experiment needs.
+
+    Raises:
+        ValueError: saying what to install.
+    """
+    if missing():
+        raise ValueError(f"the experiment expert needs {' and '.join(missing())}: {EXTRA}")
+
+
+def _reversed(returns: Table) -> Iterator[str]:
+    """What the paper says of its method against DP-SGD, where the means say the opposite."""
+    held = [
+        row for row in returns if row["method"] in _METHODS and _in_paper(row) and not _same(returns, row)
+    ]
+    compared = [(own, _plain(returns, own)) for own in held]
+    worse = [(own, plain) for own, plain in compared if own["return"] < plain["return"]]
+    problems = dict.fromkeys(own["problem"] for own, _ in worse)
+    always = [
+        name for name in problems if all(pair in worse for pair in compared if pair[0]["problem"] == name)
+    ]
+    if not worse:
+        return
+    apart = sum(p["return"] - o["return"] > o["interval"] + p["interval"] for o, p in worse)
+    where = f", always on {listed(always)}" if always else ""
+    yield (
+        "The paper's main claim is that its method beats plain DP-SGD. Here plain DP-SGD has the higher mean "
+        f"return in {len(worse)} of {len(compared)} comparisons at the budgets at which the paper uses its "
+        f"method{where}. The 95% intervals are apart in {apart} of these {len(worse)}. Where they overlap, "
+        "these runs do not decide the order. They do not support the claim either."
+    )
+
+
+def _in_paper(row: Row) -> bool:
+    """Whether the paper uses its method at this budget; below it falls back to DP-SGD."""
+    return CHOICES[row["problem"]][row["epsilon"]].printed
+
+
+def _plain(returns: Table, own: Row) -> Row:
+    """DP-SGD's row on the same problem at the same epsilon."""
+    return where(returns, problem=own["problem"], method="DP-SGD", epsilon=own["epsilon"])[0]
+
+
+def _same(returns: Table, own: Row) -> bool:
+    """Whether a row's return is that of another row of its problem, to the last digit."""
+    return any(own in group for group in _groups(returns, own["problem"]))
+
+
+def _groups(returns: Table, problem: str) -> list[list[Row]]:
+    return equal_rows(where(returns, problem=problem), ("return", "interval"))
+
+
+def _undecided(returns: Table) -> Iterator[str]:
+    """Rows that are the same to the last digit, problem by problem."""
+    for problem in different(returns, "problem"):
+        groups = _groups(returns, problem)
+        if not groups:
+            continue
+        told = "; ".join(f"{listed(_names(group))} ({_shown(group[0])})" for group in groups)
+        why = f" {_WHY[problem]}" if problem in _WHY else ""
+        decides = "decides nothing" if any(_over_methods(group) for group in groups) else "has equal rows"
+        yield (
+            f"{problem} {decides}: to the last digit the return is the same for {told}. What differs between "
+            f"such rows made no difference to what was measured.{why}"
+        )
+
+
+def _over_methods(group: Table) -> bool:
+    return len(different(group, "method")) > 1
+
+
+def _names(group: Table) -> list[str]:
+    return [
+        row["method"] if row["epsilon"] is None else f"{row['method']} at epsilon {row['epsilon']:g}"
+        for row in group
+    ]
+
+
+def _shown(row: Row) -> str:
+    return f"{row['return']:.4g} ± {row['interval']:.2g}"
+
+
+def _findings(returns: Table, releases: Table) -> Iterator[str]:
+    """Sentences that the tables imply."""
+    for name in different(returns, "problem"):
+        held = where(returns, problem=name)
+        epsilons = sorted(epsilon for epsilon in different(held, "epsilon") if epsilon is not None)
+        for epsilon in epsilons:
+            ranked = sorted(where(held, epsilon=epsilon), key=lambda row: -row["return"])
+            order = " > ".join(f"{row['method']} ({row['return']:.4g})" for row in ranked)
+            clear = _apart(ranked[0], ranked[1])
+            yield f"{name}, epsilon {epsilon:g}: {order}; the first two intervals {clear}."
+        (last,) = where(releases, problem=name, epsilon=epsilons[-1])
+        ours, theirs = last["calibrated_released"], last["printed_released"]
+        yield f"{name}, epsilon {epsilons[-1]:g}: {ours:.3g} transitions released, {theirs:.3g} with printed noise."
+
+
+def _apart(first: Row, second: Row) -> str:
+    gap = first["return"] - second["return"]
+    return "do not meet" if gap > first["interval"] + second["interval"] else "overlap"
+
+
+_COLOURS = {"DP-SGD": "#2471a3", "printed": "#c0392b", "calibrated": "#1e8449"}
+_SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}
+"""Beside each other, so that intervals do not hide each other."""
+
+
+def _plots(returns: Table, releases: Table, experts: Table) -> Plots:
+    """Two plots with a panel for each problem."""
+    names = different(returns, "problem")
+
+    def draw(one: Callable[[Axes, str], None], figure: Figure) -> None:
+        for problem, axes in panels(figure, names):
+            one(axes, problem)
+            axes.set(title=problem, xlabel="epsilon")
+
+    return {
+        "returns": partial(draw, lambda axes, problem: _returns(axes, problem, returns, experts)),
+        "released": partial(draw, lambda axes, problem: _released(axes, problem, releases)),
+    }
+
+
+def _returns(axes: Axes, problem: str, returns: Table, experts: Table) -> None:
+    held = where(returns, problem=problem)
+    for row in where(held, epsilon=None):
+        axes.axhline(row["return"], color="#444444", linewidth=1, label="CQL, no privacy")
+    for row in where(experts, problem=problem):
+        axes.axhline(row["mean"], color="#999999", linewidth=1, linestyle=":", label="experts")
+    for method, colour in _COLOURS.items():
+        if mine := where(held, method=method):
+            places = [row["epsilon"] * _SHIFTS[method] for row in mine]
+            values, errors = [row["return"] for row in mine], [row["interval"] for row in mine]
+            axes.errorbar(
+                places, values, errors, marker="o", markersize=3, linewidth=1, color=colour, label=method
+            )
+    axes.set(xscale="log", ylabel="mean return, 95% intervals")
+    axes.legend(frameon=False, fontsize=6)
+
+
+def _released(axes: Axes, problem: str, releases: Table) -> None:
+    held = where(releases, problem=problem)
+    for kind in ("printed", "calibrated"):
+        places, values = [row["epsilon"] for row in held], [row[f"{kind}_released"] for row in held]
+        axes.plot(places, values, marker="o", markersize=3, linewidth=1, color=_COLOURS[kind], label=kind)
+    axes.set(xscale="log", ylabel="released transitions, expected")
+    axes.legend(frameon=False, fontsize=6)
