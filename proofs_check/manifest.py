@@ -1,8 +1,8 @@
 """The manifest: what each statement consisted of when people last agreed to it.
 
 The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted.
-The manifest does: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest`` lists what
-differs, with ``--update`` it writes the manifest anew; the difference is then read in review.
+The manifest does: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest`` lists the
+differences. With ``--update`` it records the statements as they are; people read the change in review.
 """
 
 from __future__ import annotations
@@ -91,17 +91,21 @@ def write(statements: Iterable[Statement]) -> None:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """List what differs; 1 if anything does, unless ``--update`` agrees to it."""
+    """Print the differences from the manifest; 1 if there are any, unless ``--update`` records them."""
     from dpproof.proofs_check.registry import statements
 
-    found = [f"{x.id}: {line}" for x in statements() for line in differences(x)]
+    if unknown := [given for given in arguments if given != "--update"]:
+        print(f"option ({unknown[0]!r}) must be --update or left out", file=sys.stderr)
+        return 2
+    lines = [f"{x.id}: {line}" for x in statements() for line in differences(x)]
     gone = recorded().keys() - {x.id for x in statements()}
-    found += [f"{name}: the statement is missing" for name in sorted(gone)]
-    print("\n".join(found) or "every statement is as recorded")
-    if "--update" in arguments:
-        write(statements())
-        return 0
-    return int(bool(found))
+    lines += [f"{name}: the statement is missing" for name in sorted(gone)]
+    print("\n".join(lines) or "Every statement is as the manifest records it.")
+    if not lines or "--update" not in arguments:
+        return int(bool(lines))
+    write(statements())
+    print("The manifest records the statements as they are now. Read the change of the file in review.")
+    return 0
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def test_a_module_that_breaks_the_direction_would_be_found(package, text, found)
         ("def f():\n    from flint import arb", {"flint"}),
         ("from dpproof.proofs_check.registry import verify", {"dpproof.proofs_check.registry"}),
         ("import dpproof.accountant.numbers.bounds", {"dpproof.accountant.numbers.bounds"}),
-        ("import fractions, json\nfrom dpproof.proofs_check.kernel import nodes", set()),
+        ("import fractions, json\nfrom dpproof.proofs_check.kernel import certificate", set()),
     ],
 )
 def test_a_kernel_that_leans_on_others_would_be_found(text, found):

@@ -8,13 +8,16 @@ follows from the figures, so that one cannot change without the others.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dpproof.answers import audit as auditing
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError
+from dpproof.audits.target import target
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
 """The keys of a witness that say what was asked, not what was found."""
@@ -91,3 +94,36 @@ def _of_a_user(how: Mapping[str, Any]) -> bool:
     claim = how.get("claim")
     mechanism = str(claim.get("mechanism", ":")) if isinstance(claim, Mapping) else ""
     return how["audit"] == "named" or ":" in mechanism
+
+
+def replayed_file(path: Path) -> Replayed:
+    """Run the audit of a witness in a file again.
+
+    Raises:
+        ValueError: the file is no witness, or a broken one.
+    """
+    try:
+        return replayed(_checked(json.loads(path.read_text(encoding="utf-8"))))
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{path}: not a witness that replays: {error}") from error
+
+
+_WITNESS = {"verdict": str, "seed": int, "alpha": float, "delta": float, "replay": dict}
+_CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
+"""What the witness of a claim in a claim file holds."""
+
+
+def _checked(witness: Any) -> Mapping[str, Any]:
+    """A witness with the fields that a replay reads, each of its type."""
+    if not isinstance(witness, dict):
+        raise ValueError("it must be a table")
+    _check_types(witness, _WITNESS)
+    kind = witness["replay"].get("audit")
+    _check_types(witness["replay"], _CLAIM if kind == "claim" else target(kind).fields)
+    return witness
+
+
+def _check_types(table: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
+    for name, kind in kinds.items():
+        if type(table.get(name)) is not kind:
+            raise ValueError(f"{name} ({table.get(name)!r}) must be of type {kind.__name__}")

@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.accountant.numbers.arithmetic import recorded
+from dpproof.accountant.numbers.arithmetic import listed, recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
+from dpproof.answers.replay import replayed_file
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
@@ -30,7 +32,6 @@ from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
 from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
-from dpproof.cli.replay import replay as run_again
 from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def audit(
         own = {"target": target, "budget": budget, "sharpen": sharpen or None, "only": only, "view": view}
         shared = {"journal": journal, "workers": workers, "cluster": cluster}
         _refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
-        run_again(replay, witnesses, json)
+        _replay(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
         _refuse({"view": view}, [], f"for anything but {auditing.VIEWED} against its own guarantee")
     if target == "corpus":
@@ -150,6 +151,23 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     violated = any(evidence.fails for evidence in audits)
     unfinished = late or any(evidence.unconfirmed for evidence in audits)
     raise typer.Exit(1 if violated else 3 if unfinished else 0)
+
+
+def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
+    """Run a finding again and end with what is found now: 1 for a violation, 0 if there is none (any more)."""
+    with recorded() as used:
+        found = replayed_file(path)
+    if found.evidence.fails and witnesses is not None:
+        auditing.write_witness(found.evidence, witnesses)
+
+    def render(console: Console) -> None:
+        show.audits([found.evidence], used, console)
+        if found.news is not None:
+            console.print(f"{path}: {found.news}", markup=False, soft_wrap=True)
+
+    body = {"audits": [found.as_json()], "arithmetic_assumptions": listed(used)}
+    show.answer(as_json.envelope(body), json, render)
+    raise typer.Exit(1 if found.evidence.fails else 0)
 
 
 def _refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:

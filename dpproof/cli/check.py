@@ -25,7 +25,7 @@ from dpproof.claim_file import Reading, Refusal, import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
-from dpproof.cli.statements import statements
+from dpproof.cli.verify import statements
 from dpproof.executors import executor_for, journal_at
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.outcome import Outcome

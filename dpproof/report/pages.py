@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import dpproof
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.result import Accountant
@@ -199,8 +199,9 @@ def public_names() -> str:
     """What can be imported from ``dpproof`` itself, as Markdown: the name and the first line of what it says."""
     lines = ["# Public names", "", "`from dpproof import NAME` loads what stands here. Generated.", ""]
     lines += ["| name | what it is | defined in |", "|---|---|---|"]
-    for name in sorted(set(dpproof.__all__) - {"__version__"}):
-        found = getattr(dpproof, name)
+    package = importlib.import_module(__name__.partition(".")[0])
+    for name in sorted(set(package.__all__) - {"__version__"}):
+        found = getattr(package, name)
         said = (inspect.getdoc(found) or "").partition("\n")[0].replace("``", "`")
         lines.append(f"| `{name}` | {_cell(said)} | `{found.__module__}` |")
     return "\n".join([*lines, ""])

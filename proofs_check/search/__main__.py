@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from dpproof.accountant.claims.spelling import nearest
 from dpproof.proofs_check.certificates import keep
-from dpproof.proofs_check.registry import certificate_id, folder_of, lookup, statement_ids
+from dpproof.proofs_check.registry import FORMER, certificate_id, folder_of, lookup, statement_ids
 from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import Obligation, Statement
 
@@ -32,7 +33,13 @@ def _search(identity: str) -> list[tuple[str, str, str | None]]:
 
 
 def main(ids: Sequence[str] = ()) -> int:
-    """Search for every obligation and write what is found; 1 if something stays open."""
+    """Search for every obligation and write what is found; 1 if something stays open, 2 for an unknown id."""
+    for identity in ids:
+        if identity not in {*statement_ids(), *FORMER}:
+            known = statement_ids(f"{identity.partition('.')[0]}.") or statement_ids()
+            rule = f"must be a statement id: {', '.join(known)}{nearest(identity, known)}"
+            print(f"id ({identity!r}) {rule}", file=sys.stderr)
+            return 2
     with ProcessPoolExecutor() as executor:
         found = [row for rows in executor.map(_search, ids or statement_ids()) for row in rows]
     for paper in {paper for paper, _, _ in found}:

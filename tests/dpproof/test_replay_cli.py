@@ -78,6 +78,7 @@ BROKEN = [
     ({"pair": "others"}, "pair came out differently"),
     ({"more": 1}, "more came out differently"),
     ({"seed": "0"}, "seed ('0') must be of type int"),
+    ({"verdict": ["violation"]}, "verdict (['violation']) must be of type str"),
 ]
 
 

@@ -4,7 +4,7 @@ import pytest
 import sympy
 
 from dpproof.accountant.published import published
-from dpproof.report.symbolic import ALPHA, LOG_DELTA, derive_linear
+from dpproof.report.html import ALPHA, LOG_DELTA, derive_linear
 
 DELTA = sympy.Symbol("delta", positive=True)
 SIZES = {name: sympy.Symbol(name, positive=True) for name in "SAHK"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproof.cli.statements import _letter
+from dpproof.cli.verify import _letter
 from dpproof.proofs_check.registry import statement_ids
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.report.pages import DOCS

@@ -15,6 +15,7 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
+from dpproof.proofs_check.search.__main__ import main as search
 from dpproof.proofs_check.search.provers import certificate, prove, refute
 from dpproof.proofs_check.statement import make_goal
 from tests.rows import rows
@@ -289,3 +290,10 @@ def test_no_search_finds_a_wider_domain_that_a_proof_should_not_hold_on(entry, o
     for wide in widened(obligation.goal) if data["verdict"] == "PROVED" else ():
         if proves(wide, data["proof"]):
             assert refute(wide, tries=30) is None
+
+
+def test_an_unknown_id_is_refused_before_any_search(capsys):
+    assert search(["rlsvi.lemma66"]) == 2
+    told = capsys.readouterr().err
+    assert "id ('rlsvi.lemma66') must be a statement id: rlsvi.definition3" in told
+    assert "did you mean 'rlsvi.lemma6'" in told

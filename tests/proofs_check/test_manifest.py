@@ -34,7 +34,7 @@ def put(monkeypatch, *changed):
 
 def test_today_is_as_recorded(capsys):
     assert manifest.main([]) == 0
-    assert "as recorded" in capsys.readouterr().out
+    assert "as the manifest records it" in capsys.readouterr().out
     assert manifest.recorded().keys() == {x.id for x in statements()}
 
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 from unittest import mock
 
-from dpproof.proofs_check.kernel import expectation, nodes
+from dpproof.proofs_check.kernel import certificate as checking
+from dpproof.proofs_check.kernel import expectation
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import outside
 from dpproof.proofs_check.kernel.goals import Relation, Task, task
@@ -103,7 +104,7 @@ class Step(NamedTuple):
 
 
 def _kind(node: Any) -> str:
-    return node.get("leaf") or next(k for k in nodes.TREES if k in node)
+    return node.get("leaf") or next(k for k in checking.TREES if k in node)
 
 
 def taken(t: Task, place: Place, node: Any) -> Step:
@@ -117,7 +118,7 @@ def taken(t: Task, place: Place, node: Any) -> Step:
             opened.append(self)
 
     with mock.patch.object(expectation, "Opened", Recorded):
-        handler = (nodes.LEAVES if "leaf" in node else nodes.TREES)[_kind(node)]
+        handler = (checking.LEAVES if "leaf" in node else checking.TREES)[_kind(node)]
         handler(t, node, lambda part, name: parts.append((str(name), part)))
     return Step(t, place, node, parts, opened)
 
