@@ -18,7 +18,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.audits.engine.betting.curves import curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
-from dpproof.audits.engine.sampling.calls import generator
+from dpproof.audits.engine.sampling.callables import generator
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from dpproof.audits.training.dp_sgd import Loop, LoopAudit, Settings, View, step_claim, view_scores

@@ -27,7 +27,7 @@ from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.coverage import cover
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
 STATES, HORIZON, EPISODES, REPEATS = 4, 6, 20_000, 5

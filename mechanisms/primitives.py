@@ -1,11 +1,15 @@
-"""Every noise primitive of the catalogue as one mechanism: a guarantee from the accountant, and samples."""
+"""What a mechanism may offer, a proved guarantee and samples; and the catalogue's primitives as mechanisms.
+
+A callable that somebody wants audited need only offer samples: its claim comes from elsewhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for, leaf_of
@@ -14,6 +18,34 @@ from dpproof.mechanisms.randomness import Randomness, Source
 if TYPE_CHECKING:
     from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.accountant.claims.result import PrivacyResult
+
+AdjacencyT_contra = TypeVar("AdjacencyT_contra", contravariant=True)
+GuaranteeT_co = TypeVar("GuaranteeT_co", covariant=True)
+DataT_contra = TypeVar("DataT_contra", contravariant=True)
+
+
+@runtime_checkable
+class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
+    """A mechanism that knows how private one run of it is."""
+
+    def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
+        """Return the proved guarantee of one run under this neighbouring relation.
+
+        Raises an error where no proof is known: a guarantee is never guessed.
+        """
+        ...
+
+
+@runtime_checkable
+class Samples(Protocol[DataT_contra]):
+    """A mechanism whose released output can be drawn, independently and as often as asked."""
+
+    def sample(self, data: DataT_contra, n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[Any]]:
+        """Draw `n` independent outputs on `data`, one per row of the array returned.
+
+        All randomness comes from `rng`: an equal generator gives an equal array.
+        """
+        ...
 
 
 def sampled() -> tuple[str, ...]:

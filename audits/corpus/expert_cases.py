@@ -23,10 +23,10 @@ from dpproof.accountant.rl.expert.design import Design, Rounds, printed_design, 
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.fixed import Projection
-from dpproof.audits.engine.scores.tokens import tokens
 from dpproof.audits.recording.evidence import Finding
-from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
+from dpproof.audits.targets.rl.expert.release import PrefixRound, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
 PLACE = 11

@@ -11,8 +11,7 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.target import USUAL
 from dpproof.audits.training.dp_sgd import View
 from dpproof.audits.training.expert_canaries import ExpertCanaries
-from dpproof.audits.training.expert_settings import ExpertSettings
-from dpproof.audits.training.expert_training import ExpertTraining
+from dpproof.audits.training.expert_training import ExpertSettings, ExpertTraining
 
 PLACE = 13
 

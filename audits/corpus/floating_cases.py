@@ -14,7 +14,7 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable, mechanism
-from dpproof.audits.engine.scores.bits import float_bits
+from dpproof.audits.engine.scores.atoms import float_bits
 from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.recording.evidence import Finding
 

@@ -11,9 +11,9 @@ from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
 from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
 from dpproof.audits.corpus.truths import first_above_ratio
 from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
 from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
-from dpproof.audits.engine.scores.tokens import tokens
 from dpproof.audits.recording.evidence import Finding
 
 PLACE = 4

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch
-from dpproof.mechanisms.rl.expert.offline.training import Training
+from dpproof.mechanisms.rl.expert.offline.training import COINS, Branch, Training
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 

@@ -21,7 +21,7 @@ from dpproof.audits.engine.betting.stream import ScoreStream
 from dpproof.audits.engine.betting.trial import VERDICT, Trial, tails_share
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
-from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.recording.evidence import Evidence, Finding
 

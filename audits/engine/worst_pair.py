@@ -25,9 +25,15 @@ from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.checks.probing import look
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
-from dpproof.audits.engine.sampling.calls import PAIRS, SEARCH
-from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.sampling.callables import (
+    PAIRS,
+    SEARCH,
+    Auditable,
+    Mechanism,
+    MechanismError,
+    as_mechanism,
+)
+from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.engine.scores.tails import LEVELS
 from dpproof.audits.plan import AuditPlan

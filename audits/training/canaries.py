@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.engine.sampling.calls import generator, outputs
+from dpproof.audits.engine.sampling.callables import Auditable, generator, outputs
 
 Coins = NDArray[np.bool_]
 CANARIES = 16

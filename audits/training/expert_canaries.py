@@ -15,15 +15,20 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits.engine.betting.tabulated import tabulated
+from dpproof.audits.engine.betting.curves import tabulated
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Told
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.dp_sgd import DELTA, View, one_thread
-from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
-from dpproof.audits.training.expert_training import STARTS, ExpertTraining, check_torch
+from dpproof.audits.training.expert_training import (
+    STARTS,
+    ExpertSettings,
+    ExpertTraining,
+    check_torch,
+    claim_for,
+)
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 
 if TYPE_CHECKING:
@@ -122,7 +127,7 @@ def _trace(
 
 
 def _canaries(settings: ExpertSettings) -> Canaries:
-    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
+    from dpproof.audits.training.expert_loops import differ_by_one_expert, private_data
 
     return Canaries(
         settings.canaries,

@@ -46,8 +46,13 @@ from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 from dpproof.audits.training.canaries import Canaries, played
-from dpproof.audits.training.guesses import Guesses, guess, guess_counts
-from dpproof.audits.training.one_run_power import needed_right, one_run_would_have_seen
+from dpproof.audits.training.guesses import (
+    Guesses,
+    guess,
+    guess_counts,
+    needed_right,
+    one_run_would_have_seen,
+)
 
 Points = tuple[tuple[float, float], ...]
 _NODES = 64

@@ -22,8 +22,7 @@ from dpproof.audits.engine.betting.schedule import Blocks, Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.conclusion import check_request, conclude
 from dpproof.audits.engine.power.measured import Power, unmeasured
-from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.sampling.calls import BLOCKS, generator
+from dpproof.audits.engine.sampling.callables import BLOCKS, MechanismError, generator
 from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.protocol import Score

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.signal import fftconvolve
 
 from dpproof.accountant.counting.matrix_counting import strategy_of
-from dpproof.mechanisms.counting.factorised import row_coefficients
+from dpproof.mechanisms.counting.paths import row_coefficients
 from dpproof.mechanisms.counting.tree import Floats, streams_of
 
 if TYPE_CHECKING:

@@ -1,20 +1,63 @@
 """Noise paths of running counts, all counters at once, block by block: data-independent.
 
 A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0.
-Each kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order.
+Each kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order. Noise is float32, fast,
+and not protected against floating-point attacks: a release to the world draws from
+`dpproof.mechanisms.counting.streaming` instead.
+
+A factorised counter has the noise B z, B the running count's second factor: the release at time t adds up
+b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of C x
+(`dpproof.accountant.counting.matrix_counting`), by fast Fourier transforms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpproof.accountant.counting.noise import NoiseLaw
+from dpproof.accountant.counting.toeplitz import Strategy
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.mechanisms._checks import at_least
-from dpproof.mechanisms.counting.draws import Draw, Floats
 from dpproof.mechanisms.counting.tree import add_up_nodes
+
+Floats = NDArray[np.float32]
+Draw = Callable[[np.random.Generator, Floats], None]
+"""Fill an array, contiguous in memory, with independent noise of scale 1."""
+
+
+def gaussian(rng: np.random.Generator, out: Floats) -> None:
+    """Fill `out` with standard normal noise.
+
+    >>> out = np.empty(3, np.float32)
+    >>> gaussian(np.random.default_rng(0), out)
+    >>> bool((out != 0).all())
+    True
+    """
+    rng.standard_normal(dtype=np.float32, out=out)
+
+
+def laplace(rng: np.random.Generator, out: Floats) -> None:
+    """Fill `out` with Laplace noise of scale 1: an exponential variable and an independent fair sign.
+
+    >>> out = np.empty(1000, np.float32)
+    >>> laplace(np.random.default_rng(0), out)
+    >>> bool(out.min() < 0 < out.max())
+    True
+    """
+    rng.standard_exponential(dtype=np.float32, out=out)
+    flips = np.frombuffer(rng.bytes(-(-out.size // 8)), np.uint8)
+    signs = np.unpackbits(flips, count=out.size).astype(np.uint32) << np.uint32(31)
+    np.bitwise_xor(out.reshape(-1).view(np.uint32), signs, out=out.reshape(-1).view(np.uint32))
+
+
+DRAWS: Mapping[str, Draw] = {NoiseLaw.LAPLACE: laplace, NoiseLaw.GAUSSIAN: gaussian}
+"""The draw of each law, by the accountants' words."""
 
 
 class NoisePaths(Protocol):
@@ -157,3 +200,74 @@ class WalkPaths:
             before = sums[-1].copy()
             here[...] = sums
             yield here
+
+
+_GROUP = 32
+"""Counters whose transforms are held at a time."""
+
+
+def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
+    """B's coefficients b_0, b_1, ..., one for each leaf.
+
+    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
+    >>> row_coefficients(SquareRoot(3)).tolist()
+    [1.0, 0.5, 0.375]
+    """
+    return _coefficients(strategy, "row")  # type: ignore[arg-type] # strategies are frozen, and so hashable
+
+
+def column_coefficients(strategy: Strategy) -> NDArray[np.float64]:
+    """C's coefficients, one for each leaf: how a change of the first leaf enters C x."""
+    return _coefficients(strategy, "column")  # type: ignore[arg-type] # strategies are frozen, and so hashable
+
+
+@lru_cache(maxsize=8)
+def _coefficients(strategy: Strategy, factor: str) -> NDArray[np.float64]:
+    with precision(80):
+        found = [float(value.mid()) for value in getattr(strategy, factor)().coeffs()]
+    coefficients = np.zeros(strategy.leaves)
+    coefficients[: len(found)] = found
+    coefficients.setflags(write=False)
+    return coefficients
+
+
+@dataclass(frozen=True)
+class FactorisedPaths:
+    """The square root of the running count, or any other factorisation by Toeplitz matrices.
+
+    The whole array of paths is held, four bytes a time and counter.
+    """
+
+    draw: Draw
+    """Noise of the entries of C x."""
+    strategy: Strategy
+    """Of as many leaves as there are times after the first, or more."""
+
+    def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
+        """See ``NoisePaths.blocks``.
+
+        Raises:
+            ValueError: for more times than the strategy has leaves, and one.
+        """
+        if times > self.strategy.leaves + 1:
+            raise ValueError(
+                f"times ({times}) must be at most {self.strategy.leaves + 1}, the leaves and one"
+            )
+        paths = np.zeros((times, counters), np.float32)
+        if times > 1:
+            self._fill(rng, paths[1:])
+        for first in range(0, times, at_least("block", block, 1)):
+            yield paths[first : first + block]
+
+    def _fill(self, rng: np.random.Generator, paths: Floats) -> None:
+        from scipy import fft  # takes long to import
+
+        leaves, counters = paths.shape
+        length = fft.next_fast_len(2 * leaves - 1, real=True)
+        row = fft.rfft(row_coefficients(self.strategy)[:leaves].astype(np.float32), length)
+        for first in range(0, counters, _GROUP):
+            noise = np.empty((min(_GROUP, counters - first), leaves), np.float32)
+            self.draw(rng, noise)
+            spectrum = fft.rfft(noise, length)
+            spectrum *= row
+            paths[:, first : first + _GROUP] = fft.irfft(spectrum, length)[:, :leaves].T

@@ -1,13 +1,22 @@
-"""Public grids of releases: their exponents, rewards in whole grains, and integers as doubles."""
+"""Public grids of releases: their exponents, rewards in whole grains, and what an exact sampler drew on them.
+
+What was drawn are integers in steps of the grid, as a release or as a simulation.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.mechanisms.randomness import SIMULATION
+from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.mechanisms.randomness import SIMULATION, Randomness, guaranteed
+
+if TYPE_CHECKING:
+    from dpproof.accountant.claims.result import PrivacyResult
 
 GRID = -20
 """A release is a multiple of 2^-20 unless another exponent is given."""
@@ -48,3 +57,83 @@ def doubles(integers: Any, exponent: int) -> NDArray[np.float64]:
 def how_released(simulated: bool) -> str:
     """Return in words what drew an exact release, to stand in its `repr` and its JSON."""
     return SIMULATION if simulated else "drawn from entropy, every released bit covered"
+
+
+class _Fixed:
+    """What has no attribute that can be set: neither its type nor the mechanism it names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name} of what was drawn cannot be changed")
+
+
+@dataclass(frozen=True, repr=False)
+class OnGrid(_Fixed):
+    """Integers in steps of a public grid, and the public parameters of the mechanism that drew them.
+
+    Whether they are a release or a simulation is a matter of type, so no copy or change of fields alters it.
+
+    Attributes:
+        parameters: those of the mechanism.
+        integers: nested tuples.
+        exponent: the grid is all multiples of 2^exponent; it depends on no data.
+
+    Args:
+        randomness: what drew the integers; it is not kept.
+
+    Raises:
+        ValueError: the randomness does not belong to this type.
+    """
+
+    parameters: Any
+    integers: tuple[Any, ...]
+    exponent: int
+    randomness: InitVar[Randomness]
+    mechanism: ClassVar[str]
+    """The command-line name of the mechanism, which has the guarantee."""
+
+    def __post_init__(self, randomness: Randomness) -> None:
+        """Refuse a release that a seed or a given generator drew, and a simulation that entropy drew."""
+        if randomness.simulated != self.simulated:
+            rule = f"must be {'a seed or a generator' if self.simulated else 'entropy'} to make this type"
+            raise ValueError(f"randomness ({randomness!r}) {rule}: {type(self).__name__}")
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a seed or a given generator drew the integers, so that no guarantee holds."""
+        return not isinstance(self, Released)
+
+    def account(self, adjacency: Adjacency) -> PrivacyResult:
+        """Return the guarantee of these integers, to the last bit, and of all that follows from them alone.
+
+        Raises:
+            SimulationError: a seed or a generator was given.
+            UnprovedAdjacencyError: nothing is proved under this adjacency.
+        """
+        account = accountant_for(self.mechanism).account
+        return guaranteed(self.simulated, lambda: account(self.parameters, adjacency))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.integers)} rows; {how_released(self.simulated)}>"
+
+    def as_json(self) -> dict[str, Any]:
+        """The integers and what they are as JSON data: neither seed nor generator state is part of it."""
+        return {
+            "parameters": self.parameters.as_json(),
+            "integers": _lists(self.integers),
+            "exponent": self.exponent,
+            "simulated": self.simulated,
+            "covers_released_bits": not self.simulated,
+            "released_bits": how_released(self.simulated),
+        }
+
+
+class Released(OnGrid):
+    """Integers that were drawn from entropy: private to the last bit."""
+
+
+class Simulated(OnGrid):
+    """Integers that were drawn from a seed or a given generator: without a guarantee."""
+
+
+def _lists(nested: Any) -> Any:
+    return [_lists(each) for each in nested] if isinstance(nested, tuple) else nested

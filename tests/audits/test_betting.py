@@ -16,11 +16,10 @@ from dpproof.accountant.rl.rlsvi.rlsvi import account
 from dpproof.audits.corpus.rlsvi import ON_CLAIM
 from dpproof.audits.data.pairs import rlsvi_pair
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
-from dpproof.audits.engine.betting.eprocess import LogWealth, _log_wealth_against, epsilon_lower
-from dpproof.audits.engine.betting.portfolio import log_gains
-from dpproof.audits.engine.betting.posterior import log_factors
+from dpproof.audits.engine.betting.eprocess import LogWealth, _log_wealth_against, epsilon_lower, log_gains
 from dpproof.audits.engine.betting.reference import gaussian_mu, reference_tails
 from dpproof.audits.engine.betting.schedule import Pace
+from dpproof.audits.engine.betting.stream import log_factors
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.scores.fixed import Identity

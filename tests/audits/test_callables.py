@@ -18,8 +18,7 @@ from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, each, mechanism
-from dpproof.audits.engine.sampling.calls import MechanismError
+from dpproof.audits.engine.sampling.callables import Mechanism, MechanismError, as_mechanism, each, mechanism
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from tests.rows import rows, tiered

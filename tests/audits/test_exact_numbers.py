@@ -14,11 +14,10 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.exact import Wide, above, below, doubles, exactly, low_bytes, united
 from dpproof.audits.data.outputs import as_block
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.bits import float_bits
+from dpproof.audits.engine.scores.atoms import float_bits, tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
 from dpproof.audits.engine.scores.fixed import Identity, Projection
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.tokens import tokens
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from tests.rows import tiered

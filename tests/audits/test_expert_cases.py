@@ -8,7 +8,7 @@ import pytest
 from dpproof.audits.corpus.expert_cases import CASES, DESIGN, LEAST, PREFIXES, TrainingStep, claimed_of
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
-from dpproof.audits.targets.rl.expert.rounds import PrefixRound, one_expert_more
+from dpproof.audits.targets.rl.expert.release import PrefixRound, one_expert_more
 from tests.rows import tiered
 
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]

@@ -14,7 +14,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.corpus.expert_trainings import CASES
-from dpproof.audits.engine.betting.tabulated import Tabulated, tabulated
+from dpproof.audits.engine.betting.curves import Tabulated, tabulated
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import replay
@@ -22,8 +22,7 @@ from dpproof.audits.targets.call import audit
 from dpproof.audits.training import expert_training as experts
 from dpproof.audits.training.dp_sgd import View
 from dpproof.audits.training.expert_canaries import ExpertCanaries, Viewed
-from dpproof.audits.training.expert_settings import ExpertSettings, claim_for
-from dpproof.audits.training.expert_training import ExpertTraining
+from dpproof.audits.training.expert_training import ExpertSettings, ExpertTraining, claim_for
 from dpproof.cli import app
 from tests.rows import tiered
 
@@ -34,8 +33,7 @@ ALONE = np.array([True])
 @pytest.fixture
 def loops():
     pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
-    from dpproof.audits.training.expert_data import differ_by_one_expert, private_data
-    from dpproof.audits.training.expert_loops import Watched
+    from dpproof.audits.training.expert_loops import Watched, differ_by_one_expert, private_data
 
     return SimpleNamespace(
         Watched=Watched, private_data=private_data, differ_by_one_expert=differ_by_one_expert

@@ -11,7 +11,7 @@ from dpproof.audits.targets.call import audit
 dp = pytest.importorskip("opendp.prelude", reason="the extra release is not installed")
 
 from dpproof.accountant.interop.opendp import guarantee_of_measurement  # noqa: E402 (needs OpenDP)
-from dpproof.audits.engine.sampling.measurements import measurement_mechanism  # noqa: E402
+from dpproof.audits.engine.sampling.callables import measurement_mechanism  # noqa: E402
 
 PAIR = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1", lambda _first, _second: None)
 

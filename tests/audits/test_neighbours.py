@@ -13,13 +13,17 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes, differ_only_in_rewards, replaces_one_user
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS
-from dpproof.audits.data.neighbours.episodes import episodes_pair, trajectory_pairs
+from dpproof.audits.data.neighbours.episodes import (
+    REWARD_PATTERNS,
+    episodes_pair,
+    reward_pairs,
+    trajectory_pairs,
+)
 from dpproof.audits.data.neighbours.histograms import (
     check_one_record_more,
     check_one_record_moved,
     histogram_pairs,
 )
-from dpproof.audits.data.neighbours.rewards import REWARD_PATTERNS, reward_pairs
 from dpproof.audits.data.neighbours.streams import StreamRelation, event_pairs, user_pairs
 from dpproof.audits.data.neighbours.vectors import VECTOR_PATTERNS, Distance, VectorRelation, vector_pairs
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, check_pair

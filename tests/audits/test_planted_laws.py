@@ -16,8 +16,7 @@ from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
-from dpproof.audits.engine.power.planted_laws import MULTIPLE, doubled
-from dpproof.audits.engine.power.planting import Planted, Planting, _Stream
+from dpproof.audits.engine.power.planting import MULTIPLE, Planted, Planting, _Stream, doubled
 from dpproof.audits.engine.sampling.callables import as_mechanism
 from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.layout import Layout

@@ -19,7 +19,7 @@ from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.recording.replaying import replay
 from dpproof.audits.target import Subject, leaf_target, mechanism_target, target, targets
 from dpproof.audits.targets.call import audit
-from dpproof.mechanisms.counting.factorised import column_coefficients, row_coefficients
+from dpproof.mechanisms.counting.paths import column_coefficients, row_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.noise.coins import exponential_coins
 from dpproof.mechanisms.noise.discrete_gaussian import discrete_gaussian_noise

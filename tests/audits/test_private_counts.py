@@ -24,7 +24,7 @@ from dpproof.audits.target import Subject, mechanism_target
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.rl.private_ucb import batched_counts, central_counts, local_counts
 from dpproof.audits.targets.rl.private_ucb.central_counts import EARLY, node_ends
-from dpproof.mechanisms.counting.factorised import column_coefficients
+from dpproof.mechanisms.counting.paths import column_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
 from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, users_apart
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts

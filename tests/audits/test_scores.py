@@ -8,13 +8,11 @@ import pytest
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.stream import ScoreStream
 from dpproof.audits.engine.betting.trial import run_trial
-from dpproof.audits.engine.scores.atoms import Atoms
-from dpproof.audits.engine.scores.bits import float_bits
+from dpproof.audits.engine.scores.atoms import Atoms, float_bits, tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
-from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
 from dpproof.audits.engine.scores.fixed import Projection
+from dpproof.audits.engine.scores.linear import LinearDiscriminant
 from dpproof.audits.engine.scores.tails import BOTH, TailCounts
-from dpproof.audits.engine.scores.tokens import tokens
 
 
 def labelled(n, seed=0):

@@ -25,8 +25,7 @@ from dpproof.answers.audit import NoAuditError
 from dpproof.answers.claims import check_claim
 from dpproof.audits.corpus.rlsvi import CASES
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism
-from dpproof.audits.engine.sampling.calls import outputs
+from dpproof.audits.engine.sampling.callables import MechanismError, as_mechanism, outputs
 from dpproof.audits.time_budget import OutOfTimeError, ending_at
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.registry import papers

@@ -86,7 +86,7 @@ def case_of(name, module):
 
 
 def _experts(canaries):
-    from dpproof.audits.training.expert_settings import ExpertSettings
+    from dpproof.audits.training.expert_training import ExpertSettings
 
     return ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 4), canaries=canaries)
 

@@ -14,11 +14,15 @@ from hypothesis import strategies as st
 from dpproof.accountant.counting.error import release_variance
 from dpproof.accountant.counting.honaker_error import from_below
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
-from dpproof.mechanisms.counting.draws import gaussian, laplace
-from dpproof.mechanisms.counting.factorised import FactorisedPaths
-from dpproof.mechanisms.counting.paths import HonakerPaths, TreePaths, WalkPaths
-from dpproof.mechanisms.counting.release import SecureNoise, secure_noise
-from dpproof.mechanisms.counting.streaming import StreamingTree
+from dpproof.mechanisms.counting.paths import (
+    FactorisedPaths,
+    HonakerPaths,
+    TreePaths,
+    WalkPaths,
+    gaussian,
+    laplace,
+)
+from dpproof.mechanisms.counting.streaming import SecureNoise, StreamingTree, secure_noise
 from dpproof.mechanisms.counting.tree import tree_noise
 
 

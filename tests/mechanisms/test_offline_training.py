@@ -21,11 +21,10 @@ from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after t
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account  # noqa: E402
 from dpproof.mechanisms.randomness import SimulationError  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.checkpoints import publish, steps_begun, train  # noqa: E402
-from dpproof.mechanisms.rl.expert.offline.coins import COINS, noisy_steps_begun  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.cql import CQL  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.network import Layers  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Adam  # noqa: E402
-from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.training import COINS, Training, TrainingSettings, noisy_steps_begun  # noqa: E402  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.transitions import (  # noqa: E402
     BATCHES,
     Transitions,

@@ -13,8 +13,7 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
-from dpproof.mechanisms.rl.private_ucb._blocks import rule_of
-from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI, rule_of
 from dpproof.mechanisms.rl.private_ucb.constants import (
     CONSISTENT,
     OPPO,

@@ -24,8 +24,7 @@ from dpproof.mechanisms.rl.sdp_pe.coverage import (
     printed_coverage,
 )
 from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace, UnreachableStateError
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, NoPrivacy, ReleasedCounts
 
 ALPHA = 1e-6
 

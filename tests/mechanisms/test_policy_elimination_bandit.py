@@ -9,7 +9,7 @@ from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
 from dpproof.mechanisms.rl.sdp_pe.constants import BANDIT
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.03, 0.5, 0.97, 1.2])

@@ -17,7 +17,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.environments.chain import chain_values
-from dpproof.mechanisms.rl.policy_evaluation import _kernels as _policy_evaluation_kernels
+from dpproof.mechanisms.rl.policy_evaluation import data as policy_evaluation_data
 from dpproof.mechanisms.rl.policy_evaluation.chain import chain_episodes, chain_visits
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL, DPLSW, LSL, LSW
@@ -74,7 +74,7 @@ def test_statistics_are_those_of_a_plain_transcription(case):
 def test_threads_do_not_change_the_result(monkeypatch):
     batch = ragged(np.random.default_rng(SEED), count=500)
     few = first_visits(batch, STATES, GAMMA)
-    monkeypatch.setattr(_policy_evaluation_kernels, "FEW", 0)
+    monkeypatch.setattr(policy_evaluation_data, "FEW", 0)
     threads = numba.get_num_threads()
     try:
         numba.set_num_threads(1)

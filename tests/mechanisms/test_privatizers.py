@@ -18,7 +18,7 @@ from dpproof.accountant.counting.noise import LaplaceNoise
 from dpproof.accountant.rl.private_ucb.central_counts import account as central_guarantee
 from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.mechanisms.counting.release import SecureNoise
+from dpproof.mechanisms.counting.streaming import SecureNoise
 from dpproof.mechanisms.rl.private_ucb.consistent_counts import consistent, onto_simplex
 from dpproof.mechanisms.rl.private_ucb.private_counts import (
     PrivateCounts,

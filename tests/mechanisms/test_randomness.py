@@ -27,7 +27,7 @@ from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
 from dpproof.mechanisms.rl.thompson.thompson import Thompson
 from tests.rows import rows
 

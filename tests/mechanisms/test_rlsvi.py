@@ -14,7 +14,7 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.corpus.rlsvi import FirstVisitUnprotected
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP
-from dpproof.mechanisms.protocols import HasGuarantee, Samples
+from dpproof.mechanisms.primitives import HasGuarantee, Samples
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, printed_threshold
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import LaplaceCounts, NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, LaplaceCounts, NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
 USERS = 3000

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent, nearest_consistent
+from dpproof.mechanisms.rl.sdp_pe.privatizer import made_consistent, nearest_consistent
 
 NUMBERS = st.floats(-50, 50, allow_nan=False, width=32)
 

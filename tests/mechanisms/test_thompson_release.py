@@ -9,7 +9,7 @@ from scipy import stats
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account
 from dpproof.mechanisms.randomness import SimulationError
-from dpproof.mechanisms.rl.thompson import release as thompson_release
+from dpproof.mechanisms.rl.thompson import thompson as thompson_module
 from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_ratio
 
 PARAMETERS = ThompsonParameters(arms=2, rounds=4, pulls=1, variance=0.3)
@@ -24,7 +24,7 @@ def test_every_law_that_is_drawn_from_is_the_definition_s_in_rationals(monkeypat
         laws.append(list(zip(means, variances, strict=True)))
         return script[len(laws) - 1]
 
-    monkeypatch.setattr(thompson_release, "rounded_gaussian", scripted)
+    monkeypatch.setattr(thompson_module, "rounded_gaussian", scripted)
     found = Thompson(PARAMETERS).publish(REWARDS)
     assert found.arms == [0, 1, 0, 1]
     pulls = [(0, 0), (1, 1), (2, 0), (3, 1), (4, 0)]

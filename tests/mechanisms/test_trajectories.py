@@ -9,7 +9,7 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.mechanisms.protocols import HasGuarantee, Samples
+from dpproof.mechanisms.primitives import HasGuarantee, Samples
 from dpproof.mechanisms.rl.private_ucb.private_counts import user_counts
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory

@@ -1,16 +1,153 @@
-"""One score along the stream: fitted, calibrated and bet on, always in this order and never back."""
+"""One score along the stream: fitted, calibrated and bet on, always in this order and never back.
+
+Pure claims are also bet against on a learned posterior, which says what tails of a score cannot.
+B is the label, X the output, g(x) any guess of P(B = 1 | X = x) made from earlier samples, lo and hi the ends
+1 / (1 + e^epsilon) and 1 / (1 + e^-epsilon) between which the true posterior lies under the claim. Then
+
+    F = g(B | X) / clip(g, lo, hi)(B | X)
+
+has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma B). So no event has to
+be chosen: the guess may be of any shape. Here it is a histogram of a score, at several resolutions, in
+which a value that comes up often has a cell to itself; codes of discrete outputs are such values.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.exact import above, together
 from dpproof.audits.data.outputs import has_nan
-from dpproof.audits.engine.betting.posterior import PosteriorBets
 from dpproof.audits.engine.scores.protocol import Score, Scorer, exact_order
 from dpproof.audits.engine.scores.tails import TailCounts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CELLS = 32
+GROUPS = (1, 8)
+"""Cells of the finest histogram, and how many of them make one of each resolution."""
+STAKES: Floats = np.array([0.3, 0.99])
+"""The shares of the wealth that are bet; the rest is kept as cash."""
+DOUBT = 0.5
+"""Counts start from so many of each label."""
+REFRESH = 2.0
+"""Cells are set anew whenever the scores have grown by this factor, from `FIRST` to some `REMEMBERED` of them."""
+FIRST, REMEMBERED = 64, 1 << 13
+GUESSED = 1.25
+"""Guesses are improved whenever the samples bet on have grown by this factor."""
+LAST = 1 << 16
+"""After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
+
+
+def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
+    """Log of F for guesses of the chance of label 1 and labels, arrays that broadcast, against epsilon-DP."""
+    low, high = _ends(epsilon)
+    clipped = np.clip(posterior, low, high)
+    return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
+
+
+class PosteriorBets:
+    """Histograms of one score as guesses of the posterior, and the wealth that betting on them earned.
+
+    Args:
+        epsilon: the pure claim that is bet against.
+
+    Attributes:
+        tally: int64 array (resolutions, 3): samples won, lost and passed.
+    """
+
+    def __init__(self, epsilon: float) -> None:
+        self.epsilon = epsilon
+        self._logs = np.zeros((len(GROUPS), STAKES.size))
+        self.tally = np.zeros((len(GROUPS), 3), np.int64)
+        self._spent = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the past, not the wealth: the score has changed."""
+        self._past: list[tuple[Floats, Ints]] = []
+        self._seen = 0
+        self._next = self._next_guess = 0.0
+        self._edges: Floats = np.empty(0)
+        self._counts: Ints = np.zeros((1, 2), np.int64)
+
+    @property
+    def log_wealth(self) -> float:
+        """Log of the average wealth over resolutions and stakes."""
+        return float(np.logaddexp.reduce(self.parts()))
+
+    def parts(self) -> Floats:
+        """Log of prior weight times wealth of every bet: (resolutions times stakes,)."""
+        return self._logs.ravel() - math.log(self._logs.size)
+
+    def bet(self, scores: Floats, labels: Ints) -> None:
+        """Settle bets on a block of fresh samples, under the guesses made before."""
+        if self._edges.size and self._spent < LAST:
+            fresh = self._counted(scores, labels)
+            self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)
+            self.tally += (fresh.ravel() @ self._signs).reshape(self.tally.shape)
+            self._counts += fresh
+            self._spent += scores.size
+            if self._spent >= self._next_guess:
+                self._guess()
+
+    def learn(self, scores: Floats, labels: Ints) -> None:
+        """Set the cells for the blocks to come, from these samples and those before."""
+        if self._seen >= REMEMBERED:
+            return
+        self._seen += scores.size
+        self._past.append((scores, labels))
+        if self._seen >= max(self._next, FIRST):
+            self._next = REFRESH * self._seen
+            parts = zip(*self._past, strict=True)
+            scores, labels = (together(part) for part in parts)
+            values = np.sort(scores)[np.arange(1, CELLS) * scores.size // CELLS]
+            self._edges = np.unique(np.concatenate([values, above(values)]))
+            self._counts = self._counted(scores, labels)
+            groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]
+            self._alike = np.array([group[:, None] == group for group in groups]) * 1
+            """Which cells are one at each resolution. An edge and the value just above it lie next to each
+            other, so a group is of twice as many cells."""
+            self._guess()
+
+    def _counted(self, scores: Floats, labels: Ints) -> Ints:
+        """Samples per cell and label: (cells, 2)."""
+        edges = self._edges
+        if scores.dtype != edges.dtype:  # numpy would round one of the two
+            scores, edges = scores.astype(object), edges.astype(object)
+        codes = 2 * edges.searchsorted(scores, "right") + labels
+        return np.bincount(codes, minlength=2 * edges.size + 2).reshape(-1, 2)
+
+    def _guess(self) -> None:
+        """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label."""
+        self._next_guess = GUESSED * self._spent
+        past = self._alike @ self._counts
+        guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
+        logs = np.moveaxis(log_factors(guess[..., None], np.arange(2), self.epsilon), 0, -1)
+        rows = logs.reshape(-1, len(GROUPS), 1)  # (cells and labels, resolutions, 1)
+        self._gains = np.log1p(np.expm1(rows) * STAKES).reshape(len(rows), -1)
+        self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
+
+    def describe(self) -> dict[str, object]:
+        """The resolution and the stake that earned most, as JSON data."""
+        row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
+        won, lost, passed = (int(c) for c in self.tally[row])
+        event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
+        return {
+            "event": {**event, "epsilon": self.epsilon, "delta": 0.0},
+            "counts": {"won": won, "lost": lost, "passed": passed},
+        }
+
+
+def _ends(epsilon: float) -> tuple[float, float]:
+    """The posterior's ends under the claim, moved outwards by more than their rounding."""
+    odds = math.exp(epsilon) * (1 + 1e-12)
+    return 1 / (1 + odds) * (1 - 1e-15), min(odds / (1 + odds) * (1 + 1e-15), 1.0)
+
 
 MEMORY = 1 << 24
 """Learned scores keep at most so many output numbers to learn from."""

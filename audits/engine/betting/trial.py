@@ -14,7 +14,7 @@ from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.betting.eprocess import LogWealth, log_sums, rejects
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.stream import ScoreStream
-from dpproof.audits.engine.scores.bits import only_bits
+from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
 from dpproof.audits.time_budget import OutOfTimeError, time_left
 

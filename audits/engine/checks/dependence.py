@@ -29,8 +29,14 @@ from dpproof.audits.engine.checks.repeated_rows import (
     row_ids,
     value_in_runs,
 )
-from dpproof.audits.engine.sampling.callables import Each, Mechanism, MechanismError
-from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
+from dpproof.audits.engine.sampling.callables import (
+    PROBES,
+    Each,
+    Mechanism,
+    MechanismError,
+    generator,
+    outputs,
+)
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import time_left
 

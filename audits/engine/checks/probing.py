@@ -22,8 +22,15 @@ from scipy.stats import rankdata
 
 from dpproof.audits.data.outputs import Block, joined, same
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, MechanismError, as_mechanism
-from dpproof.audits.engine.sampling.calls import PROBES, generator, outputs
+from dpproof.audits.engine.sampling.callables import (
+    PROBES,
+    Auditable,
+    Mechanism,
+    MechanismError,
+    as_mechanism,
+    generator,
+    outputs,
+)
 from dpproof.audits.engine.scores.layout import Layout
 
 CALLS = 16

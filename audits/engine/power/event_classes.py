@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
-from dpproof.audits.engine.power.planted_laws import Doubled
-from dpproof.audits.engine.power.planting import Planted
+from dpproof.audits.engine.power.planting import Doubled, Planted
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]

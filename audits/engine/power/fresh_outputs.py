@@ -18,8 +18,7 @@ from dpproof.audits.data.encoding import lengths, values_between
 from dpproof.audits.data.outputs import Block, joined
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.blocks import largest_block
-from dpproof.audits.engine.sampling.callables import Mechanism
-from dpproof.audits.engine.sampling.calls import POWER, generator, outputs
+from dpproof.audits.engine.sampling.callables import POWER, Mechanism, generator, outputs
 from dpproof.audits.engine.scores.layout import WIDEST, Layout
 from dpproof.audits.engine.scores.protocol import View
 
@@ -114,7 +113,7 @@ class FreshOutputs:
         """The chunk of this number, in the order of the stream; those that there is room for are kept.
 
         Raises:
-            MechanismError: as for `dpproof.audits.engine.sampling.calls.outputs`.
+            MechanismError: as for `dpproof.audits.engine.sampling.callables.outputs`.
             OutOfTimeError: the time budget is spent.
         """
         if number in self._kept:

@@ -16,9 +16,8 @@ from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve
 from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.event_classes import CLASSES, FLOOR, EventClass, planted_in
 from dpproof.audits.engine.power.fresh_outputs import FARTHEST, Outputs
-from dpproof.audits.engine.power.planted_laws import MULTIPLE, Doubled, doubled
-from dpproof.audits.engine.power.planting import Planting
-from dpproof.audits.engine.sampling.calls import POWER, generator
+from dpproof.audits.engine.power.planting import MULTIPLE, Doubled, Planting, doubled
+from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
 RUNS = 200

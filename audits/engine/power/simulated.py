@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.betting.eprocess import LogWealth
 from dpproof.audits.engine.betting.reference import gaussian_mu, outcome_chances
 from dpproof.audits.engine.betting.schedule import FIRST
-from dpproof.audits.engine.sampling.calls import POWER, generator
+from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.engine.scores.tails import BOTH, KINDS, LEVELS
 
 __all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]

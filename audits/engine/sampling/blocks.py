@@ -15,8 +15,15 @@ from numpy.typing import NDArray
 from dpproof.audits.data.outputs import digest
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.schedule import AHEAD, Blocks, Pace
-from dpproof.audits.engine.sampling.callables import Auditable, MechanismError, as_mechanism
-from dpproof.audits.engine.sampling.calls import PROBES, draw, generator, outputs
+from dpproof.audits.engine.sampling.callables import (
+    PROBES,
+    Auditable,
+    MechanismError,
+    as_mechanism,
+    draw,
+    generator,
+    outputs,
+)
 from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import check_time

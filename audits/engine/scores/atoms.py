@@ -1,4 +1,10 @@
-"""Values that come up again and again, and what each of them says of the input."""
+"""Scores of values that come up again: in a coordinate, as whole outputs, and in the bits of floating-point numbers.
+
+A sampler that computes noise in floating point reaches only some doubles, and which ones depends on the
+number the noise was added to (Mironov 2012, "On significance of the least significant bits"). The
+lowest bit that is set tells: it is finer where the sum is small and the data were zero. Whole outputs as
+tokens are for mechanisms whose outputs are words of a finite language.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, viewed, whole
+from dpproof.audits.data.canonical import tokens as canonical_tokens
+from dpproof.audits.data.encoding import NUMBER, features
+from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, View, viewed, whole
 
 
 @dataclass(frozen=True)
@@ -85,3 +93,94 @@ def _log_odds(x: NDArray[np.generic], found: list[tuple[int, NDArray[np.generic]
         place = np.minimum(np.searchsorted(values, x[:, i]), values.size - 1)
         total += np.where(values[place] == x[:, i], odds[place], 0.0)
     return total
+
+
+ZERO = 2048
+"""Stands for the lowest set bit of 0, infinity and NaN, which have none."""
+
+
+def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
+    """The exponent of the lowest set bit of every number, ``(n, numbers)``.
+
+    >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
+    [0.0, -2.0, -55.0, 2048.0]
+    """
+    flat = np.ascontiguousarray(outputs.reshape(len(outputs), -1), dtype=np.float64)
+    words = flat.view(np.int64)
+    exponent = (words >> 52) & 0x7FF
+    digits = (words & ((1 << 52) - 1)) | ((exponent > 0) * np.int64(1 << 52))
+    lowest = ((digits & -digits).astype(np.float64).view(np.int64) >> 52) - 1023
+    usable = (exponent < 0x7FF) & (digits > 0)
+    return np.where(usable, np.maximum(exponent, 1) - 1075 + lowest, ZERO).astype(np.float64)
+
+
+def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
+    """The same for what `dpproof.audits.data.encoding` lays out of any outputs; whole numbers and words have none.
+
+    >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
+    [-2.0, 2048.0, 2048.0]
+    """
+    cells = features(outputs, width)
+    values, kinds = cells[:, 1 : 1 + width], cells[:, 1 + width : 1 + 2 * width]
+    fractions = (kinds == NUMBER) & (values != np.rint(values))
+    return lowest_bit(np.where(fractions, values, 0.0))
+
+
+def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:
+    """The log odds of the lowest set bits, summed over the numbers of an output."""
+    return Atoms(training, view=view, weight=weight)
+
+
+BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
+"""Views of the bits with which a floating-point number is written, which no real number has."""
+
+
+def only_bits(score: Score) -> bool:
+    """Whether all that a score sees is how floating-point numbers are written.
+
+    >>> only_bits(float_bits()), only_bits(Atoms())
+    (True, False)
+    """
+    return getattr(score.view, "func", score.view) in BIT_VIEWS
+
+
+def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
+    """A word of 64 bits for each row; equal rows have equal words, others hardly ever.
+
+    Args:
+        outputs: an array ``(n, ...)`` of numbers. Integers count in full, other numbers with half of their
+            digits that a grid of floating point does not touch (`dpproof.audits.engine.scores.atoms.coarse`).
+
+    Returns:
+        Uint64 array ``(n, 1)``. A collision costs power only: which rows collide is fixed beforehand.
+
+    >>> one, other, again = row_tokens(np.array([[1, 2], [2, 1], [1, 2]]))[:, 0]
+    >>> one == again, one == other
+    (np.True_, np.False_)
+    """
+    flat = outputs.reshape(len(outputs), -1)
+    if flat.dtype.kind == "O":
+        return canonical_tokens(flat)
+    numbers = (
+        coarse(flat) + 0.0
+        if flat.dtype.kind == "f"
+        else flat.astype("u8" if flat.dtype.kind == "u" else "i8")
+    )
+    words = np.ascontiguousarray(numbers).view(np.uint64)
+    mixed = np.zeros(len(flat), np.uint64)
+    for column in words.T:
+        mixed = _mix(mixed ^ column)
+    return mixed[:, None]
+
+
+def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
+    """The log odds of whole outputs that were seen before."""
+    return Atoms(training, fewest=2, view=row_tokens, weight=weight)
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea & Flood 2014): a bijection of 64-bit words."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -16,15 +16,19 @@ from dpproof.audits.data.canonical import plain, tokens
 from dpproof.audits.data.encoding import NUMBER, cells, features, integers_of
 from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
 from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
-from dpproof.audits.engine.scores.atoms import Atoms
-from dpproof.audits.engine.scores.bits import float_bits, lowest_bit, lowest_bit_of_cells, only_bits
+from dpproof.audits.engine.scores.atoms import (
+    Atoms,
+    float_bits,
+    lowest_bit,
+    lowest_bit_of_cells,
+    only_bits,
+    row_tokens,
+)
 from dpproof.audits.engine.scores.classifiers import Classifier, logistic, trees
-from dpproof.audits.engine.scores.coordinates import BestCoordinate, BitParity
-from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
 from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.linear import BestCoordinate, BitParity, LinearDiscriminant
 from dpproof.audits.engine.scores.names import check_scores
 from dpproof.audits.engine.scores.protocol import Score, View, flattened, whole
-from dpproof.audits.engine.scores.tokens import row_tokens
 
 WIDEST = 64
 """At most so many cells of an output are laid out for the scores; the token sees all of it."""

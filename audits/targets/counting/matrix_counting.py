@@ -8,8 +8,8 @@ from dpproof.accountant.counting.matrix_counting import MatrixCountingParameters
 from dpproof.audits.targets.answers import Floats, gaussian
 from dpproof.audits.targets.counting.gaussian_tree import streams
 from dpproof.audits.targets.primitive import Setting
-from dpproof.mechanisms.counting.factorised import column_coefficients
 from dpproof.mechanisms.counting.matrix_counting import convolved
+from dpproof.mechanisms.counting.paths import column_coefficients
 
 
 def _ratio(outputs: Floats, parameters: MatrixCountingParameters, first: Floats, second: Floats) -> Floats:

@@ -8,8 +8,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
 from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
-from dpproof.audits.engine.scores.tokens import tokens
 from dpproof.audits.targets.answers import size
 from dpproof.audits.targets.primitive import Setting
 

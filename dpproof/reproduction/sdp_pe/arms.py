@@ -29,7 +29,7 @@ from dpproof.mechanisms.rl.sdp_pe.constants import (
     TUNED,
     EliminationConstants,
 )
-from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
 BETA: Final = "1e-6"

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.mechanisms.rl.sdp_pe.agent import StageReport
 from dpproof.mechanisms.rl.sdp_pe.batches import schedule
-from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleaseShape
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.reproduction.curves import kept
 from dpproof.reproduction.sdp_pe.arms import BETA, Arm, Kind, environment_of, learner_of

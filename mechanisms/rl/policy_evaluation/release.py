@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.release.grid import doubles
-from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
+from dpproof.mechanisms.release.grid import OnGrid, Released, Simulated, doubles
 
 
 class _Values(OnGrid):

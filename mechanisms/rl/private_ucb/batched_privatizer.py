@@ -25,8 +25,7 @@ from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.counting.toeplitz import SquareRoot
 from dpproof.accountant.rl.private_ucb import batched_counts as private_ucb_batches
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
-from dpproof.mechanisms.counting.draws import DRAWS
-from dpproof.mechanisms.counting.factorised import FactorisedPaths, row_coefficients
+from dpproof.mechanisms.counting.paths import DRAWS, FactorisedPaths, row_coefficients
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
 

@@ -34,7 +34,7 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Source
 from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
 from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
-from dpproof.mechanisms.rl.private_ucb._blocks import Outputs, State, rule_of, run_blocks
+from dpproof.mechanisms.rl.private_ucb.agents import Outputs, State, rule_of, run_blocks
 from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 from dpproof.mechanisms.rl.rlsvi._inputs import law_of

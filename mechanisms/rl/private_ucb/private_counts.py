@@ -25,8 +25,7 @@ from dpproof.accountant.rl.private_ucb.parameters import (
     LocalCountsParameters,
 )
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.counting.release import SecureNoise
-from dpproof.mechanisms.counting.streaming import FreshNoise, StreamingTree
+from dpproof.mechanisms.counting.streaming import FreshNoise, SecureNoise, StreamingTree
 from dpproof.mechanisms.randomness import guaranteed
 
 Floats = NDArray[np.float64]
@@ -35,7 +34,7 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """Where noise comes from: ``dpproof.mechanisms.counting.release.SecureNoise``; any other makes a simulation."""
+    """Where noise comes from: ``dpproof.mechanisms.counting.streaming.SecureNoise``; any other makes a simulation."""
 
     @property
     def integer(self) -> bool:

@@ -28,9 +28,16 @@ from dpproof.accountant.rl.private_ucb.parameters import (
     LocalCountsParameters,
 )
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.counting.draws import DRAWS, Floats
-from dpproof.mechanisms.counting.factorised import FactorisedPaths
-from dpproof.mechanisms.counting.paths import HonakerPaths, NoisePaths, TreePaths, WalkPaths, power_of_two
+from dpproof.mechanisms.counting.paths import (
+    DRAWS,
+    FactorisedPaths,
+    Floats,
+    HonakerPaths,
+    NoisePaths,
+    TreePaths,
+    WalkPaths,
+    power_of_two,
+)
 from dpproof.mechanisms.counting.tree import tree_noise
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 from dpproof.mechanisms.rl.trajectories import Trajectories

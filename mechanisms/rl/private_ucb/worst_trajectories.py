@@ -15,7 +15,7 @@ from dpproof.accountant.rl.private_ucb.parameters import (
     CountsParameters,
     LocalCountsParameters,
 )
-from dpproof.mechanisms.counting.factorised import row_coefficients
+from dpproof.mechanisms.counting.paths import row_coefficients
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import ALL, Columns, noise_scales
 from dpproof.mechanisms.rl.trajectories import Trajectories
 

@@ -27,8 +27,17 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, beta_above
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, Source
-from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, checked_exponent, doubles, grains, how_released
-from dpproof.mechanisms.release.on_grid import OnGrid, Released, Simulated
+from dpproof.mechanisms.release.grid import (
+    GRID,
+    REWARD_BITS,
+    OnGrid,
+    Released,
+    Simulated,
+    checked_exponent,
+    doubles,
+    grains,
+    how_released,
+)
 from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import words_of
 

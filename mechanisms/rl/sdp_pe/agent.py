@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.rl.learning_run import LearningRun, run_many
@@ -34,7 +35,6 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import (
     BatchCounts,
     BatchPrivatizer,
     ReleasedCounts,
-    ReleaseShape,
 )
 
 Ints = NDArray[np.int64]
@@ -263,7 +263,7 @@ class SDPPE:
         constants: the printed ones, those of the proof, or tuned ones.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
-    >>> from dpproof.mechanisms.rl.sdp_pe.privatizer_kinds import NoPrivacy
+    >>> from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
     >>> found = SDPPE(NoPrivacy(), episodes=400).run(river_swim(4, 6), np.random.default_rng(0))
     >>> found.regrets.shape, found.stages[-1].optimal_stays
     ((400,), True)

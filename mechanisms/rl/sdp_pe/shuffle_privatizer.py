@@ -18,8 +18,7 @@ from dpproof.accountant.numbers.enclosures import Number
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts
-from dpproof.mechanisms.rl.sdp_pe.privatizer_program import made_consistent
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts, made_consistent
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]

@@ -23,7 +23,7 @@ from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Audited, Subject, Told
-from dpproof.audits.targets.rl.expert.rounds import one_expert_more
+from dpproof.audits.targets.rl.expert.release import one_expert_more
 
 KIND = "selective-dpsgd"
 Floats = NDArray[np.float64]

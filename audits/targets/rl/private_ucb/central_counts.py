@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.discriminant import LinearDiscriminant
+from dpproof.audits.engine.scores.linear import LinearDiscriminant
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, worst_users
 from dpproof.mechanisms.rl.private_ucb.worst_trajectories import central_log_ratio_of_leaves

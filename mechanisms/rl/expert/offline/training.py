@@ -5,6 +5,11 @@ the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` says w
 step derives from a key and the step's number, so that a step that is run again is the same step. The key is
 128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
 
+Which data a step reads depends on the accountant's word for who sees the coin. The gradient of a step is
+`private` times (the clipped sum of a private batch) / b, plus `plain` times the mean gradient of released
+transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a private batch are drawn at `rate`
+times the accounted rate. b and the rate are public numbers of the settings.
+
 The guarantee is one in real arithmetic; the released doubles are not covered: noise and sums are numpy's and
 torch's, in single precision.
 
@@ -15,9 +20,10 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -28,11 +34,66 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import guaranteed, how_drawn
-from dpproof.mechanisms.rl.expert.offline.coins import COINS, Branch, noisy_steps_begun
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
 from dpproof.mechanisms.rl.expert.offline.network import Layers
 from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Optimizer
 from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transitions, check_one_each
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What one step reads; see the module."""
+
+    private: bool
+    plain: float
+    noisy: bool
+    rate: float = 1.0
+
+
+PRIVATE: Final = Branch(private=True, plain=0.0, noisy=True)
+PLAIN: Final = Branch(private=False, plain=1.0, noisy=False)
+COVERED: Final = Branch(private=False, plain=1.0, noisy=True)
+
+
+def _visible(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
+    return PRIVATE if rng.random() < training.branch_probability else PLAIN
+
+
+def _hidden(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
+    """A plain step has the noise of a private one."""
+    return PRIVATE if rng.random() < training.branch_probability else COVERED
+
+
+def _fixed(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
+    """Exactly `noisy_steps` of all steps are private, spread evenly."""
+    begun = noisy_steps_begun(training, step), noisy_steps_begun(training, step + 1)
+    return PRIVATE if begun[1] > begun[0] else PLAIN
+
+
+def _independent(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
+    """Every step reads both, and each expert has a coin of its own: of chance p b/m."""
+    p = training.branch_probability
+    return Branch(private=True, plain=1 - p, noisy=True, rate=p)
+
+
+COINS: Final[Mapping[str, Callable[[SelectiveDPSGDParameters, int, np.random.Generator], Branch]]] = {
+    "visible": _visible,
+    "hidden": _hidden,
+    "fixed": _fixed,
+    "independent": _independent,
+}
+"""(training, number of the step from 0, generator) -> what the step reads."""
+
+
+def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
+    """How many of the first `steps` steps of a fixed schedule are private.
+
+    >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
+    >>> [noisy_steps_begun(half, steps) for steps in range(11)]
+    [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5]
+    """
+    return steps * training.noisy_steps // training.steps if training.steps else 0
+
 
 _CLIPS = (1e-9, 1e9)
 """Beyond, what is clipped, and the noise on it, would come near the ends of single precision."""
@@ -205,7 +266,7 @@ class Training:
         return COINS[budget.coin](budget, self.step, rng)
 
     def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
-        """What a step follows: see `dpproof.mechanisms.rl.expert.offline.coins`."""
+        """What a step follows: see `dpproof.mechanisms.rl.expert.offline.training`."""
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
             rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)
