@@ -130,7 +130,7 @@ CASES = [(name, place) for name in CATALOGUE for place in range(len(points(name)
 @pytest.mark.parametrize(
     "question", tiered([{"delta": "1e-3"}, {"epsilon": "0.25"}, {"delta": 0}], fast=1), ids=str
 )
-@pytest.mark.parametrize(("name", "place"), CASES)
+@pytest.mark.parametrize(("name", "place"), tiered(CASES, fast=12))
 def test_an_answer_names_every_function_that_was_called(name, place, question, spies):
     accountant = accountant_for(name)
     parameters = points(name)[place]
@@ -219,6 +219,7 @@ def imported(tree):
     return found
 
 
+@pytest.mark.slow
 @rows("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_no_module_goes_round_the_record(path):
     name = path.relative_to(FOLDER).as_posix()
@@ -237,6 +238,7 @@ def test_no_module_goes_round_the_record(path):
         assert known["np"] == "dpproof.accountant.numbers.arithmetic.np"
 
 
+@pytest.mark.slow
 def test_loading_a_module_is_no_part_of_an_answer():
     """What is listed does not depend on whether the answer is the first of its process."""
     code = """
@@ -253,6 +255,7 @@ print(sorted(one.value for one in current()))
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_what_is_drawn_says_so_too(tmp_path):
     from dpproof.report.plots import write_plot
 

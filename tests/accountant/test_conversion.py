@@ -109,6 +109,7 @@ def case(seed):
     return order, renyi, draw.choice([0.0, renyi * draw.uniform(0, 1.5)])
 
 
+@pytest.mark.slow
 @rows("seed", range(40))
 def test_no_pair_of_coins_beats_the_optimum_and_some_pair_comes_close(seed):
     order, renyi, epsilon = case(seed)

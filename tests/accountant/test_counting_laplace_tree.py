@@ -199,6 +199,7 @@ def test_sensitivity_that_does_not_divide_the_scale():
     assert third.relative_width < 1e-6
 
 
+@pytest.mark.slow
 def test_calibration_meets_and_a_little_less_misses():
     meets, misses = ACCOUNTANT.least_noise(P, Adjacency.BY_SENSITIVITY, "1", "1e-6")
     assert account(meets).guarantee.epsilon("1e-6").upper <= 1

@@ -23,6 +23,7 @@ from dpproof.accountant.theorems.filters import (
 COSTS = st.lists(st.fractions(0, 2, max_denominator=64), max_size=12)
 
 
+@pytest.mark.slow
 @given(st.fractions(0, 4, max_denominator=64), COSTS)
 def test_what_is_admitted_adds_up_to_the_budget_at_most(budget, costs):
     for spender, notion, power in (

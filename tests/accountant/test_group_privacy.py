@@ -36,6 +36,7 @@ def responses(own, records, epsilon):
     return total
 
 
+@pytest.mark.slow
 @rows("records", [1, 2, 3, 5])
 @rows("share", ["0", "0.3", "0.9", "1", "1.2"])
 @rows("own", ["0.1", "1", "3"])

@@ -32,6 +32,7 @@ EVENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVENTS)
 def test_pessimistic_peers_are_not_below_our_lower_end(name):
     ours = CertifiedAccountant().compose(EVENTS[name]).epsilon(1e-6)
@@ -41,6 +42,7 @@ def test_pessimistic_peers_are_not_below_our_lower_end(name):
     assert ours.width <= 1e-4 * ours.upper
 
 
+@pytest.mark.slow
 def test_renyi_peer_is_above_ours():
     event = dp.ComposedDpEvent([TRAINING, dp.ZCDpEvent(0.01)])
     ours = CertifiedAccountant().compose(event).get_epsilon(1e-6)
@@ -64,6 +66,7 @@ def test_tree_is_known_where_records_have_places():
         CertifiedAccountant().compose(event)
 
 
+@pytest.mark.slow
 def test_replacing_costs_more_than_removing():
     removing = privacy_loss_of(TRAINING, Adjacency.ADD_REMOVE).epsilon("1e-6")
     replacing = privacy_loss_of(TRAINING, Adjacency.REPLACE).epsilon("1e-6")

@@ -95,6 +95,7 @@ def test_phases_are_within_their_errors():
             assert abs(flint.acb(complex(found[n])) - exact) <= flint.arb(float(errors[n]))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(RATES, SIGMAS, TILTS, st.booleans(), st.floats(0.2, 60), st.floats(1, 5))
 def test_decay_bounds_the_characteristic_function_beyond(rate, sigma, c, removes, t, further):

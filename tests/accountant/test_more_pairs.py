@@ -419,7 +419,7 @@ def test_fixed_size_composes_where_one_of_its_halves_does_not() -> None:
     assert caught > 0
 
 
-@pytest.mark.parametrize(("records", "sample"), [(3, 1), (3, 2), (4, 3)])
+@pytest.mark.parametrize(("records", "sample"), tiered([(3, 1), (3, 2), (4, 3)], fast=1))
 def test_sampling_schemes_by_full_enumeration(records: int, sample: int) -> None:
     """Geometric noise on the sum of sampled bits: every data set, every replaced bit, all three schemes."""
     outcomes = np.arange(-60, 64)
@@ -548,6 +548,7 @@ def test_bounded_range_lies_between_two_points_and_randomised_response() -> None
     assert PrivacyLoss([[(one, 100)]]).epsilon("1e-6").lower < ours.upper
 
 
+@pytest.mark.slow
 def test_a_visible_coin_costs_more_than_the_product_of_the_rates() -> None:
     shown = PrivacyLoss([[(visible_coin(SubsampledGaussian(0.01, 1.0), 0.5), 1000)]]).epsilon("1e-6")
     hidden = PrivacyLoss([[(SubsampledGaussian(0.005, 1.0), 1000)]]).epsilon("1e-6")

@@ -51,6 +51,7 @@ def test_a_series_cut_short_is_seen(monkeypatch):
     assert max(error(*case, shares._from_afar(*case)) for case in cases) > 1e4 * ULP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1e-4, 3e-3, 0.1])
 def test_psi_of_many_states_is_the_maximum_over_all_k(beta):
     rng = np.random.default_rng(SEED)

@@ -16,7 +16,7 @@ from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.levels import central_levels
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 REPLACE = Adjacency.REPLACE
 SMALL = CentralCountsParameters(2, 1, 1, 2)
@@ -51,7 +51,7 @@ def test_a_scale_for_continuous_noise_is_too_small_for_integer_noise():
     assert found.lower <= truth <= found.upper <= truth * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("grains", "delta"), [(1, "0.01"), (3, "0.01"), (10, "1e-6")])
+@pytest.mark.parametrize(("grains", "delta"), tiered([(1, "0.01"), (3, "0.01"), (10, "1e-6")], fast=1))
 def test_calibrated_integer_noise_meets_its_target_exactly(grains, delta):
     asked = CentralCountsParameters(2, 1, 1, 2, noise="discrete-laplace", grains=grains)
     meets, misses = accountant_for("central-counts").least_noise(asked, REPLACE, 1, delta)
@@ -63,6 +63,7 @@ def test_calibrated_integer_noise_meets_its_target_exactly(grains, delta):
     assert truth(meets.scale * 0.99) > mpmath.mpf(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delta", "referee"), [("1e-6", 1.6147e-6)])
 def test_a_local_report_s_integer_noise(delta, referee):
     """S=2, A=H=1: two visits, two costs and two transitions move by one."""

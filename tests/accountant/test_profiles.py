@@ -74,9 +74,11 @@ BOUNDED = {
 }
 """The largest loss where there is one: epsilon at delta 0."""
 SLOW = {"BatchLoss", "ShuffledResponse", "PrintedSums", "AlikeSums"}
-"""Their trade-off functions are found by the search of the base class, as others' are, in many seconds."""
+"""Their laws take seconds each. Their trade-off functions are found by the search of the base class, as others' are."""
 EPSILONS, DELTAS = (0, Fraction(1, 10), "0.5", 1.0, 3), ("1e-6", "0.01", 0.3)
-every_profile = pytest.mark.parametrize("name", EXAMPLES)
+every_profile = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in EXAMPLES]
+)
 
 
 def classes(base):
@@ -97,7 +99,7 @@ def test_every_concrete_profile_has_an_example():
     assert ours == {type(example).__name__ for example in EXAMPLES.values()}
 
 
-@every_profile
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_delta_is_a_probability_that_falls_in_epsilon(name):
     found = [EXAMPLES[name].delta(point) for point in EPSILONS]
     assert all(0 <= bound.lower <= bound.upper <= 1 for bound in found)

@@ -27,7 +27,7 @@ from dpproof.accountant.renyi.closed_forms import (
     unequal_gaussians_renyi,
 )
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 DIGITS = mpmath.MPContext()
 DIGITS.dps = 50
@@ -77,7 +77,7 @@ def test_geometric_noise(own, sensitivity, order):
     holds(geometric_renyi(own, sensitivity), order, divergence(masses, losses, order))
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", tiered(ORDERS, fast=2))
 @pytest.mark.parametrize("scale", ["0.5", "10"])
 def test_laplace_noise(scale, order):
     b, a = number(scale), number(order)
@@ -131,6 +131,7 @@ CURVES = {
 }
 
 
+@pytest.mark.slow
 @rows("delta", ["1e-30", "1e-6", "0.01"])
 @rows("conversion", ALL, ids=lambda conversion: conversion.name)
 @rows("name", CURVES)
@@ -163,6 +164,7 @@ def test_known_epsilons_two_sided(rho, delta, epsilon, digit):
     assert high - low <= 1e-8 * high
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.floats(-4, 2), st.floats(-12, -1))
 def test_the_search_is_sound_for_gaussians(log_mu, log_delta):

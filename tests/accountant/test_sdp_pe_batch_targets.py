@@ -41,6 +41,7 @@ def test_deltas_near_one_are_answered(users, delta):
     assert holds(users, meets, misses, 1.0, delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [287, 288])
 def test_where_one_fair_bit_a_user_is_next_to_enough(users):
     """288 fair bits are enough, 287 are not."""
@@ -57,6 +58,7 @@ def test_one_user_may_hold_more_fair_bits_than_there_can_be_users():
     )
 
 
+@pytest.mark.slow
 def test_known_bad_a_target_is_not_met_by_the_double_next_above_it():
     """A delta is what was given, not the double nearest to it: 0.1 as a double exceeds 1/10."""
     meets, _ = batch_threshold(LAYER, 1000, 1.0, "0.1")

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_budget, printed_threshold
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
+from tests.rows import tiered
 
 FULL, LAYER = ReleaseShape(6, 4, 2), ReleaseShape(1, 4, 2, rewards=False)
 
@@ -39,7 +40,9 @@ def test_known_bad_one_change_a_step_is_too_few():
     assert enumerated(6, 0.25, 1, 0, 0.4) < 0.9 * truth
 
 
-@pytest.mark.parametrize(("shape", "users"), [(FULL, 3), (FULL, 4096), (LAYER, 3), (LAYER, 4096)])
+@pytest.mark.parametrize(
+    ("shape", "users"), tiered([(FULL, 3), (FULL, 4096), (LAYER, 3), (LAYER, 4096)], fast=1)
+)
 def test_a_batch_threshold_meets_and_the_one_below_misses(shape, users):
     meets, misses = batch_threshold(shape, users, 1.0, 1e-6)
     assert batch_loss(shape, users, meets).delta(1.0).upper <= 1e-6
@@ -47,6 +50,7 @@ def test_a_batch_threshold_meets_and_the_one_below_misses(shape, users):
     assert batch_loss(shape, users, misses).delta(1.0).lower > 1e-6
 
 
+@pytest.mark.slow
 def test_a_user_is_in_one_batch_so_that_every_batch_may_spend_all():
     """The weakest of several batches is what all of them promise."""
     users = (64, 1024, 8192)
@@ -54,6 +58,7 @@ def test_a_user_is_in_one_batch_so_that_every_batch_may_spend_all():
     assert max(deltas) <= 1e-6
 
 
+@pytest.mark.slow
 def test_noise_at_the_same_guarantee_is_at_least_ten_times_smaller():
     """H = 6, X = 4, A = 2, a full release under replacement: standard deviations of one counter."""
     for epsilon, factor in (("0.1", 17), ("0.5", 13), ("0.999", 18)):

@@ -10,6 +10,7 @@ from scipy.stats import binom
 from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold
 from dpproof.accountant.shuffling.counters import fair_counters, rare_counters
+from tests.rows import tiered
 
 ONE = ReleaseShape(1, 1, 1, rewards=False, own_visits=False)
 
@@ -90,7 +91,7 @@ def test_one_counter_at_epsilon_ten_is_answered():
 
 @pytest.mark.parametrize("epsilon", ["0.001", "1", "20"])
 @pytest.mark.parametrize("changes", [1, 18, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("users", [1, 100_000])
+@pytest.mark.parametrize("users", tiered([1, 100_000], fast=1))
 def test_a_threshold_is_found_over_the_region(epsilon, changes, users):
     shape = ReleaseShape(changes, 1, 1, rewards=False, own_visits=False)
     meets, misses = batch_threshold(shape, users, epsilon, "1e-6")
@@ -99,7 +100,7 @@ def test_a_threshold_is_found_over_the_region(epsilon, changes, users):
 
 
 @pytest.mark.parametrize(
-    ("changes", "trials", "p"), [(1, 4096, "15/4096"), (18, 5000, "1/8"), (18, 10**8, "1/2")]
+    ("changes", "trials", "p"), tiered([(1, 4096, "15/4096"), (18, 5000, "1/8"), (18, 10**8, "1/2")], fast=1)
 )
 def test_epsilon_and_delta_agree(changes, trials, p):
     loss = BatchLoss(changes, trials, Fraction(p))

@@ -13,6 +13,7 @@ from dpproof.accountant.rl.sdp_pe.shuffled_count import ACCOUNTANT, ShuffledCoun
 from dpproof.accountant.shuffling import peaks as peak_heights
 from dpproof.accountant.shuffling.peaks import UndecidedError, height, meets_from
 from dpproof.accountant.shuffling.view import BinomialView
+from tests.rows import tiered
 
 HEIGHTS = [(20, 1, 3), (100, "0.5", 40), (100, "0.5", 90), (7, 2, 1), (50, 1, 49), (300, "0.1", 120)]
 
@@ -85,12 +86,15 @@ def test_huge_batches(users, epsilon, least):
 
 @pytest.mark.parametrize(
     ("users", "epsilon", "delta"),
-    [
-        (767_896, 0.243, 7.7e-11),
-        (419_161_561, 4.57, 1e-12),
-        (665_626_295, 0.0153, 7.5e-12),
-        (400_000, 0.01, 1e-6),
-    ],
+    tiered(
+        [
+            (767_896, 0.243, 7.7e-11),
+            (419_161_561, 4.57, 1e-12),
+            (665_626_295, 0.0153, 7.5e-12),
+            (400_000, 0.01, 1e-6),
+        ],
+        fast=1,
+    ),
 )
 def test_many_peaks_near_the_middle_are_decided_by_few_ranges(users, epsilon, delta):
     start = ShuffledCountParameters(users, 1.0, "bits")

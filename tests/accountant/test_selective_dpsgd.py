@@ -19,6 +19,7 @@ from dpproof.accountant.rl.expert.selective_dpsgd import (
     steps_within,
 )
 from dpproof.accountant.rl.expert.selective_steps import coined_step
+from tests.rows import tiered
 
 EXPERT, DELTA = Adjacency.EXPERT, "3.3333e-5"
 SHEET = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
@@ -82,7 +83,10 @@ def test_a_visible_coin_is_the_mean_over_schedules(epsilon):
 @pytest.mark.parametrize("removes", [True, False])
 @pytest.mark.parametrize(
     ("rate", "noise", "probability", "steps"),
-    [(0.01, 1.0, 0.5, 1000), (RATE, 2.0, 0.1, 3000), (RATE, 50.0, 0.9, 155_000), (0.2, 0.6, 0.999, 60)],
+    tiered(
+        [(0.01, 1.0, 0.5, 1000), (RATE, 2.0, 0.1, 3000), (RATE, 50.0, 0.9, 155_000), (0.2, 0.6, 0.999, 60)],
+        fast=1,
+    ),
 )
 def test_the_inversion_and_the_grid_of_losses_agree(rate, noise, probability, steps, removes):
     pair = SubsampledGaussian(rate, noise, removes)
@@ -110,9 +114,12 @@ def test_the_order_of_the_readings():
 
 @pytest.mark.parametrize(
     ("probability", "noise", "epsilon", "printed", "honest"),
-    [
-        (0.5, 80.0, 1.875, 768_432, 452_590),
-    ],
+    tiered(
+        [
+            (0.5, 80.0, 1.875, 768_432, 452_590),
+        ],
+        fast=1,
+    ),
 )
 def test_steps_that_the_papers_budgets_pay_for(probability, noise, epsilon, printed, honest):
     training = SelectiveDPSGDParameters(RATE, probability, noise, printed)
@@ -225,7 +232,7 @@ def test_a_fixed_schedule_without_a_noisy_step_is_refused():
     assert steps_within(with_coin(none, noise_multiplier=3.0, steps=100), EXPERT, 1, "1e-5") == 112
 
 
-@pytest.mark.parametrize("batch", ["poisson", "exact"])
+@pytest.mark.parametrize("batch", tiered(["poisson", "exact"], fast=1))
 def test_little_noise_has_a_finite_epsilon(batch):
     """At noise 2e-4 no grid holds the losses: what bounds them is the whole move, unsampled."""
     training = SelectiveDPSGDParameters(0.1, 0.5, 2e-4, 2, batch=batch)

@@ -15,7 +15,7 @@ from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.sensitivity import L1, L2, LARGEST, Query, sensitivity_of
 from dpproof.accountant.guarantees.notions import GaussianDP
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 SUMS = {
@@ -238,7 +238,7 @@ def adaptive_binomial_delta(trials, share, ratio):
     return max(sum(second(p, q) for p, q in zip(*side, strict=True)) for side in sides)
 
 
-@pytest.mark.parametrize(("trials", "share"), [(7, 0.375), (4, 0.125)])
+@pytest.mark.parametrize(("trials", "share"), tiered([(7, 0.375), (4, 0.125)], fast=1))
 def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
     accountant = accountant_for("binomial")
     given = {"trials": trials, "probability": share, "compositions": 2}

@@ -94,6 +94,7 @@ def test_the_ends_are_close_for_many_users(k, local, epsilon, gap):
     assert found.upper < general_randomiser(10_000, local).delta(epsilon).upper
 
 
+@pytest.mark.slow
 def test_epsilon_lies_between():
     view = ShuffledResponse(10_000, 3, 1)
     assert isinstance(view, Profile)

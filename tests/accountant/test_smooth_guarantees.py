@@ -39,6 +39,7 @@ def printed(epsilon, delta, dimension):
     return noise, epsilon / (4 * (dimension + math.log(2 / delta))) / 2
 
 
+@pytest.mark.slow
 @given(noises, smoothings, st.integers(1, 7), epsilons, shares, st.fractions(-1, 1, max_denominator=50))
 @settings(max_examples=80, deadline=None)
 def test_no_admissible_gaussian_pair_is_worse(noise, smoothing, dimension, epsilon, part, lean):
@@ -77,6 +78,7 @@ def test_the_worst_of_the_three_pairs_changes():
     assert np.argmax(deltas(2, "1/5", 2)) == 1
 
 
+@pytest.mark.slow
 @given(noises, smoothings.filter(bool), st.integers(1, 6), st.fractions("1/50", 3, max_denominator=50))
 @settings(max_examples=40, deadline=None)
 def test_delta_first_falls_then_rises_with_the_ratio(noise, smoothing, dimension, epsilon):
@@ -279,6 +281,7 @@ def test_smooth_bound_is_smooth_and_a_bound():
             assert there.lower <= math.exp(float(beta)) * here.upper * (1 + 1e-15)
 
 
+@pytest.mark.slow
 def test_best_smoothing_beats_the_printed_one():
     profile = [1 / max(50 - t, 1) for t in range(51)]
     noise, beta = printed(1, 1e-6, 4)

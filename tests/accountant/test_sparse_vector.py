@@ -18,6 +18,7 @@ from dpproof.accountant.sparse_vector.technique import (
     account,
     pure_epsilon,
 )
+from tests.rows import tiered
 
 SCALES = st.floats(0.2, 50)
 RUNS = st.builds(
@@ -54,6 +55,7 @@ def chance(queries, answers, threshold_scale, query_scale):
 QUERY = st.tuples(st.floats(-4, 4), st.sampled_from([-1.0, -0.5, 0.0, 1.0]), st.booleans())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(st.lists(QUERY, min_size=1, max_size=5), st.floats(0.5, 4), st.floats(0.5, 4), st.booleans())
 def test_no_stream_of_answers_beats_epsilon(stream, threshold_scale, query_scale, monotone):
@@ -69,7 +71,9 @@ def test_no_stream_of_answers_beats_epsilon(stream, threshold_scale, query_scale
     assert abs(mpmath.log(p / q)) <= float(pure_epsilon(parameters)) + 1e-6
 
 
-@pytest.mark.parametrize(("monotone", "positives"), [(False, 1), (False, 3), (True, 1), (True, 4)])
+@pytest.mark.parametrize(
+    ("monotone", "positives"), tiered([(False, 1), (False, 3), (True, 1), (True, 4)], fast=1)
+)
 def test_the_worst_pair_by_integration(monotone, positives):
     """What the closed form says of the pair is what numerical integration finds, and it is near epsilon."""
     mpmath.mp.dps = 20
@@ -192,7 +196,7 @@ def exact_profile(steps, positives, epsilon, point):
     return total
 
 
-@pytest.mark.parametrize(("positives", "steps"), [(1, 5), (5, 40), (20, 80)])
+@pytest.mark.parametrize(("positives", "steps"), tiered([(1, 5), (5, 40), (20, 80)], fast=1))
 def test_real_comparisons_stay_within_the_profile_and_come_close(positives, steps):
     rate = Fraction(1, 20)
     profile = loss_of_runs(

@@ -80,6 +80,7 @@ def test_approximate_privacy_has_its_closed_form(epsilon, delta, alpha):
         assert found.upper >= true - DIGITS.mpf(10) ** -55
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 8))
 def test_a_trade_off_function_falls_and_is_convex(first, second, mu):
@@ -119,6 +120,7 @@ def test_never_above_the_best_test_against_randomised_response(own, alpha):
     assert trade_off(PureDP(own), alpha).contains(float(true)) or abs(true) < 1e-15
 
 
+@pytest.mark.slow
 def test_zcdp_lies_below_the_gaussian_of_its_rho():
     """A Gaussian pair is rho-zCDP, so the guarantee cannot promise more than its trade-off function."""
     for alpha in ("0.05", "0.5"):

@@ -26,6 +26,7 @@ from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.tails import LEVELS, tally
 from dpproof.audits.targets.rl.rlsvi.rlsvi import rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from tests.rows import tiered
 
 ALPHA, REPETITIONS, ALARMS = 0.01, 1000, 21
 HURDLE = -math.log(ALPHA)
@@ -48,6 +49,7 @@ def test_alarms_allowed_are_the_binomial_quantile():
     assert binom.ppf(0.999, REPETITIONS, ALPHA) == ALARMS
 
 
+@pytest.mark.slow
 def test_level_on_a_pure_claim_that_is_exact(bits, laplace):
     found = wealths((CurvePoint(1.0, 0.0),), laplace(1.0), bits, [Identity()], samples=200)
     assert (found >= HURDLE).sum() <= ALARMS
@@ -82,7 +84,7 @@ def test_level_on_randomised_response_where_every_tail_is_an_atom(bits):
     assert (found >= HURDLE).sum() <= binom.ppf(0.999, 150, ALPHA)
 
 
-@pytest.mark.parametrize(("true", "most"), [(1.5, 600), (2.0, 180)])
+@pytest.mark.parametrize(("true", "most"), tiered([(1.5, 600), (2.0, 180)], fast=1))
 def test_too_little_laplace_noise_is_refuted_fast(bits, laplace, true, most):
     points, spent = (CurvePoint(1.0, 0.0),), []
     for seed in range(100):
@@ -117,7 +119,7 @@ def test_a_difference_of_scale_alone_is_found(bits):
     assert run_trial((CurvePoint(0.5, 0.0),), blocks, [Identity()], ALPHA).refuted
 
 
-@pytest.mark.parametrize(("delta", "truth"), [(0.0, 1.0), (1e-2, 1.0)])
+@pytest.mark.parametrize(("delta", "truth"), tiered([(0.0, 1.0), (1e-2, 1.0)], fast=1))
 def test_epsilon_lower_keeps_its_level(bits, laplace, gauss, delta, truth):
     alpha, runs = 0.05, 100
     sampler = laplace(truth) if delta == 0 else gauss(gaussian_mu(truth, delta))

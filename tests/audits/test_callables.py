@@ -66,6 +66,7 @@ def test_an_output_of_any_kind_is_audited(form):
     assert audited(formed(careless, form)).verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", tiered(["text", "ragged", "abort"], fast=1))
 def test_level_on_randomised_responses_that_are_exact_in_any_form(form):
     """150 runs of 400 samples at level 0.05: at most 18 alarms, the 99.9% quantile."""

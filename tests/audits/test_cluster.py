@@ -76,6 +76,7 @@ def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(executor, tmp_pa
     assert len(callers) > 12
 
 
+@pytest.mark.slow
 def test_a_violation_is_the_same_on_the_cluster(executor):
     pair = _numbers()
 

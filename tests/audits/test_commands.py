@@ -147,6 +147,7 @@ def test_a_program_may_answer_in_words(program):
     assert found.verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_a_program_with_randomness_of_its_own_must_say_so(program):
     argv = [*program(LAPLACE.replace('request.get("seed")', "")), "0.3"]
     with pytest.raises(MechanismError, match="draws from elsewhere"):

@@ -30,6 +30,7 @@ def test_twice_the_claim_is_refuted_within_the_budget(name):
     assert refuted(case, budget) >= LEAST
 
 
+@pytest.mark.slow
 def test_a_budget_too_small_for_the_word_does_not_do():
     case, (budget, _) = seen.CASES["Laplace, claim 1"], seen.budget_of("Laplace, claim 1")
     assert case.audited(case.exact, 0, budget // 3).verdict is Finding.INCONCLUSIVE

@@ -183,6 +183,7 @@ def test_the_sound_loop_exactly_on_its_claim_keeps_the_level(torch):
     assert alarms(start, curve, 20, 100) <= 5
 
 
+@pytest.mark.slow
 def test_the_sound_loop_is_not_called_broken_by_its_epochs(torch):
     evidence = audit(LoopAudit(Settings(**EPOCHS), View.EPOCH), seed=0, delta=0.3, budget=200)
     assert evidence.verdict is not Finding.VIOLATION

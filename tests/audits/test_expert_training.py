@@ -272,6 +272,7 @@ def test_views_by_their_words(loops):
         audit(Viewed(PLAIN, "canaries"), seed=0, sharpen=True)
 
 
+@pytest.mark.slow
 def test_the_command_line_audits_the_training_in_a_view(loops):
     values = {
         "adjacency": "expert",

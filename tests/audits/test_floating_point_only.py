@@ -43,6 +43,7 @@ def test_noise_of_numpy_is_refuted_by_its_bits_alone_and_typed_so(width, budget,
     assert found.as_json()["verdict"] == "violation (floating point only)"
 
 
+@pytest.mark.slow
 def test_noise_in_objects_is_seen_in_its_bits_too():
     def sampler(value, n, rng):
         return [{"mean": float(number), "unit": "m"} for number in laplace(value, n, rng)]

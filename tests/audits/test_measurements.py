@@ -41,6 +41,7 @@ def test_a_profile_is_refused(make):
         guarantee_of_measurement(dp.c.make_zCDP_to_approxDP(make["gaussian"](2.0)), 1.0)
 
 
+@pytest.mark.slow
 def test_their_code_keeps_their_promise_and_half_its_noise_does_not(make):
     # alpha .01, 20 000 samples; the noise is not seeded, so a sound run fails once in a hundred million.
     claim = guarantee_of_measurement(make["laplace"](1.0), 1.0)

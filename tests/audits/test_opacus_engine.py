@@ -21,6 +21,7 @@ from tests.rows import tiered
 pytest.importorskip("opacus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", tiered(CASES, fast=1), ids=lambda case: case.name)
 def test_the_engine_keeps_its_claim_and_half_the_noise_is_caught(case):
     assert case.audit(seed=0).verdict is case.expected

@@ -28,6 +28,7 @@ def counts(width):
     return mechanism
 
 
+@pytest.mark.slow
 def test_every_required_class_is_seen_and_the_answer_lists_them(bits):
     found = audit("count", PureDP(1.0), counts(1), bits, seed=0, budget=40_000)
     answer = found.as_json()

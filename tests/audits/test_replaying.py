@@ -103,6 +103,7 @@ def test_a_callable_by_name_is_found_again(target, neighbours, options):
     assert again(found)[0] == found
 
 
+@pytest.mark.slow
 def test_a_command_is_found_again(tmp_path):
     (tmp_path / "run.py").write_text(PROGRAM)
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]
@@ -111,6 +112,7 @@ def test_a_command_is_found_again(tmp_path):
     assert again(found)[0] == found
 
 
+@pytest.mark.slow
 def test_of_a_command_with_its_own_randomness_the_verdict_is_found_again(tmp_path):
     (tmp_path / "run.py").write_text(PROGRAM)
     argv = [sys.executable, "-I", "-S", str(tmp_path / "run.py")]

@@ -56,6 +56,7 @@ def test_a_reused_noise_is_caught_by_the_learned_direction_alone():
     assert found.verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_power_against_twice_the_epsilon_is_at_least_nine_tenths():
     runs, delta = 100, 1e-5
     curve = account(ON_CLAIM, Adjacency.REWARDS_ONLY).notion
@@ -123,6 +124,7 @@ def test_a_big_problem_gives_its_faults_away_at_its_real_size(rule):
     assert found.verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_a_bigger_problem_runs_as_it_is():
     parameters = RLSVIParameters(states=3, actions=2, horizon=5, episodes=30)
     found = audit(RLSVIAudit(parameters), seed=0, delta=1e-5, budget=1500)

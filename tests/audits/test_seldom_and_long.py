@@ -39,6 +39,7 @@ def test_one_output_in_a_hundred_unlike_the_others_is_an_event_of_its_own(bits, 
     assert found.verdict is Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_what_follows_the_cells_that_scores_look_at_counts_in_the_measured_power(bits):
     found = audit("long", PureDP(1.0), words_with_an_end, bits, seed=0, budget=1500)
     assert found.verdict is Finding.INCONCLUSIVE

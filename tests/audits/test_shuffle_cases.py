@@ -18,11 +18,12 @@ from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_users
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import true_counts
 from dpproof.mechanisms.rl.trajectories import Trajectories
+from tests.rows import tiered
 
 FAST = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
-@pytest.mark.parametrize("case", FAST, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(FAST, fast=1), ids=lambda case: case.name)
 def test_a_violation_is_found_with_a_witness(case):
     found = case.audit(seed=11)
     assert found.verdict is Finding.VIOLATION

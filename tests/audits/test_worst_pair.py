@@ -43,6 +43,7 @@ def test_the_pair_that_gives_most_away_is_found():
     assert {found.verdict for found in weak} == {Finding.VIOLATION}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [WorstOf, EachOf])
 def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha(several, monkeypatch):
     monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
@@ -66,6 +67,7 @@ def test_each_pair_is_audited_until_one_is_refuted():
     assert first.pair == ALL[0].description or first.samples > 10_000
 
 
+@pytest.mark.slow
 def test_all_pairs_must_be_consistent():
     wide = audit("sum", PureDP(1.0), summed, EachOf(ONE), [Identity()], seed=0, budget=400_000)
     assert wide.verdict is Finding.CONSISTENT

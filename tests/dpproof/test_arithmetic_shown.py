@@ -27,6 +27,7 @@ def test_the_command_line_shows_them(run):
     assert "[certified](docs/explanation/trust.md#arithmetic)" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     (tmp_path / "dpproof.toml").write_text(
         '[[claim]]\nname = "a"\nmechanism = "laplace"\nparameters = { scale = 5.0, compositions = 3 }\n'
@@ -50,6 +51,7 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_audits_by_name_show_what_the_claimed_epsilon_rests_on(run):
     """DP-SGD's loss is composed on a grid; the Gaussian's is a closed form in ball arithmetic."""
     flags = ("--sampling-rate", 0.1, "--noise-multiplier", 1, "--steps", 3, "--adjacency", "add-remove")

@@ -223,6 +223,7 @@ def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monke
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.slow
 def test_the_papers_come_out_as_recorded(run, tmp_path):
     ran = run("check", "papers", "--json", "--html", tmp_path)
     paper, counts, *_ = found = ran.json["papers"]

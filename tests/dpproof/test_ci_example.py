@@ -44,6 +44,7 @@ def check(folder, run):
     return ran.returncode, [result["ruleId"] for result in found["results"]], failed
 
 
+@pytest.mark.slow
 def test_the_good_branch_passes(project):
     folder, run = project
     code, rules, failed = check(folder, run)

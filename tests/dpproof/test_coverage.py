@@ -64,23 +64,23 @@ ROW = "rlsvi.lemma6"
     ("entries", "decided", "outright"),
     [
         ([], False, False),
-        ([entry(ROW, "PROVED")], True, True),
-        ([entry(ROW, "REFUTED")], True, True),
-        ([entry(ROW, "REFUTED", assumptions=["a rule"])], True, False),
-        ([entry(ROW, "PROVED ON A SUBDOMAIN")], True, True),
-        ([entry(ROW, "PROVED ON A SUBDOMAIN", assumptions=["a rule"])], True, False),
-        ([entry(ROW, "PROVED GIVEN", assumptions=["a rule"])], True, False),
-        ([entry(ROW, "ASSUMED", assumptions=["a reason"])], False, False),
-        ([entry(ROW, "OPEN")], False, False),
-        ([entry(ROW, "PROVED"), entry(f"{ROW}.part", "OPEN")], False, False),
-        ([entry(ROW, "PROVED"), entry(f"{ROW}.part", "PROVED GIVEN", assumptions=["a rule"])], True, False),
-        ([entry(ROW, "PROVED"), entry(f"{ROW}.corrected", "OPEN", kind="project")], True, True),
-        ([entry(f"{ROW}.a", "PROVED"), entry(f"{ROW}.b", "REFUTED")], True, True),
-        ([entry("rlsvi.lemma66", "PROVED")], False, False),
+        ([(ROW, "PROVED")], True, True),
+        ([(ROW, "REFUTED")], True, True),
+        ([(ROW, "REFUTED", "statement", ["a rule"])], True, False),
+        ([(ROW, "PROVED ON A SUBDOMAIN")], True, True),
+        ([(ROW, "PROVED ON A SUBDOMAIN", "statement", ["a rule"])], True, False),
+        ([(ROW, "PROVED GIVEN", "statement", ["a rule"])], True, False),
+        ([(ROW, "ASSUMED", "statement", ["a reason"])], False, False),
+        ([(ROW, "OPEN")], False, False),
+        ([(ROW, "PROVED"), (f"{ROW}.part", "OPEN")], False, False),
+        ([(ROW, "PROVED"), (f"{ROW}.part", "PROVED GIVEN", "statement", ["a rule"])], True, False),
+        ([(ROW, "PROVED"), (f"{ROW}.corrected", "OPEN", "project")], True, True),
+        ([(f"{ROW}.a", "PROVED"), (f"{ROW}.b", "REFUTED")], True, True),
+        ([("rlsvi.lemma66", "PROVED")], False, False),
     ],
 )
 def test_what_counts(entries, decided, outright):
-    share = coverage.coverage(entries, "rlsvi.")
+    share = coverage.coverage([entry(*row) for row in entries], "rlsvi.")
     assert (ROW in share.decided, ROW in share.outright) == (decided, outright)
     assert (ROW in share.undecided) is not decided
 

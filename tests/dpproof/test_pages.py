@@ -31,6 +31,7 @@ def test_the_written_pages_are_up_to_date(made):
     assert stale == [], "make docs"
 
 
+@pytest.mark.slow
 def test_there_is_no_page_too_many(made):
     assert {f"ledger/{path.name}" for path in (pages.DOCS / "ledger").iterdir()} <= set(made)
 

@@ -61,6 +61,7 @@ def test_equal_seeds_give_equal_files(found, tmp_path):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_calibration_shows_the_printed_noise(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("visits\n" + "2000\n" * 40)
@@ -135,6 +136,7 @@ def test_account_reads_the_visits(visits, tmp_path):
     assert "printed" not in json.loads(asked("account", "--json").output)
 
 
+@pytest.mark.slow
 def test_printed_noise_beyond_fifteen_is_not_called_proved():
     assert "not proved here" in " ".join(asked("calibrate", target="20").output.split())
     assert "not proved here" not in " ".join(asked("calibrate", target="15").output.split())

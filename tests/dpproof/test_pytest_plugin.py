@@ -197,6 +197,7 @@ def test_it(privacy):
     result.stdout.fnmatch_lines(["privacy: violation"])
 
 
+@pytest.mark.slow
 def test_without_the_fixture_nothing_is_imported(session):
     test = "def test_it():\n    import sys\n    assert not {'numpy', 'accountant'} & set(sys.modules)\n"
     session(test, apart=True).assert_outcomes(passed=1)
@@ -234,6 +235,7 @@ def test_it(privacy):
     result.stdout.fnmatch_lines([said])
 
 
+@pytest.mark.slow
 def test_a_promise_without_the_fixture_fails_and_is_counted(session):
     promised = """
 @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")

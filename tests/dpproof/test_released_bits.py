@@ -62,7 +62,12 @@ def test_account_says_whether_the_released_bits_are_covered(run, name, flags, co
 
 
 @pytest.mark.parametrize(
-    ("name", "flags", "covered"), [("gaussian", (), False), ("geometric", (), True), ("dp-sgd", DPSGD, False)]
+    ("name", "flags", "covered"),
+    [
+        ("gaussian", (), False),
+        ("geometric", (), True),
+        pytest.param("dp-sgd", DPSGD, False, marks=pytest.mark.slow),
+    ],
 )
 def test_calibrate_says_so_too(run, name, flags, covered):
     asked = ("calibrate", name, *flags, "--target-epsilon", 1, "--delta", "1e-5")

@@ -38,6 +38,7 @@ def found(run, user_module, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_mended_implementation_is_no_longer_a_violation(run, found, change):
     change(MENDED)
     ran = run("audit", "--replay", found)
@@ -55,6 +56,7 @@ def test_an_implementation_that_is_mended_in_part_is_still_a_violation(run, foun
     assert "still a violation, by an implementation that has changed" in ran.out
 
 
+@pytest.mark.slow
 def test_one_that_is_broken_since_is_now_a_violation(run, user_module, change, tmp_path):
     pair = ["--neighbours", f"{user_module}:pairs"]
     change(MENDED)

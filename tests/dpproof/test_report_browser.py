@@ -91,6 +91,7 @@ axe.run(document, {resultTypes: ["violations"]}).then(found => {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 def test_axe_finds_nothing(page, browse, scheme, size):

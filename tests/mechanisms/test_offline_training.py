@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
 
@@ -307,7 +307,7 @@ def test_a_plain_step_reads_released_data_only_and_adds_no_noise():
     assert torch.equal(one.theta, other.theta)
 
 
-@pytest.mark.parametrize("coin", COINS)
+@pytest.mark.parametrize("coin", tiered(COINS, fast=1))
 @pytest.mark.parametrize("batch", ["poisson", "exact"])
 def test_every_variant_trains_and_names_its_budget(coin, batch):
     if (coin, batch) == ("independent", "exact"):

@@ -227,6 +227,7 @@ def generators_left(learner):
     return sum(seen() is not None for seen in rng.seen)
 
 
+@pytest.mark.slow
 def test_no_generator_outlives_its_run(monkeypatch):
     drawn = Drawn(3, 2, 3, 20, False)
     for learner in (PrivateUCBVI(drawn, SMALL), PrivateUCBPO(drawn, SMALL), DPUCBVI(drawn, QIAO_WANG_TUNED)):

@@ -77,6 +77,7 @@ def test_levels_hold_and_cover_the_deviation():
         sizes.levels(0)
 
 
+@pytest.mark.slow
 def test_at_one_and_1e_6_it_learns_and_the_promise_is_kept():
     counts = UNIT.meeting(Adjacency.REPLACE, 1, "1e-6")
     assert counts.account(Adjacency.REPLACE).guarantee.epsilon("1e-6").upper <= 1

@@ -71,6 +71,7 @@ def test_statistics_are_those_of_a_plain_transcription(case):
     assert found.means[STATES] == 0
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_the_result(monkeypatch):
     batch = ragged(np.random.default_rng(SEED), count=500)
     few = first_visits(batch, STATES, GAMMA)

@@ -27,7 +27,7 @@ from dpproof.mechanisms.rl.private_ucb.private_counts import (
     user_counts,
 )
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 SIZES = {"states": 3, "actions": 2, "horizon": 4, "episodes": 70}
 KINDS = [
@@ -76,7 +76,7 @@ def test_noise_is_a_function_of_the_seed(privatizer):
     assert not np.array_equal(first[1], other[1])
 
 
-@pytest.mark.parametrize("privatizer", KINDS, ids=str)
+@pytest.mark.parametrize("privatizer", tiered(KINDS, fast=1), ids=str)
 def test_levels_hold_together_and_are_not_much_larger_than_needed(privatizer):
     """delta 0.2, 300 runs: failures above 0.33 have chance below 1e-7; half the levels fail nearly always."""
     levels = privatizer.levels(0.2)
@@ -100,6 +100,7 @@ def test_levels_lie_below_the_union_bound_and_their_ends_are_near():
     assert found.upper <= union_bound(19999, counters, "1/7200").upper
 
 
+@pytest.mark.slow
 def test_local_levels_lie_between_one_release_and_twice_its_chance():
     """Beyond 100,000 terms Chernoff's bound serves: a little larger than the tail where both are known."""
     small, large = (LocalCountsParameters(1, 1, 1, episodes) for episodes in (100_001, 100_002))

@@ -92,6 +92,7 @@ def test_with_little_noise_it_learns_and_with_the_paper_s_it_explores():
     assert wild[-2000:].mean() > 2 * calm[-2000:].mean()
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_bytes_whatever_the_number_of_workers():
     rlsvi, swim = RLSVI(RLSVIParameters(6, 2, 20, 200)), river_swim()
     alone = rlsvi.run_many(swim, 11, 5, keep=True)

@@ -11,6 +11,7 @@ from dpproof.audits.corpus.rlsvi import VARIANTS, QuarterVariance
 from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users
+from tests.rows import tiered
 
 ALPHA = 1e-9
 RUNS = 2000
@@ -30,7 +31,7 @@ def _p_values(residuals):
     return shape, 2 * stats.norm.sf(abs(score))
 
 
-@pytest.mark.parametrize("run", [RLSVI, *VARIANTS.values()])
+@pytest.mark.parametrize("run", tiered([RLSVI, *VARIANTS.values()], fast=2))
 def test_noise_is_normal_with_the_claimed_deviation_and_independent(plain, run):
     correct, users = plain.instance(4, S=2, A=2, H=2, K=5, beta_scale=1e-2)
     residuals = _residuals(plain, run(correct.parameters), users, seed=9)
@@ -76,6 +77,7 @@ def _mean_of_ratio(rlsvi, users, other, runs=200_000):
     return ratios.mean(), ratios.std() / np.sqrt(runs)
 
 
+@pytest.mark.slow
 def test_the_likelihood_ratio_has_mean_one_and_a_fault_breaks_it(plain):
     correct, users = plain.instance(1, S=2, A=2, H=2, K=4, beta_scale=0.2)
     users = users.with_rewards(0, 0.0)

@@ -120,6 +120,7 @@ def test_the_enumerated_law_of_two_steps_keeps_the_account_and_nearly_attains_it
         assert 0.95 * bound.lower < delta(*pair, epsilon) <= bound.upper + 1e-6
 
 
+@pytest.mark.slow
 def test_the_enumerated_law_of_changed_states_keeps_its_account(monkeypatch):
     """One user goes to the other state: counts and variances change, as the account of `replace` allows."""
     parameters = RLSVIParameters(states=2, actions=1, horizon=2, episodes=2, clip=8.0)

@@ -6,6 +6,7 @@ import pytest
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, printed_threshold
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, LaplaceCounts, NoPrivacy
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
+from tests.rows import tiered
 
 USERS = 3000
 
@@ -28,7 +29,7 @@ PRIVATIZERS = [
 ]
 
 
-@pytest.mark.parametrize("privatizer", PRIVATIZERS)
+@pytest.mark.parametrize("privatizer", tiered(PRIVATIZERS, fast=1))
 def test_assumption_4_holds_as_often_as_promised(privatizer):
     """300 releases at failure 0.05: at most 33 fail but for chance 1e-5 (binomial tail)."""
     true = counts(300)
