@@ -22,6 +22,7 @@ from dpproof.accountant.guarantees.targets import (
     UnreachableTargetError,
 )
 from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.inversion import first_whole
 
 __all__ = [
     "NoNoiseNeededError",
@@ -145,9 +146,8 @@ def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> E
 def _whole(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
     """Bisection; the certified answers are neighbouring integers wherever the guarantee decides."""
     low, high = _bracket(judge, scale, start, name)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if judge.gap(scale.to_value(middle))[0] > 0 else (low, middle)
+    high = first_whole(lambda place: judge.gap(scale.to_value(place))[0] <= 0, int(low), int(high))
+    low = high - 1
     return (
         _certified(judge.meets, scale, high, 1.0, judge.target),
         _certified(judge.misses, scale, low, -1.0, judge.target),

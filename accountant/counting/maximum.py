@@ -17,6 +17,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from dpproof.accountant.counting.tree import levels
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import sign_change
 
 _CELLS = 2048
 _ULP, _TINY = 2.0**-52, 1e-300
@@ -145,21 +147,15 @@ class _Grid:
 
 def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
     """The step, at most ``most``, after the last one found at which the grid's end is above the target."""
-    low, high = 0, most
-    at_low, at_high = -math.log(target), _excess(grid, leaves, most, target)
-    while high - low > 1 and at_high <= 0:
-        guess = round((low * at_high - high * at_low) / (at_high - at_low))
-        middle = min(max(guess, low + 1), high - 1)
-        value = _excess(grid, leaves, middle, target)
-        if value > 0:
-            low, at_low, at_high = middle, value, at_high / 2
-        else:
-            high, at_high, at_low = middle, value, at_low / 2
-    return high
+    known = -math.log(target), _excess(grid, leaves, target, most)
+    if known[1] > 0:
+        return most
+    excess = partial(_excess, grid, leaves, target)
+    return round(sign_change(excess, 0, most, close=0.0, apart=1.0, whole=True, at=known)[1])
 
 
-def _excess(grid: _Grid, leaves: int, reach: int, target: Fraction) -> float:
+def _excess(grid: _Grid, leaves: int, target: Fraction, reach: float) -> float:
     """log(end / target), roughly, but above 0 exactly where the end is above the target."""
-    end = grid.some_time(leaves, reach)
+    end = grid.some_time(leaves, int(reach))
     size = abs(math.log(end) - math.log(target)) if end else 1e3
     return max(size, _TINY) if Fraction(end) > target else -max(size, _TINY)

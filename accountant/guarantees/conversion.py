@@ -23,6 +23,7 @@ import flint
 from dpproof.accountant.guarantees.joint_range import best_order, common_pair, optimal_delta
 from dpproof.accountant.guarantees.orders import Orders, lowest, lowest_position, minimise_convex
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.numbers.inversion import first_step
 from dpproof.accountant.published.sources import Source
 
 Curve = Callable[[flint.arb], flint.arb]
@@ -297,14 +298,15 @@ def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
 
 def _above(conversion: Conversion, curve: Curve, order: Fraction, guess: float, delta: Fraction) -> float:
     """The first epsilon from ``guess`` on, in doubling steps, that the theorem certifies at this order."""
-    single, step = Orders(listed=(order,)), math.ulp(guess)
+    single = Orders(listed=(order,))
     with precision(_ORDER_BITS):
         goal = arb_of(delta)
-    while guess < math.inf:
-        if convert(conversion, curve, single, Fraction(guess))[1] <= goal:
-            return guess
-        guess, step = guess + step, step * 2
-    return guess
+    return first_step(
+        lambda epsilon: bool(convert(conversion, curve, single, Fraction(epsilon))[1] <= goal),
+        guess,
+        math.ulp(guess),
+        math.inf,
+    )
 
 
 def _below(

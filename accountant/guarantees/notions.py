@@ -166,8 +166,8 @@ class GaussianDP(Profile):
         if alpha == 0:
             return flint.arb(1), flint.arb(1)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
-        left, right = normal_quantile(alpha)
-        return normal_tail(high - left), normal_tail(low - right)
+        z = normal_quantile(alpha)
+        return normal_tail(high - z), normal_tail(low - z)
 
     def enclosing(self, less: Profile) -> Profile:
         """Another Gaussian's bounds on mu make one Gaussian with those of this one."""

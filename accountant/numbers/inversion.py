@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
@@ -48,7 +50,7 @@ def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[
         return 0.0, 0.0
     if target == 0:
         return math.inf, math.inf
-    guess = _search(lambda epsilon: _gap(profile, epsilon, target), start)
+    guess = _search(cache(lambda epsilon: _gap(profile, epsilon, target)), start)
     return _step_out(profile, guess, target)
 
 
@@ -79,64 +81,125 @@ def _at_most(profile: Decreasing, epsilon: float, target: Fraction) -> bool | No
     return None
 
 
-def _search(gap: Callable[[float], float], start: float) -> float:
-    """Where ``gap`` changes sign: doubling or halving to a bracket, then the Illinois method.
+def sign_change(
+    gap: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    close: float = 4e-16,
+    apart: float = 0.0,
+    whole: bool = False,
+    at: tuple[float, float] = (math.inf, -math.inf),
+) -> tuple[float, float]:
+    """Neighbouring places in a bracket: ``gap`` is above 0 at the first one, and not at the second one.
 
-    The bracket is halved where four steps have not done it: gaps of 1e-4 may face gaps of 1e9.
+    The Illinois method, where the bracket is halved if four steps have not done it: gaps of 1e-4 may face
+    gaps of 1e9. With infinite gaps, which say their sign only, it is bisection.
+
+    >>> sign_change(lambda x: 8 - x**3, 0.0, 3.0)
+    (1.99999..., 2.0)
+
+    Args:
+        gap: a function that falls.
+        low: a place where the gap is above 0. It is asked inside the bracket only.
+        high: a place where the gap is not above 0.
+        close: how near the two places are, relatively.
+        apart: how near they are, absolutely; the larger one counts.
+        whole: whether only whole numbers are asked.
+        at: the gaps at both ends, where they are known.
     """
-    low, high = _enclose(gap, start)
-    if low == high or gap(low) <= 0:
-        return low
-    at_low, at_high, width = gap(low), gap(high), high - low
+    (at_low, at_high), width = at, high - low
     for step in range(300):
-        if high - low <= 4e-16 * high:
+        if high - low <= max(close * max(abs(low), abs(high)), apart):
             break
         halve, width = (high - low > width / 2, high - low) if step % 4 == 3 else (False, width)
-        middle = math.nan if halve else (low * at_high - high * at_low) / (at_high - at_low)
+        middle = (
+            math.nan if halve or at_low == at_high else (low * at_high - high * at_low) / (at_high - at_low)
+        )
         if not low < middle < high:
             middle = (low + high) / 2
+        if whole:
+            middle = min(max(round(middle), low + 1), high - 1)
+        if not low < middle < high:
+            break
         value = gap(middle)
-        if value == 0:
-            return middle
-        if value < 0:
-            high, at_high, at_low = middle, value, at_low / 2
-        else:
+        if value > 0:
             low, at_low, at_high = middle, value, at_high / 2
-    return high
+        else:
+            high, at_high, at_low = middle, value, at_low / 2
+        if value == 0:
+            break
+    return low, high
+
+
+def last_where(
+    holds: Callable[[float], bool], low: float, high: float, *, close: float = 4e-16, apart: float = 0.0
+) -> tuple[float, float]:
+    """Neighbouring places: the first one is ``low`` or it ``holds`` there, at the second one it does not."""
+    return sign_change(
+        lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart
+    )
+
+
+def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The first whole number above ``low`` where it ``holds``, which it does at ``high`` (not asked).
+
+    >>> first_whole(lambda x: x * x > 50, 0, 100)
+    8
+    """
+    return low + 1 + bisect_left(range(low + 1, high), True, key=holds)
+
+
+def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
+    """The first place where it ``holds``, from ``place`` on in steps that double; ``end`` is not asked.
+
+    >>> first_step(lambda x: x > 5, 0.0, 1.0, math.inf)
+    7.0
+    """
+    while (place < end if step > 0 else place > end) and not holds(place):
+        place, step = (min if step > 0 else max)(place + step, end), 2 * step
+    return place
+
+
+def enclose(
+    gap: Callable[[float], float], start: float, least: float, most: float, down: float = 2.0
+) -> tuple[float, float]:
+    """Places above 0 around the sign change of a falling ``gap``: doubled, or divided by ``down``, from ``start``.
+
+    The second one is infinite where the gap is above 0 up to ``most``.
+    """
+    low = high = start
+    if gap(start) > 0:
+        while gap(high) > 0:
+            low, high = high, 2 * high
+            if high > most:
+                return low, math.inf
+    else:
+        while gap(low) <= 0 and low > least:
+            low, high = low / down, low
+    return low, high
 
 
 _SMALLEST, _LARGEST = sys.float_info.min, sys.float_info.max
 
 
-def _enclose(gap: Callable[[float], float], start: float) -> tuple[float, float]:
-    low = high = min(max(start, _SMALLEST), _LARGEST)
-    if gap(high) > 0:
-        while gap(high) > 0:
-            low, high = high, high * 2
-            if math.isinf(high):
-                return low, low
-    else:
-        while gap(low) <= 0 and low > _SMALLEST:
-            low, high = low / 2, low
-    return low, high
+def _search(gap: Callable[[float], float], start: float) -> float:
+    """Where ``gap`` changes sign above 0, or the place next to it that can be represented."""
+    low, high = enclose(gap, min(max(start, _SMALLEST), _LARGEST), _SMALLEST, _LARGEST)
+    if math.isinf(high) or gap(low) <= 0:
+        return low
+    return sign_change(gap, low, high, at=(gap(low), gap(high)))[1]
 
 
 def _step_out(profile: Decreasing, guess: float, target: Fraction) -> tuple[float, float]:
     """Certified ends around ``guess``, moved outwards in doubling steps until both are decided."""
-    high, step = guess, _ulp(guess)
-    while not math.isinf(high) and _at_most(profile, high, target) is not True:
-        high += step
-        step *= 2
+    high = first_step(lambda x: _at_most(profile, x, target) is True, guess, _ulp(guess), math.inf)
     return below(profile, guess, target, _ulp(guess)), high
 
 
 def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> float:
     """An epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
-    low = guess
-    while low > 0 and _at_most(profile, low, target) is not False:
-        low = max(low - step, 0.0)
-        step *= 2
-    return low
+    return first_step(lambda x: _at_most(profile, x, target) is False, guess, -step, 0.0)
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from dpproof.accountant.numbers.arithmetic import cache
+from dpproof.accountant.numbers.inversion import enclose, sign_change
+
 LEAST_DELTA = math.nextafter(1e-300, 0)
 """No upper end is below it, and no lower end that is not 0: below, doubles lose their accuracy."""
 
@@ -59,26 +62,10 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
     """An epsilon near the change of sign, on the side where the gap is above 0 (-1) or not (1)."""
     if gap(0.0) <= 0:
         return 0.0
-    low, high = _bracket(gap)
-    if math.isinf(high):
-        return low if side < 0 else high
-    from scipy.optimize import brentq  # slow to load, and the inversion does without
-
-    root = float(brentq(gap, low, high, xtol=1e-14 * high, rtol=1e-14, maxiter=200))
-    step = 1e-14 * high
-    while (gap(root) > 0) is (side > 0):
-        root = min(root + step, high) if side > 0 else max(root - step, low)
-        step *= 2
-    return root
-
-
-def _bracket(gap: Callable[[float], float]) -> tuple[float, float]:
-    """Two epsilons, the gap being above 0 at the first and not at the second, within a factor of 16."""
-    low, high = 0.0, 1.0
-    while gap(high) > 0:
-        low, high = high, 2 * high
-        if high > _FARTHEST:
-            return low, math.inf
-    while low == 0 and high > _NEAREST and gap(high / 16) <= 0:
-        high /= 16
-    return (low or (high / 16 if high > _NEAREST else 0.0)), high
+    gap = cache(gap)
+    low, high = enclose(gap, 1.0, _NEAREST, _FARTHEST, 16.0)
+    if gap(low) <= 0:
+        low = 0.0
+    elif math.isfinite(high):
+        low, high = sign_change(gap, low, high, close=1e-14, at=(gap(low), gap(high)))
+    return low if side < 0 else high

@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
-from dpproof.accountant.numbers.inversion import neighbours
+from dpproof.accountant.numbers.inversion import first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
 from dpproof.accountant.privacy_loss.crossing import check_least
@@ -101,20 +101,15 @@ def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
 
 def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or above ``guess`` whose delta is certified to be at most ``delta``."""
-    for _ in range(60):
-        if found.delta(guess)[1] <= delta:
-            return guess
-        guess, step = max(guess + step, math.nextafter(guess, math.inf)), 2 * step
+    end = guess + 2.0**60 * step
+    if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
+        return high
     raise Inapplicable("no upper end was found near the saddle point")
 
 
 def _below(found: Contour, guess: float, step: float, delta: Fraction) -> float:
     """An epsilon at or below ``guess``, at least 0, whose delta is certified to be above ``delta``."""
-    for _ in range(60):
-        if guess <= 0 or found.delta(guess)[0] > delta:
-            return max(guess, 0.0)
-        guess, step = min(guess - step, math.nextafter(guess, -math.inf)), 2 * step
-    raise Inapplicable("no lower end was found near the saddle point")
+    return first_step(lambda epsilon: found.delta(epsilon)[0] > delta, guess, -step, 0.0)
 
 
 Ends = tuple[float, float]

@@ -24,6 +24,7 @@ from fractions import Fraction
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
+from dpproof.accountant.numbers.inversion import sign_change
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
@@ -146,14 +147,8 @@ def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], flo
 
 
 def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
-    """Bisection in log c; the nearer end where there is no change of sign."""
-    for _ in range(30):
-        middle = math.sqrt(low * high)
-        if gap(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return math.sqrt(low * high)
+    """Where ``gap`` changes its sign, in log c; the nearer end where it does not."""
+    return math.exp(sign_change(lambda c: gap(math.exp(c)), math.log(low), math.log(high), apart=1e-9)[1])
 
 
 _QUIET = 30.0

@@ -34,6 +34,7 @@ from dpproof.accountant.numbers.enclosures import (
     round_down,
     round_up,
 )
+from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.published.expressions import Formula
 from dpproof.accountant.shuffling.clones import CloneView, blanket, excess, general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
@@ -83,7 +84,7 @@ class ShuffledResponse(Profile):
             return self._pure(high)
         if not self._attained(Fraction(0)) > target:
             return self._between(0.0, high, Fraction(0))
-        low = _last(lambda point: self._attained(point) > target, 0.0, high)[0]
+        low = last_where(lambda point: self._attained(Fraction(point)) > target, 0.0, high, close=1e-6)[0]
         if self.categories > 2:
             high = _from_below(self._blanket, self._attained, target, low, high)
         return self._between(low, high, Fraction(low))
@@ -134,14 +135,6 @@ class ShuffledResponse(Profile):
         with precision(_BITS):
             rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
         return blanket(self.users, self.categories, Fraction(rare), epsilon)
-
-
-def _last(missed: Callable[[Fraction], bool], low: float, high: float) -> tuple[float, float]:
-    """Neighbouring epsilons, relatively 1e-6 apart: missed at the first (or ``low``), met at the second."""
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if missed(Fraction(middle)) else (low, middle)
-    return low, high
 
 
 def _from_below(

@@ -28,7 +28,7 @@ import flint
 from dpproof.accountant.numbers.arithmetic import math
 from dpproof.accountant.numbers.binomial import mass, tail_ratio
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
-from dpproof.accountant.numbers.inversion import refined
+from dpproof.accountant.numbers.inversion import first_step, first_whole, last_where, refined
 from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 
 _BITS = 128
@@ -148,12 +148,12 @@ def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 def _turn(scale: float, first: float, last: float) -> Fraction:
     """About the largest r with D_r(last) >= D_r(first), a little less; the difference rises, then falls."""
     low, high = math.log(scale) if scale > 1 else 0.0, 700.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        more = math.expm1(middle)
-        gain = math.log((1 + more * last) / (1 + more * first)) - (last - first) * middle
-        low, high = (middle, high) if gain >= 0 else (low, middle)
-    return exact(math.exp(low * (1 - 1e-9)))
+
+    def gain(place: float) -> float:
+        more = math.expm1(place)
+        return math.log((1 + more * last) / (1 + more * first)) - (last - first) * place
+
+    return exact(math.exp(last_where(lambda place: gain(place) >= 0, low, high)[0] * (1 - 1e-9)))
 
 
 def _divergence(ratio: Fraction, share: Fraction) -> flint.arb:
@@ -229,10 +229,7 @@ def _last_above(
 
     low = most if is_above(most) else 0
     while low < most:
-        high = most
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if is_above(middle) else (low, middle)
+        high = first_whole(lambda index: not is_above(index), low, most)
         later = next((index for index in reversed(_behind(high, most)) if is_above(index)), None)
         if later is None:
             break
@@ -262,13 +259,6 @@ def _bisect(
     def view(tau: float) -> BinomialView:
         return BinomialView(users, Fraction(tau) / (2 * users))
 
-    low, high = left, float(users)
-    for _ in range(200):
-        middle = (low + high) / 2
-        if high - low <= 1e-10 * high or not low < middle < high:
-            break
-        low, high = (low, middle) if view(middle).delta(below).upper <= target else (middle, high)
-    step = high * 1e-11
-    while low > 0 and not view(low).delta(above).lower > target:
-        low, step = max(low - step, 0.0), 2 * step
+    low, high = last_where(lambda tau: view(tau).delta(below).upper > target, left, float(users), close=1e-10)
+    low = first_step(lambda tau: view(tau).delta(above).lower > target, low, -high * 1e-11, 0.0)
     return max(low, 5e-324), high

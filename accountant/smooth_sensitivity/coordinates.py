@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
 from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
 from dpproof.accountant.numbers.arithmetic import lru_cache, math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision, round_up
+from dpproof.accountant.numbers.inversion import first_step, last_where
 from dpproof.accountant.smooth_sensitivity.notion import positive
 
 
@@ -112,13 +113,9 @@ def laplace_log_normal(spread: float) -> Coordinates:
 @lru_cache(maxsize=64)
 def _most_rho(target: Target) -> float:
     """A rho that is certified to meet the target, about the largest."""
-    low, high = 2.0**-40, 2.0**20
-    if not _within(ZCDP(low), target):
+    if not _within(ZCDP(2.0**-40), target):
         raise UnreachableTargetError(f"{target} is met by no rho that was tried")
-    for _ in range(60):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if _within(ZCDP(middle), target) else (low, middle)
-    return low
+    return float(2.0 ** last_where(lambda place: _within(ZCDP(2.0**place), target), -40.0, 20.0)[0])
 
 
 def least_coordinates(
@@ -147,9 +144,12 @@ def _concentrated(family: Coordinates, target: Target, dimension: int, smoothing
         left = (2 * flint.arb(_most_rho(target))).sqrt()
         left -= flint.arb(dimension).sqrt() * family.dilation() * arb_of(exact(smoothing, "smoothing"))
         scale = round_up(family.shift() / left) if left > 0 else math.inf
-    while scale < math.inf and not _within(family.account(scale, smoothing, dimension), target):
-        scale *= 1 + 2.0**-40
-    return scale
+    return first_step(
+        lambda scale: _within(family.account(scale, smoothing, dimension), target),
+        scale,
+        scale * 2.0**-40,
+        math.inf,
+    )
 
 
 def _purely(family: Coordinates, target: Target, dimension: int, smoothing: Number) -> float:
@@ -158,9 +158,12 @@ def _purely(family: Coordinates, target: Target, dimension: int, smoothing: Numb
         left = arb_of(exact(target.below))
         left -= dimension * family.dilation() * arb_of(exact(smoothing, "smoothing"))
         scale = round_up(flint.arb(dimension).sqrt() * family.shift() / left) if left > 0 else math.inf
-    while scale < math.inf and family.pure(scale, smoothing, dimension).epsilon(0).upper > target.below:
-        scale *= 1 + 2.0**-40
-    return scale
+    return first_step(
+        lambda scale: family.pure(scale, smoothing, dimension).epsilon(0).upper <= target.below,
+        scale,
+        scale * 2.0**-40,
+        math.inf,
+    )
 
 
 def _within(found: ZCDP, target: Target) -> bool:

@@ -24,7 +24,7 @@ from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.numbers.inversion import below
+from dpproof.accountant.numbers.inversion import below, enclose, last_where, sign_change
 
 _BITS = 192
 Floats = NDArray[np.float64]
@@ -161,25 +161,14 @@ class GroupProfile(Profile):
         def gap(point: float) -> float:
             found = self._upper(Fraction(point))[0]
             size = _log(Fraction(found)) - _log(target)
-            return max(size, 1e-300) if found > target else min(size, 0.0)
+            return max(size, 1e-18) if found > target else min(size, -1e-18)
 
-        low, high = 0.0, 1.0
-        if (at_low := gap(low)) <= 0:
+        if gap(0.0) <= 0:
             return 0.0
-        while (at_high := gap(high)) > 0:
-            low, at_low, high = high, at_high, 2 * high
-            if high > _LARGEST:
-                return math.inf
-        for _ in range(_STEPS):  # the Illinois method
-            if high - low <= 1e-9 * high:
-                break
-            share = at_low / (at_low - at_high)
-            middle = low + min(max(share, 1e-9), 1 - 1e-9) * (high - low)
-            if (value := gap(middle)) > 0:
-                low, at_low, at_high = middle, value, at_high / 2
-            else:
-                high, at_high, at_low = middle, value, at_low / 2
-        return high
+        low, high = enclose(gap, 1.0, 0.0, _LARGEST, math.inf)
+        if math.isinf(high):
+            return math.inf
+        return sign_change(gap, low, high, close=1e-9, at=(gap(low), gap(high)))[1]
 
     def _delta_at(self, point: Fraction) -> Bound:
         high, split, start = self._upper(point)
@@ -263,7 +252,7 @@ def _log(value: Fraction) -> float:
         return float(arb_of(value).log()) if value else -1e6
 
 
-_ROUNDS, _STEPS, _LARGEST = 20, 24, 1e6
+_ROUNDS, _LARGEST = 20, 1e6
 _FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 
 
@@ -289,10 +278,7 @@ def best_split(
             x = min(float(values[best]), 1.0)
         return np.array(chosen[::-1])
 
-    low, high = -700.0, 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if parts(math.exp(middle)).sum() >= epsilon else (low, middle)
+    low, high = last_where(lambda x: bool(parts(math.exp(x)).sum() >= epsilon), -700.0, 0.0)
     left, right = parts(math.exp(low)), parts(math.exp(high))
     gap = left.sum() - right.sum()
     share = min(max((epsilon - right.sum()) / gap, 0.0), 1.0) if gap > 0 else 0.0

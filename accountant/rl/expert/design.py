@@ -27,7 +27,7 @@ from dpproof.accountant.numbers.enclosures import (
     round_down,
     round_up,
 )
-from dpproof.accountant.numbers.inversion import bracket, refined
+from dpproof.accountant.numbers.inversion import bracket, last_where, refined
 from dpproof.accountant.published import published
 from dpproof.accountant.theorems.composition.coins import upper_tail
 
@@ -98,11 +98,8 @@ def margin_for(ratio: float, chance: float) -> float:
         narrow = ratio**2 * math.exp(-gap / ratio)
         return (math.exp(-gap) - narrow) / (2 * (1 - ratio**2))
 
-    low, high = 0.0, 4 * max(1.0, ratio) * (2 - math.log(chance))
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if tail(middle) > chance else (low, middle)
-    return high
+    most = 4 * max(1.0, ratio) * (2 - math.log(chance))
+    return last_where(lambda gap: tail(gap) > chance, 0.0, most, close=0.0)[1]
 
 
 def printed_design(

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from dpproof.accountant.numbers.arithmetic import cached_property
 from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.numbers.inversion import first_whole
 
 Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -277,11 +278,9 @@ class RidgeBound:
         """See ``SmoothBound.squared``; beside the place where the concave logarithm turns, by bisection."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
-
-        low, high = 0, self.trajectories - int(self.visits.min())
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._slope(middle) > rate else (low, middle)
+        high = max(self.trajectories - int(self.visits.min()), 0)
+        high = first_whole(lambda k: self._slope(k) <= rate, 0, high) if high else 0
+        low = max(high - 1, 0)
         shares = np.array([self._at(k) for k in (low, high)])
         return float((_decay(rate, np.array([low, high])) * shares).max() * (1 + 2 * slack))
 

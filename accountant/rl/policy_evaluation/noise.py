@@ -24,6 +24,7 @@ from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.targets import Target
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import last_where, sign_change
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.policy_evaluation.bounds import SmoothBound, WeightedBound
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
@@ -32,8 +33,7 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
     """A place asked where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
 
-    None where it is above 0 down to ``least``. By interpolation, truncation and projection (Oliveira and
-    Takahashi, ACM Trans. Math. Softw. 47, 2021): hardly ever worse than bisection, mostly far faster.
+    None where it is above 0 down to ``least``.
 
     >>> round(last_place(lambda x: x**3 - 8, 0.0, -9.0, 1e-9), 6)
     2.0
@@ -49,29 +49,7 @@ def last_place(gap: Callable[[float], float], start: float, least: float, close:
     while above <= 0:
         low, below, high = high, above, high + step
         above, step = gap(high), 2 * step
-    return _between(gap, (low, below), (high, above), close)
-
-
-def _between(
-    gap: Callable[[float], float], left: tuple[float, float], right: tuple[float, float], close: float
-) -> float:
-    """The last place in a bracket where ``gap`` is at most 0, to ``close``."""
-    (low, below), (high, above) = left, right
-    width = high - low
-    steps = math.ceil(math.log2(max(width / close, 1))) + 1
-    for step in range(steps + 1):
-        if high - low <= close:
-            break
-        half = (low + high) / 2
-        secant = (above * low - below * high) / (above - below)
-        toward = math.copysign(1, half - secant)
-        shift = 0.2 * (high - low) ** 2 / width
-        moved = secant + toward * shift if shift <= abs(half - secant) else half
-        most = close / 2 * 2.0 ** (steps - step) - (high - low) / 2  # so that it ends in so many steps
-        place = moved if abs(moved - half) <= most else half - toward * most
-        value = gap(place)
-        low, below, high, above = (low, below, place, value) if value > 0 else (place, value, high, above)
-    return low
+    return sign_change(lambda place: -gap(place), low, high, apart=close, at=(-below, -above))[0]
 
 
 def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, int]) -> tuple[int, float]:
@@ -220,7 +198,7 @@ def _roomy(
         """At most 0 where the smoothing exp(place) is certified to meet the target."""
         upper = guarantee_of(Noise(alpha, math.exp(place)), dimension).delta(limit).upper
         far = _score(upper) - _score(float(delta))
-        return min(far, 0.0) if upper <= delta else max(far, 2.0**-60)
+        return min(far, -(2.0**-60)) if upper <= delta else max(far, 2.0**-60)
 
     place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
     if place is None:
@@ -310,7 +288,5 @@ def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
         low, high = high, 2 * high
         if high > most:
             return math.inf
-    while high > 1.001 * low:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if meets(middle) else (middle, high)
-    return high
+    ends = math.log2(low), math.log2(high)
+    return math.exp2(last_where(lambda place: not meets(2.0**place), *ends, apart=math.log2(1.001))[1])

@@ -32,7 +32,7 @@ from dpproof.accountant.numbers.binomial import MOST_TRIALS
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import at_least_zero, below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.numbers.inversion import neighbours_of
+from dpproof.accountant.numbers.inversion import first_step, first_whole, neighbours_of
 from dpproof.accountant.published.sdp_pe import PUBLISHED
 from dpproof.accountant.shuffling.peaks import last_crossing
 from dpproof.accountant.shuffling.printed_sums import AlikeSums, PrintedSums
@@ -231,13 +231,10 @@ def _single_bits(
     """Doubles around the tau with 1 - tau/(2n) = delta, moved on, up to n, until rounded deltas agree."""
     low, high = neighbours_of(crossing)
     high = low if low == crossing else high
-    low, step = math.nextafter(high, 0), math.ulp(high)
-    while high < most and not meets(high):
-        high, step = min(high + step, most), 2 * step
-    step = math.ulp(low)
-    while low > _LEAST and not misses(low):
-        low, step = max(low - step, _LEAST), 2 * step
-    return high, max(low, _LEAST)
+    low = math.nextafter(high, 0)
+    return first_step(meets, high, math.ulp(high), most), max(
+        first_step(misses, low, -math.ulp(low), _LEAST), _LEAST
+    )
 
 
 def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
@@ -263,10 +260,7 @@ def _least_bits(enough: Callable[[int], bool], most: int) -> int:
         if high >= most:
             raise UnreachableTargetError(f"no threshold up to {_MOST:.0e} meets the target")
         low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return first_whole(enough, low, high)
 
 
 ACCOUNTANT = Accountant(

@@ -27,6 +27,7 @@ from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+from dpproof.accountant.numbers.inversion import enclose, first_step, sign_change
 from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 
@@ -79,10 +80,7 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
 
 def _missing(delta_at: Callable[[float], Bound], target: Fraction, start: float) -> float:
     """An amount of noise at or below ``start`` that certainly misses the target."""
-    noise, step = start, _NEAR / 4
-    while not delta_at(noise).lower > target:
-        noise, step = noise * (1 - step), min(2 * step, 0.5)
-    return noise
+    return first_step(lambda noise: delta_at(noise).lower > target, start, -start * _NEAR / 4, math.ulp(0.0))
 
 
 @lru_cache(maxsize=256)
@@ -260,21 +258,20 @@ def _outside(trials: int, p: Fraction, low: int, high: int) -> flint.arb:
 def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: int, most: int) -> int:
     """The least whole number in [1, most] with a chance of at most ``goal``; chances fall, to 0 at ``most``.
 
-    The root of minus the logarithm of one side's chance is about linear: each place leads next to the one
-    wanted.
+    The root of minus the logarithm of one side's chance is about linear.
     """
-    low, high, place, step = 0, most, min(max(start, 1), most - 1), 1
     wanted = math.sqrt(-math.log(goal / sides))
-    while high - low > 1:
-        found = chance_at(place)
-        low, high = (low, place) if found <= goal else (place, high)
+
+    def gap(place: float) -> float:
+        found = chance_at(int(place))
         reached = math.sqrt(-math.log(found / sides)) if 0 < found < sides else math.inf
-        near = round(place * wanted / reached)
-        if not low < near < high:  # the guess says no more than the last one: steps that grow
-            near = high - step if found <= goal else low + step
-            step *= 4
-        place = near if low < near < high else (low + high) // 2
-    return high
+        reached = 0.0 if found >= sides else reached
+        return max(wanted - reached, 1e-18) if found > goal else min(wanted - reached, -1e-18)
+
+    place = min(max(start, 1), most)
+    low, high = (0, place) if gap(place) <= 0 else enclose(gap, place, place, most)
+    ends = wanted if low == 0 else gap(low), gap(high) if high <= most else -math.inf
+    return round(sign_change(gap, low, min(high, most), close=0.0, apart=1.0, whole=True, at=ends)[1])
 
 
 def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> float:

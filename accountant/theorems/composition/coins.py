@@ -16,6 +16,7 @@ from fractions import Fraction
 import flint
 
 from dpproof.accountant.numbers.enclosures import arb_of
+from dpproof.accountant.numbers.inversion import first_whole
 
 
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
@@ -121,9 +122,9 @@ class Coins:
 
     def _guess(self, target: flint.arb) -> int:
         """Heads near the inverse, by bisection; nothing rests on it."""
-        low, high = self.heads_above(Fraction(0)) - 1, self.times
-        while high - low > 1:
-            middle = (low + high) // 2
-            stick = self.hockey_stick((2 * middle - self.times) * self.epsilon)
-            low, high = (low, middle) if (stick - target).mid() <= 0 else (middle, high)
-        return high
+
+        def beyond(heads: int) -> bool:
+            stick = self.hockey_stick((2 * heads - self.times) * self.epsilon)
+            return bool((stick - target).mid() <= 0)
+
+        return first_whole(beyond, self.heads_above(Fraction(0)) - 1, self.times)
