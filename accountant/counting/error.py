@@ -22,63 +22,16 @@ import flint
 
 from dpproof.accountant.counting.noise import Noise
 from dpproof.accountant.counting.toeplitz import Strategy
-from dpproof.accountant.counting.tree import levels, releases_by_size
+from dpproof.accountant.counting.tree import releases_by_size
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.checks import at_least_zero, whole
-from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision
 from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 _BITS = 128
 
 
-def release_error_probability(time: int, noise: Noise, error: Number) -> Bound:
-    """P(|error of the release at ``time``| > ``error``), certified, down to 1e-300 and beyond.
-
-    >>> from dpproof.accountant.counting.noise import LaplaceNoise
-    >>> release_error_probability(7, LaplaceNoise(1), 10).upper
-    0.000897
-
-    Raises:
-        ValueError: for a time below 1 or an error that is not a number at least 0.
-    """
-    levels(time)
-    point = _error(error)
-    with precision(_BITS):
-        return bound_of(2 * noise.tail(time.bit_count(), point))
-
-
-def release_error_bound(time: int, noise: Noise, beta: Number) -> Bound:
-    """The smallest x with P(|error of the release at ``time``| > x) <= ``beta``, certified on both sides.
-
-    >>> from dpproof.accountant.counting.noise import GaussianNoise
-    >>> release_error_bound(3, GaussianNoise(1), "0.05").upper
-    2.771808
-
-    Raises:
-        ValueError: for a time below 1, or a failure probability outside (0, 1].
-    """
-    levels(time)
-    target, terms = _failure(beta), time.bit_count()
-    return Bound(*bracket(lambda x: 2 * noise.tail(terms, x), target, _deviation(noise, terms)))
-
-
-def union_probability(leaves: int, noise: Noise, error: Number) -> Bound:
-    """The sum over all times 1..K of P(|error of the release| > ``error``); it may be above 1.
-
-    >>> from dpproof.accountant.counting.noise import GaussianNoise
-    >>> union_probability(2**20, GaussianNoise(1), 24).upper
-    3.719e-05
-
-    Raises:
-        ValueError: for fewer than one leaf or an error that is not a number at least 0.
-    """
-    point, counts = _error(error), releases_by_size(leaves)
-    with precision(_BITS):
-        return bound_of(_union(counts, noise, point))
-
-
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
-    """The smallest x at which ``union_probability`` is at most ``beta``, certified on both sides.
+    """The smallest x at which the sum over all times of P(|error| > x) is at most ``beta``, certified.
 
     With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end. The bound
     speaks of the union bound's value; ``maximum_error_bound`` finds the quantile itself.
@@ -107,10 +60,6 @@ def _deviation(noise: Noise, terms: int) -> float:
         return math.sqrt(sys.float_info.max)
 
 
-def _error(value: Number) -> Fraction:
-    return at_least_zero(value, "error")
-
-
 def _failure(value: Number) -> Fraction:
     beta = exact(value, "beta")
     if not 0 < beta <= 1:
@@ -119,21 +68,6 @@ def _failure(value: Number) -> Fraction:
 
 
 _FACTORISED_BITS, _BLOCKS = 192, 200
-
-
-def release_variance(strategy: Strategy, sigma: Number, time: int) -> Bound:
-    """The variance of the release at ``time``, noise of standard deviation ``sigma`` on each entry of C x.
-
-    >>> from dpproof.accountant.counting.toeplitz import SquareRoot
-    >>> release_variance(SquareRoot(100), 2, 2).upper
-    5.0
-
-    Raises:
-        ValueError: for a time outside 1..K, or a sigma not above 0.
-    """
-    whole(time, "time", 1, strategy.leaves)
-    with precision(_FACTORISED_BITS):
-        return bound_of(_variances(strategy, _positive(sigma))[time - 1])
 
 
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:

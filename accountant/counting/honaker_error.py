@@ -55,26 +55,6 @@ def from_below(time: int) -> Fraction:
     return sum((node_variance(level) for level in digits if time >> level & 1), Fraction(0))
 
 
-def from_below_mean(leaves: int) -> Fraction:
-    """The mean of ``from_below`` over the times 1..K.
-
-    >>> from_below_mean(2) == (from_below(1) + from_below(2)) / 2
-    True
-
-    Raises:
-        ValueError: for fewer than one leaf.
-    """
-    total = sum(node_variance(level) * _times_with(level, leaves) for level in range(levels(leaves)))
-    return Fraction(total) / leaves
-
-
-def _times_with(digit: int, last: int) -> int:
-    """How many of 1..``last`` have a 1 at this binary digit."""
-    half = 1 << digit
-    whole, rest = divmod(last + 1, 2 * half)
-    return whole * half + max(rest - half, 0)
-
-
 def full(time: int, leaves: int) -> Fraction:
     """The variance of the best linear unbiased estimate of the count at ``time``, given all nodes in the end.
 

@@ -10,7 +10,6 @@ positive, so that nothing cancels and the relative accuracy holds down to any pr
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -40,19 +39,6 @@ class NoiseLaw(StrEnum):
 
 MOST_TERMS = 100_000
 """The longest sum that is evaluated."""
-
-
-def gamma_weights(terms: int) -> tuple[Fraction, ...]:
-    """The weights of gamma laws of shape m, m - 1, ..., 1 in the sum's positive half; they add up to 1/2.
-
-    >>> [str(weight) for weight in gamma_weights(2)]
-    ['1/4', '1/4']
-
-    Raises:
-        ValueError: for a number of terms outside 1..100,000.
-    """
-    _check(terms)
-    return tuple(Fraction(math.comb(terms - 1 + j, j), 2 ** (terms + j)) for j in range(terms))
 
 
 @lru_cache(maxsize=256)

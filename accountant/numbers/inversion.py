@@ -108,14 +108,14 @@ def sign_change(
         whole: whether only whole numbers are asked.
         at: the gaps at both ends, where they are known.
     """
-    (at_low, at_high), width = at, high - low
+    (at_low, at_high), width, side = at, high - low, 0
     for step in range(300):
-        if high - low <= max(close * max(abs(low), abs(high)), apart):
+        near = max(close * max(abs(low), abs(high)), apart)
+        if high - low <= near:
             break
         halve, width = (high - low > width / 2, high - low) if step % 4 == 3 else (False, width)
-        middle = (
-            math.nan if halve or at_low == at_high else (low * at_high - high * at_low) / (at_high - at_low)
-        )
+        middle = math.nan if halve else _chord(low, at_low, high, at_high)
+        middle = min(max(middle, low + near / 2), high - near / 2)  # close to one end: beyond the root
         if not low < middle < high:
             middle = (low + high) / 2
         if whole:
@@ -124,12 +124,15 @@ def sign_change(
             break
         value = gap(middle)
         if value > 0:
-            low, at_low, at_high = middle, value, at_high / 2
+            low, at_low, at_high, side = middle, value, at_high / 2 if side > 0 else at_high, 1
         else:
-            high, at_high, at_low = middle, value, at_low / 2
-        if value == 0:
-            break
+            high, at_high, at_low, side = middle, value, at_low / 2 if side < 0 else at_low, -1
     return low, high
+
+
+def _chord(low: float, at_low: float, high: float, at_high: float) -> float:
+    """Where the chord is 0; NaN where only signs are known."""
+    return (low * at_high - high * at_low) / (at_high - at_low) if at_high < at_low else math.nan
 
 
 def last_where(

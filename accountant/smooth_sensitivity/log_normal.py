@@ -50,40 +50,6 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     return rho
 
 
-def best_spread(smoothing: float, rho: float) -> float:
-    """The spread w of least noise variance for a target rho: 5 e w^3/smoothing = 5 w^2 + 1, e = sqrt(2 rho).
-
-    A choice, not a bound: any spread is covered by ``log_normal_rho``.
-
-    >>> best_spread(0.02, 0.5)
-    0.165695
-
-    Raises:
-        ValueError: for numbers not above 0, or so far apart that the spread is no ordinary double.
-
-    Source: Bun and Steinke, arXiv:1906.02830v1, section 3.1.1.
-    """
-    steep = 5 * math.sqrt(2 * float(positive(rho, "rho"))) / float(positive(smoothing, "smoothing"))
-
-    def enough(spread: float) -> bool:
-        return steep * spread > 5 + 1 / (spread * spread)
-
-    low, high = 0.5, 1.0
-    while not enough(high) and math.isfinite(high):
-        low, high = high, 2 * high
-    while enough(low) and low > _LEAST:
-        low, high = low / 2, low
-    if not _LEAST < low < high < math.inf:
-        raise ValueError(f"smoothing ({smoothing!r}) and rho ({rho!r}) must not be that far apart")
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-_LEAST = 1e-150
-
-
 @dataclass(frozen=True)
 class SmoothLogNormalParameters(Parameters):
     """Laplace-log-normal noise scaled by a smooth bound on the local sensitivity of one real answer."""

@@ -10,8 +10,10 @@ What accountants of smooth sensitivity say alike, and what they answer where no 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import flint
 
@@ -21,7 +23,15 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero
-from dpproof.accountant.numbers.enclosures import Number, exact, round_down, round_up
+from dpproof.accountant.numbers.enclosures import (
+    Number,
+    arb_of,
+    bound_of,
+    exact,
+    precision,
+    round_down,
+    round_up,
+)
 from dpproof.accountant.numbers.inversion import bracket, refined
 
 
@@ -129,3 +139,29 @@ def unattained(
         published=published,
         notes=(*smooth_notes(adjacency), *notes),
     )
+
+
+def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
+    """The smallest ``smoothing``-smooth bound: the largest exp(-smoothing t) profile[t].
+
+    The profile says for each distance t how large the local sensitivity can be on data that differ in at most
+    t records (Nissim, Raskhodnikova and Smith, STOC 2007). A strong smoothing discounts far data and asks for
+    more noise per unit of the bound. It must not depend on the private data: choose it on public data, or on a
+    profile of what is expected. The last entry must bound the local sensitivity at all further distances as well.
+
+    >>> smooth_bound([1, 2, 3], "0.5").upper
+    1.213062
+
+    Raises:
+        ValueError: for an empty profile, a negative entry, one below the entry before it, or a negative
+            smoothing.
+    """
+    values, beta = (
+        [exact(value, "local sensitivity") for value in profile],
+        at_least_zero(smoothing, "smoothing"),
+    )
+    if not values or values[0] < 0 or any(b < a for a, b in pairwise(values)):
+        raise ValueError("profile must be a nonempty nondecreasing list of numbers at least 0")
+    with precision(128):
+        rate = arb_of(beta)
+        return bound_of(largest([(-rate * t).exp() * arb_of(value) for t, value in enumerate(values)]))

@@ -19,11 +19,11 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import refined
 from dpproof.accountant.smooth_sensitivity import cauchy, gaussian, laplace, log_normal, student
-from dpproof.accountant.smooth_sensitivity.choice import best_smoothing, smooth_bound
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, SmoothGaussianParameters
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon, student_epsilon
 from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplace, laplace_delta
-from dpproof.accountant.smooth_sensitivity.log_normal import best_spread, log_normal_rho
+from dpproof.accountant.smooth_sensitivity.log_normal import log_normal_rho
+from dpproof.accountant.smooth_sensitivity.notion import smooth_bound
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 
 MODULES = (gaussian, laplace, student, cauchy, log_normal)
@@ -216,16 +216,6 @@ def test_log_normal_rho_dominates_what_quadrature_finds():
         assert 0.01 * rho * order < renyi <= rho * order
 
 
-def test_best_spread_needs_the_least_noise_variance():
-    beta, rho = 0.02, 0.5
-
-    def variance(w):
-        return 2 * math.exp(5 * w * w) / (math.sqrt(2 * rho) - beta / w) ** 2
-
-    best = best_spread(beta, rho)
-    assert variance(best) <= min(variance(best * 1.01), variance(best / 1.01))
-
-
 @pytest.mark.parametrize("dimension", [1, 40])
 def test_the_renyi_curve_at_order_one_is_the_divergence_of_kullback_and_leibler(dimension):
     """Of N(m, v) from N(0, 1), each coordinate (v - 1 - log v)/2 and m^2/2 once."""
@@ -255,12 +245,8 @@ def test_extreme_tails_have_their_largest_loss():
 
 
 def test_spreads_and_scales_far_apart_are_refused_by_name():
-    for ask in (lambda: best_spread(1e300, 1e-300), lambda: best_spread(1e-300, 1e300)):
-        with pytest.raises(ValueError, match=r"^smoothing \(.*\) and rho \(.*\) must"):
-            ask()
     with pytest.raises(ValueError, match=r"^spread \(100\)"):
         log_normal_rho(1, "0.1", 100)
-    assert 5 * math.sqrt(2e-20) / 1e-3 * (w := best_spread(1e-3, 1e-20)) ** 3 == pytest.approx(5 * w * w + 1)
 
 
 def test_every_notion_is_a_guarantee_and_falls_in_epsilon():
@@ -279,16 +265,6 @@ def test_smooth_bound_is_smooth_and_a_bound():
         assert here.upper >= profile[0]
         with precision(100):
             assert there.lower <= math.exp(float(beta)) * here.upper * (1 + 1e-15)
-
-
-@pytest.mark.slow
-def test_best_smoothing_beats_the_printed_one():
-    profile = [1 / max(50 - t, 1) for t in range(51)]
-    noise, beta = printed(1, 1e-6, 4)
-    chosen = best_smoothing(gaussian.ACCOUNTANT, SmoothGaussianParameters(noise, beta, 4), profile, 1, "1e-6")
-    assert chosen.scale < noise * smooth_bound(profile, beta).upper / 5
-    p = chosen.parameters
-    assert SmoothGaussian(p.noise, p.smoothing, p.dimension).delta(1).upper <= 1e-6
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1, 0])

@@ -1,19 +1,14 @@
-"""Advanced composition: the classical closed forms that trade a little delta for the square root of k.
+"""Adaptive composition, one theorem for each notion, and advanced composition.
 
-They are upper bounds on the optimum of ``compose_approx_optimal`` and stand here because papers use them;
-nothing needs them. Which parameters each one speaks of is part of the function.
+Parameters add as exact rationals; where a root is taken the result is rounded outwards. Advanced composition
+trades a little delta for the square root of k. It is an upper bound on the optimum of
+``compose_approx_optimal`` and stands here because papers use it.
 
-Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21; Kairouz, Oh and Viswanath, arXiv:1311.0776v4,
-Theorem 3.4.
-
-Adaptive composition, one theorem for each notion.
-
-Parameters add as exact rationals; where a root is taken the result is rounded outwards.
+Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -31,7 +26,6 @@ from dpproof.accountant.numbers.enclosures import (
     Number,
     arb_of,
     bound_of,
-    exact,
     precision,
     round_down,
     round_up,
@@ -124,31 +118,12 @@ _BITS = 192
 _Formula = Callable[[flint.arb], flint.arb]
 
 
-def compose_approx_advanced(part: ApproxDP, times: int, slack: Number) -> ApproxDP:
-    """The guarantee of k adaptive uses of an (epsilon, delta)-DP mechanism: (epsilon', k delta + slack)-DP.
+def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
+    """The epsilon' of k adaptive uses of an (epsilon, delta)-DP mechanism: (epsilon', k delta + slack)-DP.
 
     Here epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta
-    in [0, 1] and slack in (0, 1); there is no condition on epsilon'.
-
-    >>> compose_approx_advanced(ApproxDP("0.1", 0), 100, "1e-6").epsilon("1e-6").upper
-    6.308231
-
-    Source: Dwork and Roth 2014, Theorem 3.20; statement classic.advanced.
-
-    Raises:
-        ValueError: for a slack outside (0, 1), a count that is no integer of at least 0, or an epsilon so
-            large that epsilon' is beyond the largest double.
-    """
-    added = inside_unit(slack, "slack")
-    epsilon = advanced_epsilon(part, times, slack)
-    if math.isinf(epsilon.upper):
-        raise ValueError(f"part ({part!r}) must have an epsilon whose advanced composition is a double")
-    low, high = (_count(times) * end + added for end in ends_of(part.delta_parameter, "delta"))
-    return ApproxDP(epsilon, narrowed(min(low, Fraction(1)), min(high, Fraction(1))))
-
-
-def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
-    """The epsilon' of ``compose_approx_advanced``; its upper end is infinite beyond the largest double.
+    in [0, 1] and slack in (0, 1); there is no condition on epsilon'. The upper end is infinite beyond the
+    largest double.
 
     >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
     inf
@@ -167,63 +142,6 @@ def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
     return _epsilon(part, total)
 
 
-def compose_approx_kov(part: ApproxDP, times: int, slack: Number) -> ApproxDP:
-    """The same with smaller constants: (epsilon', 1 - (1 - delta)^k (1 - slack))-DP.
-
-    With t = k epsilon (e^epsilon - 1)/(e^epsilon + 1), epsilon' is the least of k epsilon,
-    t + epsilon sqrt(2 k ln(1/slack)) and t + epsilon sqrt(2 k ln(e + sqrt(k epsilon^2)/slack)).
-
-    >>> compose_approx_kov(ApproxDP("0.1", 0), 100, "1e-6").epsilon("1e-6").upper
-    5.756106
-
-    Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.4.
-    Statement classic.kairouz_oh_viswanath_closed.
-
-    Raises:
-        ValueError: as ``compose_approx_advanced``.
-    """
-    added = inside_unit(slack, "slack")
-
-    def total(epsilon: flint.arb) -> flint.arb:
-        small, drift = arb_of(added), times * epsilon * (epsilon / 2).tanh()
-        inside = flint.arb(1).exp() + flint.arb(times).sqrt() * epsilon / small
-        roots = [(2 * times * log).sqrt() for log in (-small.log(), inside.log())]
-        return (times * epsilon).min(drift + epsilon * roots[0].min(roots[1]))
-
-    failure, most = (_failure(end, _count(times), added) for end in ends_of(part.delta_parameter, "delta"))
-    return ApproxDP(_epsilon(part, total), narrowed(failure[0], most[1]))
-
-
-_SHORT = 64
-
-
-def _failure(delta: Fraction, times: int, added: Fraction) -> tuple[Fraction, Fraction]:
-    """Ends around 1 - (1 - delta)^k (1 - slack); one rational where it is short."""
-    if delta in {0, 1} or times <= _SHORT:
-        return (1 - (1 - delta) ** times * (1 - added),) * 2
-    with precision(_BITS):
-        found = bound_of(-(times * (-arb_of(delta)).log1p() + (-arb_of(added)).log1p()).expm1())
-    return exact(found.lower), exact(found.upper)
-
-
-def advanced_part_epsilon(target: Number, times: int, slack: Number) -> Bound:
-    """The epsilon that Corollary 3.21 allots to each of ``times`` parts: target / (2 sqrt(2 k ln(1/slack))).
-
-    >>> advanced_part_epsilon(1, 100, "1e-6").lower
-    0.009511
-
-    Source: Dwork and Roth 2014, Corollary 3.21 (for targets below 1); statement classic.advanced_corollary.
-
-    Raises:
-        ValueError: as ``compose_approx_advanced``, for no part at all, or a negative target.
-    """
-    goal, added = ends_of(target, "target")[0], inside_unit(slack, "slack")
-    if _count(times) == 0:
-        raise ValueError("times (0) must be at least 1: the target is shared between that many mechanisms")
-    with precision(_BITS):
-        return bound_of(_part(goal, times, added))
-
-
 def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
     return arb_of(goal) / (2 * (-2 * times * arb_of(added).log()).sqrt())
 
@@ -238,7 +156,7 @@ def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
     (True, False)
 
     Raises:
-        ValueError: as ``advanced_part_epsilon``.
+        ValueError: as ``advanced_epsilon``, or for a negative target.
     """
     goal, added = ends_of(target, "target")[0], inside_unit(slack, "slack")
     if _count(times) == 0 or goal == 0:
