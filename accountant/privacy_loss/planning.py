@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpproof.accountant.numbers.inversion import sign_change
+from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.pairs.base import DominatingPair, Floats
 from dpproof.accountant.privacy_loss.loss_sums import Window
 
@@ -280,7 +280,7 @@ def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[fl
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """Where an increasing function changes sign, in the logarithm; an end where it does not."""
     ends = math.log(low), math.log(high)
-    return math.exp(sign_change(lambda place: -function(math.exp(place)), *ends, apart=1e-11)[1])
+    return math.exp(last_where(lambda place: function(math.exp(place)) < 0, *ends, apart=6e-11)[1])
 
 
 def _aligned(step: float, parts: Parts) -> tuple[float, tuple[float, ...]]:

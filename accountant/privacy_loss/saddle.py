@@ -24,7 +24,7 @@ from fractions import Fraction
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import sign_change
+from dpproof.accountant.numbers.inversion import last_where
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
@@ -148,7 +148,9 @@ def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], flo
 
 def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
     """Where ``gap`` changes its sign, in log c; the nearer end where it does not."""
-    return math.exp(sign_change(lambda c: gap(math.exp(c)), math.log(low), math.log(high), apart=1e-9)[1])
+    ends = math.log(low), math.log(high)
+    near = (ends[1] - ends[0]) * 2.0**-29.9
+    return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
 _QUIET = 30.0

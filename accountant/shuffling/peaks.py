@@ -259,6 +259,6 @@ def _bisect(
     def view(tau: float) -> BinomialView:
         return BinomialView(users, Fraction(tau) / (2 * users))
 
-    low, high = last_where(lambda tau: view(tau).delta(below).upper > target, left, float(users), close=1e-10)
-    low = first_step(lambda tau: view(tau).delta(above).lower > target, low, -high * 1e-11, 0.0)
+    low, high = last_where(lambda tau: view(tau).delta(below).upper > target, left, float(users), close=1e-12)
+    low = first_step(lambda tau: view(tau).delta(above).lower > target, low, -high * 1e-12, 0.0)
     return max(low, 5e-324), high

@@ -76,7 +76,7 @@ def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, i
 ROOM = 1.1
 """Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
 _LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
-_CLOSE, _ROUGHLY = 1e-6, 1e-3
+_CLOSE, _ROUGHLY = 1e-12, 1e-3
 _MANY = 10_000
 """Beyond so many features, an even number of them is counted as one more: odd ones are far cheaper."""
 
