@@ -1,4 +1,4 @@
-"""A tabular decision process for compiled loops: the successors of every cell, and how one is drawn."""
+"""A tabular decision process for compiled loops: the successors of a cell, how one is drawn, and exact values."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.compiled import inlined
+from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 class Law(NamedTuple):
@@ -21,6 +22,16 @@ class Law(NamedTuple):
     start: int
 
 
+def law_of(environment: TabularMDP) -> Law:
+    """Return the environment with the possible successors of every (s, a) in front."""
+    possible = environment.transitions > 0
+    order = np.argsort(~possible, axis=2, kind="stable")
+    chances = np.take_along_axis(environment.transitions, order, axis=2)
+    return Law(
+        environment.rewards, possible.sum(axis=2), order, chances, chances.cumsum(axis=2), environment.start
+    )
+
+
 @inlined
 def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
     """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
@@ -29,3 +40,21 @@ def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
     while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
         place += 1
     return law.next_states[s, a, place]  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
+    """Return the exact expected reward of (s, a) and what follows."""
+    total = law.rewards[s, a]
+    for j in range(law.successors[s, a]):
+        total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
+    return total  # type: ignore[no-any-return] # an array entry
+
+
+@inlined
+def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+    """Return the exact value of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
+    for h in range(policy.shape[0] - 1, -1, -1):
+        for s in range(policy.shape[1]):
+            values[h, s] = action_value(law, s, policy[h, s], values[h + 1])
+    return values[0, law.start]  # type: ignore[no-any-return] # an array entry

@@ -232,7 +232,7 @@ def test_no_generator_outlives_its_run(monkeypatch):
     drawn = Drawn(3, 2, 3, 20, False)
     for learner in (PrivateUCBVI(drawn, SMALL), PrivateUCBPO(drawn, SMALL), DPUCBVI(drawn, QIAO_WANG_TUNED)):
         assert generators_left(learner) == 0
-    monkeypatch.setattr(kernels, "value_loop", kernels.value_block)  # it has no reference counts
+    monkeypatch.setattr(kernels, "loop", kernels.block)  # it has no reference counts
     assert generators_left(PrivateUCBVI(drawn, SMALL)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Optimistic tabular learning from counts with noise, compiled: one loop an algorithm, for any privatizer.
+"""Optimistic tabular learning from counts with noise, compiled: one loop for every algorithm and privatizer.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
 (AAAI 2022), Algorithms 1 and 2; Qiao and Wang, "Near-optimal differentially private reinforcement learning"
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.compiled import borrowing, inlined, njit
-from dpproof.mechanisms.environments.successors import Law, step
+from dpproof.mechanisms.environments.successors import Law, action_value, policy_value, step
 
 LN2 = Fraction("0.69314718055994530941723212145817656807550013436026")
 LN2_HIGH = float(Fraction(round(LN2 * 2**32), 2**32))
@@ -30,6 +30,8 @@ LN2_LOW = float(LN2 - Fraction(LN2_HIGH))
 OVER_LN2 = float(1 / LN2)
 T = tuple(1.0 / math.factorial(n) for n in range(14))
 """Coefficients of the exponential series."""
+GREEDY, MIRROR, VARIANCE = 0, 1, 2
+"""How a policy is improved: value iteration, a step of mirror descent, value iteration with Bernstein's bonus."""
 
 
 class Noise(NamedTuple):
@@ -70,29 +72,6 @@ class Learner(NamedTuple):
     regret: NDArray[np.float64]
 
 
-class Rule(NamedTuple):
-    """How counts become estimates and bonuses.
-
-    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none;
-    1 the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
-    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0,
-    N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
-    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. `monotone`: a Q never
-    becomes more optimistic than it was.
-    """
-
-    shift: float
-    widths: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    projection: int
-    margin: float
-    threshold: float
-    payoff_threshold: float
-    rewards: bool
-    cap: int
-    monotone: bool
-
-
 class Bernstein(NamedTuple):
     """The constants of DP-UCBVI's bonus, products of its logarithm iota worked out.
 
@@ -106,6 +85,36 @@ class Bernstein(NamedTuple):
     once: float
     twice: float
     error: float
+
+
+NO_BONUS = Bernstein(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class Rule(NamedTuple):
+    """How counts become estimates and bonuses, and policies are improved.
+
+    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none;
+    1 the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
+    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0,
+    N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
+    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. `monotone`: a Q never
+    becomes more optimistic than it was. `way` is `GREEDY`, `MIRROR` with learning rate `rate`, or `VARIANCE` with
+    the constants `bernstein`.
+    """
+
+    shift: float
+    widths: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    projection: int
+    margin: float
+    threshold: float
+    payoff_threshold: float
+    rewards: bool
+    cap: int
+    monotone: bool
+    way: int = GREEDY
+    rate: float = 0.0
+    bernstein: Bernstein = NO_BONUS
 
 
 class Model(NamedTuple):
@@ -167,7 +176,7 @@ def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -
         np.zeros(1),
         np.zeros(1),
     )
-    learner.optimum[0] = greedy_value(law, best, learner.scratch)
+    learner.optimum[0] = policy_value(law, best, learner.scratch)
     return model, learner
 
 
@@ -321,24 +330,6 @@ def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.f
 
 
 @inlined
-def greedy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
-    """Return the exact reward of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
-    for h in range(policy.shape[0] - 1, -1, -1):
-        for s in range(policy.shape[1]):
-            values[h, s] = action_value(law, s, policy[h, s], values[h + 1])
-    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
-
-
-@inlined
-def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
-    """Return the exact expected reward of (s, a) and what follows."""
-    total = law.rewards[s, a]
-    for j in range(law.successors[s, a]):
-        total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
-    return total  # type: ignore[no-any-return] # an array entry
-
-
-@inlined
 def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float64]) -> float:
     """Return the exact reward of a randomised `policy` (A, H S); `values` (H+1, S) is overwritten."""
     S = values.shape[1]
@@ -408,50 +399,6 @@ def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
     return changed
 
 
-@borrowing
-def value_block(
-    law: Law,
-    costs: NDArray[np.float64],
-    model: Model,
-    learner: Learner,
-    rule: Rule,
-    noise: Noise,
-    rng: np.random.Generator,
-    regrets: NDArray[np.float64],
-    states: NDArray[np.int64],
-    actions: NDArray[np.int64],
-) -> None:
-    """Run Algorithm 2, value iteration, over a block; fill the `regrets` of its episodes.
-
-    `states` and `actions` have a row for each episode of the block, or one that is overwritten.
-    """
-    keep = states.shape[0] > 1
-    for i in range(regrets.size):
-        k = noise.first + i
-        fresh = read(model, rule, noise, k, learner) or k == 0
-        if fresh and improve_greedily(model, rule, learner):
-            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
-        regrets[i] = learner.regret[0]
-        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
-
-
-@njit
-def value_loop(
-    law: Law,
-    costs: NDArray[np.float64],
-    model: Model,
-    learner: Learner,
-    rule: Rule,
-    noise: Noise,
-    rng: np.random.Generator,
-    regrets: NDArray[np.float64],
-    states: NDArray[np.int64],
-    actions: NDArray[np.int64],
-) -> None:
-    """Run `value_block`, and let go of the generator afterwards."""
-    value_block(law, costs, model, learner, rule, noise, rng, regrets, states, actions)
-
-
 @inlined
 def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
     """Write the optimistic Q and values of the randomised policy."""
@@ -517,48 +464,6 @@ def mirror_step(rate: float, learner: Learner) -> None:
 
 
 @borrowing
-def policy_block(
-    law: Law,
-    costs: NDArray[np.float64],
-    model: Model,
-    learner: Learner,
-    rule: Rule,
-    rate: float,
-    noise: Noise,
-    rng: np.random.Generator,
-    regrets: NDArray[np.float64],
-    states: NDArray[np.int64],
-    actions: NDArray[np.int64],
-) -> None:
-    """Run Algorithm 1, policy optimisation with learning rate `rate`, over a block, as `value_block`."""
-    keep = states.shape[0] > 1
-    for i in range(regrets.size):
-        read(model, rule, noise, noise.first + i, learner)
-        evaluate(model, rule, learner)
-        regrets[i] = learner.optimum[0] - mixed_value(law, learner.chances, learner.scratch)
-        walk(law, costs, model, rule, learner, rng, states[i * keep], actions[i * keep], True)
-        mirror_step(rate, learner)
-
-
-@njit
-def policy_loop(
-    law: Law,
-    costs: NDArray[np.float64],
-    model: Model,
-    learner: Learner,
-    rule: Rule,
-    rate: float,
-    noise: Noise,
-    rng: np.random.Generator,
-    regrets: NDArray[np.float64],
-    states: NDArray[np.int64],
-    actions: NDArray[np.int64],
-) -> None:
-    """Run `policy_block`, and let go of the generator afterwards."""
-    policy_block(law, costs, model, learner, rule, rate, noise, rng, regrets, states, actions)
-
-
-@borrowing
 def bernstein_bonus(
     model: Model,
     g: int,
@@ -615,41 +520,55 @@ def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
 
 
 @borrowing
-def bernstein_block(
+def block(
     law: Law,
+    payoffs: NDArray[np.float64],
     model: Model,
     learner: Learner,
     rule: Rule,
-    b: Bernstein,
     noise: Noise,
     rng: np.random.Generator,
     regrets: NDArray[np.float64],
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run DP-UCBVI with the constants `b` over a block, as `value_block`; it counts rewards, not costs."""
-    keep = states.shape[0] > 1
+    """Run an algorithm over a block; fill the `regrets` of its episodes.
+
+    `states` and `actions` have a row for each episode of the block, or one that is overwritten. A greedy policy
+    is improved when counts were read, a randomised one after every episode.
+    """
+    keep, randomised = states.shape[0] > 1, rule.way == MIRROR
     for i in range(regrets.size):
         k = noise.first + i
         fresh = read(model, rule, noise, k, learner) or k == 0
-        if fresh and improve_by_variance(model, b, learner):
-            learner.regret[0] = learner.optimum[0] - greedy_value(law, learner.policy, learner.scratch)
+        if randomised:
+            evaluate(model, rule, learner)
+            learner.regret[0] = learner.optimum[0] - mixed_value(law, learner.chances, learner.scratch)
+        elif fresh:
+            if rule.way == VARIANCE:
+                changed = improve_by_variance(model, rule.bernstein, learner)
+            else:
+                changed = improve_greedily(model, rule, learner)
+            if changed:
+                learner.regret[0] = learner.optimum[0] - policy_value(law, learner.policy, learner.scratch)
         regrets[i] = learner.regret[0]
-        walk(law, law.rewards, model, rule, learner, rng, states[i * keep], actions[i * keep], False)
+        walk(law, payoffs, model, rule, learner, rng, states[i * keep], actions[i * keep], randomised)
+        if randomised:
+            mirror_step(rule.rate, learner)
 
 
 @njit
-def bernstein_loop(
+def loop(
     law: Law,
+    payoffs: NDArray[np.float64],
     model: Model,
     learner: Learner,
     rule: Rule,
-    b: Bernstein,
     noise: Noise,
     rng: np.random.Generator,
     regrets: NDArray[np.float64],
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run `bernstein_block`, and let go of the generator afterwards."""
-    bernstein_block(law, model, learner, rule, b, noise, rng, regrets, states, actions)
+    """Run `block`, and let go of the generator afterwards."""
+    block(law, payoffs, model, learner, rule, noise, rng, regrets, states, actions)

@@ -8,24 +8,18 @@ regret is the same. A run goes in blocks of episodes: the noise is never held fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.mechanisms.environments.successors import law_of
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
 from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY, Constants
 from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Privatizer
-from dpproof.mechanisms.rl.rlsvi._inputs import law_of
-
-State: TypeAlias = tuple[kernels.Model, kernels.Learner]
-Outputs: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-Block: TypeAlias = Callable[[State, kernels.Noise, np.random.Generator, Outputs], None]
 
 _EVERY = np.iinfo(np.int64).max
 
@@ -67,13 +61,13 @@ def run_blocks(
     environment: TabularMDP,
     privatizer: Privatizer,
     rule: kernels.Rule,
-    block: Block,
-    first: float,
+    payoffs: NDArray[np.float64],
     rng: Source,
     *,
+    first: float = 0.0,
     keep: bool,
 ) -> LearningRun:
-    """Return the run whose blocks `block` computes, Q starting as `first`.
+    """Return the run by the rule, of which `payoffs` (S, A) are counted; Q starts as `first`.
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
@@ -86,7 +80,8 @@ def run_blocks(
             raise ValueError(f"{name} ({given}) must be as in the privatizer's parameters, {wanted}")
     K, H, G = p.episodes, p.horizon, 1 if p.pooled else p.horizon
     best = environment.optimal_action_values().argmax(axis=2)
-    state = kernels.begin(law_of(environment), best, G, rule, first)
+    law = law_of(environment)
+    state = kernels.begin(law, best, G, rule, first)
     randomness = Randomness.of(rng)
     draws, noises = randomness.generator.spawn(2)
     regrets = np.empty(K)
@@ -97,7 +92,7 @@ def run_blocks(
         noise = _columns(found, reads)
         part = slice(found.first, found.first + len(found.visits))
         kept = part if keep else slice(0, 1)
-        block(state, noise, draws, (regrets[part], states[kept], actions[kept]))
+        kernels.loop(law, payoffs, *state, rule, noise, draws, regrets[part], states[kept], actions[kept])
     if not keep:
         return LearningRun(regrets, K, simulated=randomness.simulated)
     rewards = environment.rewards[states[:, :-1], actions]
@@ -148,12 +143,8 @@ class PrivateUCBVI(RunsMany):
         S, A, H = environment.states, environment.actions, environment.horizon
         wide = self.constants.cost_width(S, A, H * self.privatizer.parameters.episodes)
         rule = rule_of(self.privatizer, self.constants, wide, wide)
-        law, costs = law_of(environment), payoffs_of(environment, self.constants)
-
-        def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
-            kernels.value_loop(law, costs, *state, rule, noise, draws, out[0], out[1], out[2])
-
-        return run_blocks(environment, self.privatizer, rule, block, 0.0, rng, keep=keep)
+        costs = payoffs_of(environment, self.constants)
+        return run_blocks(environment, self.privatizer, rule, costs, rng, keep=keep)
 
 
 @dataclass(frozen=True)
@@ -199,10 +190,6 @@ class PrivateUCBPO(RunsMany):
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes
         T *= environment.horizon
         widths = self.constants.cost_width(S, A, T), self.constants.transition_width(S, A, T)
-        rule = rule_of(self.privatizer, self.constants, *widths)
-        law, costs = law_of(environment), payoffs_of(environment, self.constants)
-
-        def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
-            kernels.policy_loop(law, costs, *state, rule, rate, noise, draws, out[0], out[1], out[2])
-
-        return run_blocks(environment, self.privatizer, rule, block, 0.0, rng, keep=keep)
+        rule = rule_of(self.privatizer, self.constants, *widths)._replace(way=kernels.MIRROR, rate=rate)
+        costs = payoffs_of(environment, self.constants)
+        return run_blocks(environment, self.privatizer, rule, costs, rng, keep=keep)

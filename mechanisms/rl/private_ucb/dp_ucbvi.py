@@ -28,16 +28,13 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Source
 from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
 from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
-from dpproof.mechanisms.rl.private_ucb.agents import Outputs, State, rule_of, run_blocks
+from dpproof.mechanisms.rl.private_ucb.agents import rule_of, run_blocks
 from dpproof.mechanisms.rl.private_ucb.constants import Constants, Projection
 from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
-from dpproof.mechanisms.rl.rlsvi._inputs import law_of
 
 
 @dataclass(frozen=True)
@@ -121,11 +118,11 @@ class DPUCBVI(RunsMany):
             levels = self.privatizer.levels(constants.beta)
             level = 4 * max(levels.E1, levels.E2)
         reading = Constants(error=0.0, shift=0.0, projection=Projection.BAND)
-        rule = rule_of(self.privatizer, reading, 0.0, 0.0)._replace(margin=constants.margin * level)
-        bonus = constants.bonus(p.states, p.actions, p.horizon, p.episodes, level)
-        law = law_of(environment)
-
-        def block(state: State, noise: kernels.Noise, draws: np.random.Generator, out: Outputs) -> None:
-            kernels.bernstein_loop(law, *state, rule, bonus, noise, draws, out[0], out[1], out[2])
-
-        return run_blocks(environment, self.privatizer, rule, block, float(p.horizon), rng, keep=keep)
+        rule = rule_of(self.privatizer, reading, 0.0, 0.0)._replace(
+            margin=constants.margin * level,
+            way=kernels.VARIANCE,
+            bernstein=constants.bonus(p.states, p.actions, p.horizon, p.episodes, level),
+        )
+        return run_blocks(
+            environment, self.privatizer, rule, environment.rewards, rng, first=float(p.horizon), keep=keep
+        )

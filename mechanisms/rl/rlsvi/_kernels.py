@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.compiled import njit
-from dpproof.mechanisms.environments.successors import Law, step
+from dpproof.mechanisms.environments.successors import Law, policy_value, step
 
 SMALLEST = 2.0**-1022
 """Added to a cost, it pays for underflow and for a variance too large for a double."""
@@ -32,6 +33,20 @@ class Scale(NamedTuple):
     floor: float
     ceiling: float
     widths: NDArray[np.float64]
+
+
+def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
+    """Return the noise's standard deviation over sqrt(beta_k) by the number of visits: 1/sqrt(N + 1)."""
+    widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
+    return widths
+
+
+def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
+    """Return beta_k without its logarithm, log(2HSA), the ends V is clipped to, and the noise's widths."""
+    S, A, H = parameters.states, parameters.actions, parameters.horizon
+    floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
+    beta = 0.5 * parameters.beta_scale * S * H**3
+    return Scale(beta, math.log(2 * H * S * A), floor, ceiling, widths)
 
 
 class Model(NamedTuple):
@@ -167,19 +182,6 @@ def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> fl
                     most = max(most, costs[h, s, a])
         worst += most
     return worst * (1.0 + 2.0**-51 * (k + H + 20))  # type: ignore[no-any-return] # an array entry
-
-
-@njit
-def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
-    """Return the exact value of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
-    for h in range(policy.shape[0] - 1, -1, -1):
-        for s in range(policy.shape[1]):
-            a = policy[h, s]
-            total = law.rewards[s, a]
-            for j in range(law.successors[s, a]):
-                total += law.next_chances[s, a, j] * values[h + 1, law.next_states[s, a, j]]
-            values[h, s] = total
-    return values[0, law.start]  # type: ignore[no-any-return] # an array entry
 
 
 @njit

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms.rl.rlsvi import _kernels as kernels
-from dpproof.mechanisms.rl.rlsvi._inputs import check_users, noise_widths, scale_of
-from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
+from dpproof.mechanisms.rl.rlsvi.users import Users, check_users, differ_only_in_rewards_of_one_user
 
 
 def log_likelihood_ratio(
@@ -55,7 +54,7 @@ def log_likelihood_ratio(
         users.rewards,
         other.rewards[user] - users.rewards[user],
         user,
-        scale_of(parameters, noise_widths(parameters)),
+        kernels.scale_of(parameters, kernels.noise_widths(parameters)),
         given,
         ratios,
     )

@@ -17,14 +17,14 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi import rlsvi as accounting
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms import _checks
+from dpproof.mechanisms.environments.successors import law_of
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.release.grid import GRID
 from dpproof.mechanisms.rl.learning_run import LearningRun, RunsMany
 from dpproof.mechanisms.rl.rlsvi import _kernels as kernels
-from dpproof.mechanisms.rl.rlsvi._inputs import check_sizes, check_users, law_of, noise_widths, scale_of
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease, RLSVISimulation, RLSVIStream
-from dpproof.mechanisms.rl.rlsvi.users import Users
+from dpproof.mechanisms.rl.rlsvi.users import Users, check_sizes, check_users
 
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
@@ -83,7 +83,7 @@ class RLSVI(RunsMany):
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
         best = environment.optimal_action_values().argmax(axis=2)
-        scale = scale_of(self.parameters, self.noise_widths())
+        scale = kernels.scale_of(self.parameters, self.noise_widths())
         law, randomness = law_of(environment), Randomness.of(rng)
         drawn = randomness.generator
         released = kernels.run_loop(law, best, K, scale, budget, drawn, regrets, states, actions)
@@ -159,7 +159,7 @@ class RLSVI(RunsMany):
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return the standard deviation of simulated noise over sqrt(beta_k), by the number of visits."""
-        return noise_widths(self.parameters)
+        return kernels.noise_widths(self.parameters)
 
     def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
         """Return the standard normals of simulated releases, (runs, K, H, S, A)."""
@@ -172,6 +172,6 @@ class RLSVI(RunsMany):
         shape = (_checks.at_least("runs", runs, 1), *users.rewards.shape)
         tables = self.normals(shape, rng)
         counts = np.empty(shape if counted else (0,) * 5, np.int64)
-        scale = scale_of(self.parameters, self.noise_widths())
+        scale = kernels.scale_of(self.parameters, self.noise_widths())
         kernels.release_loop(users.start, users.next_states, users.rewards, scale, tables, counts)
         return tables, counts

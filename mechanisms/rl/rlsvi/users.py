@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
@@ -125,3 +126,18 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
     if changed.size > 1:
         raise ValueError(f"the users whose rewards differ {changed[:5].tolist()} must be only one")
     return int(changed[0])
+
+
+def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
+    """Raise ValueError unless the states, actions and steps of `data` are those of the parameters."""
+    for name in ("states", "actions", "horizon"):
+        given, wanted = getattr(data, name), getattr(parameters, name)
+        if given != wanted:
+            raise ValueError(f"{name} ({given}) must be as in the parameters, {wanted}")
+
+
+def check_users(parameters: RLSVIParameters, users: Users) -> None:
+    """Raise ValueError unless the users fit the parameters, one user per episode."""
+    check_sizes(parameters, users)
+    if users.count != parameters.episodes:
+        raise ValueError(f"users ({users.count}) must be as many as episodes, {parameters.episodes}")
