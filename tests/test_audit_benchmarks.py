@@ -14,7 +14,7 @@ from benchmarks.audits import alarms, limits, page, peers, power, rows, tables
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
-from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Finding
 

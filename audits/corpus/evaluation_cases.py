@@ -18,8 +18,7 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.policy_evaluation.noise import Noise, guarantee_of, printed, with_room
 from dpproof.audits.corpus.case import Case
-from dpproof.audits.data.neighbours.episodes import episodes_pair
-from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.data.pairs import Neighbours, episodes_pair
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.policy_evaluation.policy_evaluation import (
     Model,

@@ -11,7 +11,7 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
-from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.recording.evidence import Finding

@@ -13,7 +13,7 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exac
 from dpproof.audits.corpus import vectors
 from dpproof.audits.corpus.case import VALUES, Case
 from dpproof.audits.corpus.truths import argmax_ratio
-from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores.fixed import Identity

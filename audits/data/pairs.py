@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.audits.data.episode_relations import EPISODE_CHECKS
 from dpproof.audits.data.relations import Standing, standing_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
@@ -110,6 +112,19 @@ def _plainly_equal(first: object, second: object) -> bool:
         return bool(first == second)  # as arrays, texts lose their ends and numbers beside texts are texts
     except Exception:  # whatever a user's inputs do when they are compared
         return first is second
+
+
+def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Neighbours:
+    """Two batches as a pair, validated.
+
+    Raises:
+        InvalidNeighboursError: they are not neighbours under the relation; shows the difference.
+        ValueError: the relation says nothing of episodes.
+    """
+    if adjacency not in EPISODE_CHECKS:
+        known = ", ".join(known.value for known in EPISODE_CHECKS)
+        raise ValueError(f"adjacency ({adjacency.value!r}) must be one of: {known}")
+    return Neighbours(first, second, adjacency, description, EPISODE_CHECKS[adjacency])
 
 
 def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:

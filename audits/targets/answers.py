@@ -18,7 +18,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.sensitivity import L1, sensitivity_of
 from dpproof.accountant.numbers.inversion import neighbours_of
-from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 
 Floats = NDArray[np.float64]

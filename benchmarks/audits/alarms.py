@@ -14,7 +14,7 @@ from dpproof.audits.corpus.all_cases import all_cases
 from dpproof.audits.corpus.case import Case, CorpusCase
 from dpproof.audits.corpus.laplace_cases import counts_pair, stated
 from dpproof.audits.corpus.vectors import laplace
-from dpproof.audits.data.neighbours.vectors import Distance
+from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Evidence, Finding
 

@@ -11,23 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.episodes import Episodes, differ_only_in_rewards, replaces_one_user
+from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS
-from dpproof.audits.data.neighbours.episodes import (
-    REWARD_PATTERNS,
-    episodes_pair,
-    reward_pairs,
-    trajectory_pairs,
-)
-from dpproof.audits.data.neighbours.histograms import (
+from dpproof.audits.data.neighbours import (
+    VECTOR_PATTERNS,
+    Distance,
+    StreamRelation,
+    VectorRelation,
     check_one_record_more,
     check_one_record_moved,
-    histogram_pairs,
+    vector_pairs,
 )
-from dpproof.audits.data.neighbours.streams import StreamRelation, event_pairs, user_pairs
-from dpproof.audits.data.neighbours.vectors import VECTOR_PATTERNS, Distance, VectorRelation, vector_pairs
-from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, check_pair
-from dpproof.mechanisms.rl.rlsvi.users import Users
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours, check_pair, episodes_pair
 from tests.rows import rows
 
 BATCH = Episodes(
@@ -117,39 +112,12 @@ def test_histograms_are_judged_by_what_one_record_can_do(first, second):
                 check(first, second)
 
 
-@pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
-def test_histogram_pairs_hold_the_records_that_the_relation_says(adjacency):
-    pairs = histogram_pairs(4, adjacency)
-    gained = {int(pair.second.sum() - pair.first.sum()) for pair in pairs}
-    assert gained == ({1} if adjacency is Adjacency.ADD_REMOVE else {0})
-    assert all(pair.adjacency is adjacency and pair.first.dtype == np.int64 for pair in pairs)
-    assert len({pair.description for pair in pairs}) == len(pairs)
-
-
 @pytest.mark.parametrize(
     ("first", "why"), [([0.5, 0], "numbers of records"), ([-1, 1], "0 or more"), ([1], "shapes")]
 )
 def test_what_is_no_histogram_is_refused(first, why):
     with pytest.raises(ValueError, match=why):
         check_one_record_more(first, [1, 1])
-    with pytest.raises(ValueError, match="must be one of: add-remove, replace"):
-        histogram_pairs(3, Adjacency.REWARDS_ONLY)
-
-
-@pytest.mark.parametrize("length", [1, 2, 3, 8, 9])
-def test_event_pairs_differ_in_one_event(length):
-    pairs = event_pairs(length, 2.0)
-    assert all(np.flatnonzero(pair.first != pair.second).size == 1 for pair in pairs)
-    assert {int(np.flatnonzero(pair.first != pair.second)[0]) for pair in pairs} >= {0, length - 1}
-    assert all(np.abs(pair.second - pair.first).max() == 2 for pair in pairs)
-
-
-def test_user_pairs_differ_in_one_users_events():
-    users = (3, 1, 3, 3, 2)
-    for pair in user_pairs(users):
-        assert {users[i] for i in np.flatnonzero(pair.first != pair.second)} == {3}
-    with pytest.raises(ValueError, match=r"user \(9\) must be one of \[1, 2, 3\]"):
-        user_pairs(users, 9)
 
 
 @pytest.mark.parametrize(
@@ -166,35 +134,6 @@ def test_user_pairs_differ_in_one_users_events():
 def test_streams_that_are_not_neighbours_are_refused(relation, second, why):
     with pytest.raises(InvalidNeighboursError, match=why):
         Neighbours(np.zeros(3), np.array(second), Adjacency.REPLACE, "no", relation)
-
-
-@pytest.mark.parametrize("data", [BATCH, Users(np.zeros((5, 3, 2, 2), int), np.full((5, 3, 2, 2), 0.5))])
-def test_reward_pairs_change_one_users_rewards(data):
-    pairs = reward_pairs(data, 4)
-    assert [pair.description.removeprefix("user 4: ") for pair in pairs] == list(REWARD_PATTERNS)
-    for pair in pairs:
-        assert pair.adjacency is Adjacency.REWARDS_ONLY
-        assert set(np.unique(pair.second.rewards[pair.first.rewards != pair.second.rewards])) <= {0.0, 1.0}
-
-
-def test_reward_pairs_of_episodes_are_neighbours_for_the_accountant_too():
-    assert all(differ_only_in_rewards(pair.first, pair.second) for pair in reward_pairs(BATCH, 4))
-    with pytest.raises(ValueError, match=r"user \(5\) must be one of \[4, 7\]"):
-        reward_pairs(BATCH, 5)
-
-
-def test_trajectory_pairs_replace_or_leave_out_one_user():
-    replaced = trajectory_pairs(BATCH, 4, Adjacency.REPLACE, states=3, actions=2)
-    assert len(replaced) == 4
-    assert all(replaces_one_user(pair.first, pair.second) for pair in replaced)
-    for adjacency in (Adjacency.ADD_REMOVE, Adjacency.EXPERT):
-        for pair in trajectory_pairs(BATCH, 4, adjacency, states=3, actions=2):
-            assert pair.first.user.tolist() == [7]
-            assert pair.second.user.tolist() == [4, 7, 4]
-    with pytest.raises(ValueError, match="must not be the only one"):
-        trajectory_pairs(
-            Episodes.rectangular([[0]], [[0]], [[0.0]]), 0, Adjacency.EXPERT, states=2, actions=2
-        )
 
 
 @pytest.mark.parametrize(

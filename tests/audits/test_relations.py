@@ -11,7 +11,7 @@ import pytest
 import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.neighbours.histograms import check_one_record_more
+from dpproof.audits.data.neighbours import check_one_record_more
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from tests.rows import rows
 

@@ -19,7 +19,7 @@ MODULE = """
 import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
-from dpproof.audits.data.neighbours.vectors import Distance, vector_pairs
+from dpproof.audits.data.neighbours import Distance, vector_pairs
 
 def bits():
     return 0, 1

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.data.neighbours.vectors import Distance, vector_pairs
+from dpproof.audits.data.neighbours import Distance, vector_pairs
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError, each

@@ -1,4 +1,4 @@
-"""Privatizers: shapes and laws of their noise, levels kept, processing consistent, bad users refused."""
+"""Privatizers: shapes and laws of their noise, levels kept, bad users refused."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.error import union_bound
@@ -19,7 +16,6 @@ from dpproof.accountant.rl.private_ucb.central_counts import account as central_
 from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.counting.streaming import SecureNoise
-from dpproof.mechanisms.rl.private_ucb.consistent_counts import consistent, onto_simplex
 from dpproof.mechanisms.rl.private_ucb.private_counts import (
     PrivateCounts,
     SimulatedNoise,
@@ -175,42 +171,6 @@ def test_the_noise_that_a_promise_needs_keeps_it(kind):
         printed = kind(sizes(**SIZES, printed_epsilon=1.0))
         kept = printed.account(adjacency).guarantee.epsilon(0).upper <= 1
         assert kept == (kind is LocalPrivatizer and adjacency is Adjacency.ADD_REMOVE)
-
-
-@given(arrays(float, (4, 3), elements=st.floats(-50, 50)), arrays(float, 4, elements=st.floats(0, 50)))
-def test_the_projection_is_the_nearest_point_of_the_simplex(values, totals):
-    found = onto_simplex(values, totals)
-    assert (found >= 0).all()
-    assert np.allclose(found.sum(axis=-1), totals, atol=1e-9)
-    for row, point, total in zip(values, found, totals, strict=True):
-        for corner in np.eye(3) * total:  # the angle to every corner is at least a right one
-            assert (row - point) @ (corner - point) <= 1e-6 * (1 + abs(row).max()) * (1 + total)
-
-
-def test_consistent_counts_agree():
-    rng = np.random.default_rng(0)
-    visits, costs = rng.normal(3, 9, (4, 3, 2)), rng.normal(1, 9, (4, 3, 2))
-    transitions = rng.normal(1, 9, (4, 3, 2, 3))
-    for own in (True, False):
-        n, c, t = consistent(visits, costs, transitions, own_noise=own)
-        assert (n >= 0).all()
-        assert np.allclose(t.sum(axis=-1), n)
-        assert ((c >= 0) & (c <= n)).all()
-        assert (t >= 0).all()
-
-
-def test_counts_that_are_consistent_stay():
-    true = user_counts(LocalCountsParameters(**SIZES), [0, 1, 2, 0, 1], [0, 1, 0, 1], [0.5, 1, 0, 1])
-    found = consistent(*true, own_noise=True)
-    assert all(np.allclose(x, y) for x, y in zip(found, true, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("totals", "message"), [(np.array([-1.0]), r"totals \(-1.0\)"), (np.ones(2), "shape of totals")]
-)
-def test_impossible_totals_are_refused(totals, message):
-    with pytest.raises(ValueError, match=message):
-        onto_simplex(np.ones((1, 3)), totals)
 
 
 class Silent:

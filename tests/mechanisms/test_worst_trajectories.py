@@ -12,8 +12,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.private_ucb.worst_trajectories import (
-    central_log_ratio,
-    local_log_ratio,
+    central_log_ratio_of_leaves,
+    local_log_ratio_of_leaves,
     worst_pair,
 )
 from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
@@ -26,6 +26,11 @@ WORDS = [
 ]
 
 
+def _central_ratio(outputs, parameters, one, other):
+    leaves = (user.counts(parameters)[:-1] for user in (one, other))
+    return central_log_ratio_of_leaves(outputs, parameters, *leaves)
+
+
 @rows("words", WORDS, ids=str)
 @rows("sizes", SIZES, ids=str)
 def test_the_largest_ratio_is_the_pure_epsilon(sizes, words):
@@ -33,14 +38,14 @@ def test_the_largest_ratio_is_the_pure_epsilon(sizes, words):
     local, central = LocalCountsParameters(*sizes, 5, **words), CentralCountsParameters(*sizes, 6, **words)
     one, other = worst_pair(local)
     far = 1e3 * (one.counts(local) - other.counts(local))
-    found = local_log_ratio(far[None], local, one, other)
+    found = local_log_ratio_of_leaves(far[None], local, one.counts(local), other.counts(local))
     certified = LocalPrivatizer(local).account(Adjacency.REPLACE).guarantee.epsilon(0)
     assert found[0] == pytest.approx(certified.upper, rel=1e-9)
     one, other = worst_pair(central, users=6)
     assert differ_in_one_trajectory(one, other, same_start=central.start == "same")
     nodes = np.sign((one.counts(central) - other.counts(central))[0]) * 1e3
     releases = np.array([t.bit_count() for t in range(1, 6)])[:, None] * nodes
-    found = central_log_ratio(releases[None], central, one, other)
+    found = _central_ratio(releases[None], central, one, other)
     certified = CentralPrivatizer(central).account(Adjacency.REPLACE).guarantee.epsilon(0)
     assert found[0] == pytest.approx(certified.upper, rel=1e-9)
 
@@ -52,7 +57,7 @@ def test_gaussian_ratios_have_the_mean_of_the_certified_mu(counter, words):
     parameters = CentralCountsParameters(2, 2, 2, 5, scale=9.0, noise="gaussian", counter=counter, **words)
     privatizer, (one, other) = CentralPrivatizer(parameters), worst_pair(parameters, users=5)
     mu = privatizer.account(Adjacency.REPLACE).guarantee.mu.upper
-    ratios = central_log_ratio(privatizer.sample(one, 4000, np.random.default_rng(5)), parameters, one, other)
+    ratios = _central_ratio(privatizer.sample(one, 4000, np.random.default_rng(5)), parameters, one, other)
     assert abs(ratios.mean() - mu**2 / 2) < 5 * mu / math.sqrt(4000)
     assert abs(ratios.std() / mu - 1) < 5 / math.sqrt(2 * 4000)
     assert abs(ratios.std() / (2 * mu) - 1) > 5 / math.sqrt(2 * 4000)
@@ -62,4 +67,4 @@ def test_averaged_subtrees_have_no_ratio_here():
     parameters = CentralCountsParameters(2, 2, 2, 5, noise="gaussian", counter="honaker")
     one, other = worst_pair(parameters, users=5)
     with pytest.raises(ValueError, match="honaker"):
-        central_log_ratio(np.zeros((1, 4, 24)), parameters, one, other)
+        _central_ratio(np.zeros((1, 4, 24)), parameters, one, other)

@@ -81,7 +81,7 @@ def run_trial(
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
     Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
-    end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 7).
+    end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 6).
     ``pace`` is told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of
     the time left for the checks that follow. With ``last`` no more is drawn after a refutation and so many
     samples: a replay ends where the time ended before.

@@ -7,7 +7,7 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.sensitivity import L1, sensitivity_of
 from dpproof.accountant.noise.binomial import BinomialParameters
-from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Numbers, flat, heads
 from dpproof.audits.targets.primitive import Setting

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
 from dpproof.audits.targets.primitive import Setting

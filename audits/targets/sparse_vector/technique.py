@@ -6,7 +6,7 @@ import numpy as np
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
-from dpproof.audits.data.neighbours.vectors import Distance, VectorRelation
+from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees

@@ -16,8 +16,6 @@ What an algorithm needs to know of a privatizer:
   1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
   max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
 - **Guarantee.** ``privatizer.account(adjacency)`` is an ``PrivacyResult``, as every mechanism's.
-- **Consistency.** ``mechanisms.rl.private_ucb.consistent_counts`` makes released counts nonnegative, with transitions
-  that sum to visits and costs in [0, visits]: processing, which costs no privacy.
 """
 
 from __future__ import annotations

@@ -63,28 +63,6 @@ def _sequence(
     )
 
 
-def central_log_ratio(
-    outputs: ArrayLike, parameters: CentralCountsParameters, first: Trajectories, second: Trajectories
-) -> Floats:
-    """log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
-
-    Releases are a one-to-one linear image of values with independent noise: of the nodes of the tree, one of
-    which ends at each time, or of the noisy C x.
-
-    >>> import numpy as np
-    >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
-    >>> one, other = worst_pair(parameters, users=2)
-    >>> far = 9 * (one.counts(parameters) - other.counts(parameters))[None, :1]
-    >>> central_log_ratio(far, parameters, one, other)
-    array([1.5])
-
-    Raises:
-        ValueError: for averaged subtrees, whose releases tell less than their nodes.
-    """
-    leaves, others = (data.counts(parameters)[:-1] for data in (first, second))
-    return central_log_ratio_of_leaves(outputs, parameters, leaves, others)
-
-
 def central_log_ratio_of_leaves(
     outputs: ArrayLike,
     parameters: CentralCountsParameters,
@@ -92,7 +70,20 @@ def central_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """The same from what every user adds to the counters in ``columns``, as ``CentralPrivatizer.release``."""
+    """log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
+
+    ``first`` and ``second`` are what every user adds to the counters in ``columns``, as in
+    ``CentralPrivatizer.release``. Releases are a one-to-one linear image of values with independent noise: of the
+    nodes of the tree, one of which ends at each time, or of the noisy C x.
+
+    >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
+    >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
+    >>> central_log_ratio_of_leaves(9 * (one - other)[None], parameters, one, other)
+    array([1.5])
+
+    Raises:
+        ValueError: for averaged subtrees, whose releases tell less than their nodes.
+    """
     if parameters.counter == "honaker":
         raise ValueError(
             "counter ('honaker') must be tree or square-root: others' laws are not in closed form"
@@ -103,21 +94,6 @@ def central_log_ratio_of_leaves(
     return _log_ratio(parameters, noise_scales(parameters)[columns], *values)
 
 
-def local_log_ratio(
-    outputs: ArrayLike, parameters: LocalCountsParameters, first: Trajectories, second: Trajectories
-) -> Floats:
-    """The same for what users sent, (n, users, counters).
-
-    >>> parameters = LocalCountsParameters(2, 1, 1, 1, scale=2.0)
-    >>> one, other = worst_pair(parameters)
-    >>> far = 9 * (one.counts(parameters) - other.counts(parameters))[None]
-    >>> local_log_ratio(far, parameters, one, other)
-    array([3.])
-    """
-    one, other = (data.counts(parameters) for data in (first, second))
-    return local_log_ratio_of_leaves(outputs, parameters, one, other)
-
-
 def local_log_ratio_of_leaves(
     outputs: ArrayLike,
     parameters: LocalCountsParameters,
@@ -125,7 +101,7 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """The same from the users' counts in ``columns``, as ``LocalPrivatizer.release``."""
+    """The same of what users sent, (n, users, counters), from their counts, as ``LocalPrivatizer.release``."""
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
 

@@ -23,8 +23,7 @@ from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, account
 from dpproof.accountant.smooth_sensitivity.notion import largest
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
-from dpproof.audits.data.neighbours.episodes import episodes_pair
-from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.data.pairs import Neighbours, episodes_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair

@@ -1,4 +1,10 @@
-"""Vectors of numbers: one coordinate, all coordinates, or a distance, changed by at most a size."""
+"""Validators of neighbouring summaries: vectors of numbers, histograms, streams; and hard pairs of vectors.
+
+A validator takes two inputs and raises ValueError, showing the difference, unless they are neighbours; it
+decides in exact arithmetic. Of vectors one coordinate, all coordinates, or a distance changes by at most a size;
+of histograms, counts of records, one record is added, removed or moved; of streams one event changes, or all events
+of one user.
+"""
 
 from __future__ import annotations
 
@@ -188,3 +194,104 @@ def _pulled_in(relation: VectorRelation, first: Floats, second: Floats) -> Float
         else:
             break
     return second
+
+
+def check_one_record_more(first: object, second: object) -> None:
+    """Raise ValueError, showing the difference, unless one histogram has exactly one record more.
+
+    >>> check_one_record_more([1, 0], [1, 2])
+    Traceback (most recent call last):
+    ValueError: the difference, cell by cell {1: 2}, must be one cell by 1
+    """
+    change = _change(first, second)
+    if [abs(by) for by in change.values()] != [1]:
+        raise ValueError(f"the difference, cell by cell {_shown(change)}, must be one cell by 1")
+
+
+def check_one_record_moved(first: object, second: object) -> None:
+    """Raise ValueError, showing the difference, unless exactly one record lies in another cell.
+
+    >>> check_one_record_moved([1, 0], [0, 1])
+    """
+    change = _change(first, second)
+    if sorted(change.values()) != [-1, 1]:
+        raise ValueError(
+            f"the difference, cell by cell {_shown(change)}, must be one cell by -1 and one by 1"
+        )
+
+
+def _change(first: object, second: object) -> dict[int, int]:
+    one, other = _counts("first", first), _counts("second", second)
+    if one.shape != other.shape:
+        raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
+    return {int(cell): int(other[cell]) - int(one[cell]) for cell in np.flatnonzero(one != other)}
+
+
+def _counts(name: str, given: object) -> NDArray[Any]:
+    counts = np.asarray(given).ravel()
+    whole = counts.dtype.kind in "iu" or (counts.dtype.kind == "f" and (counts == np.floor(counts)).all())
+    if not whole or not np.isfinite(counts).all() or (counts < 0).any():
+        raise ValueError(
+            f"{name} ({np.array2string(counts, threshold=5)}) must hold numbers of records, 0 or more"
+        )
+    return counts
+
+
+def _shown(change: Mapping[int, int]) -> str:
+    shown = dict(list(change.items())[:5])
+    return f"{shown}" if len(shown) == len(change) else f"{shown} and {len(change) - 5} more"
+
+
+@dataclass(frozen=True)
+class StreamRelation:
+    """The validator of event-level neighbours, or of user-level ones if it is told whose events they are.
+
+    A stream is an array with one event a row. Both have the same length; the events that differ are one
+    (event level) or all of one user (user level), and no number in them differs by more than the size.
+
+    Attributes:
+        size: the most that a number changes by, above 0.
+        users: who each event belongs to, one entry an event; ``None`` for event level.
+
+    >>> StreamRelation()([0, 0, 1], [1, 0, 0])
+    Traceback (most recent call last):
+    ValueError: events [0, 2] differ; neighbours must differ in one event
+    >>> StreamRelation(users=(7, 8, 7))([0, 0, 1], [1, 0, 0])
+    """
+
+    size: float = 1.0
+    users: tuple[int, ...] | None = None
+
+    def __call__(self, first: object, second: object) -> None:
+        """Raise ValueError, showing the difference, unless the two are neighbours and differ."""
+        one, other = _stream("first", first), _stream("second", second)
+        if one.shape != other.shape:
+            raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
+        changed = np.flatnonzero((one != other).any(axis=1))
+        if not changed.size:
+            raise ValueError("the streams are equal; neighbours must differ")
+        self._check_owner(len(one), changed)
+        for place in changed:
+            gap = max(abs(Fraction(b) - Fraction(a)) for a, b in zip(one[place], other[place], strict=True))
+            if gap > self.size:
+                raise ValueError(f"event {place} differs by {float(gap):.17g}; the most is {self.size:g}")
+
+    def _check_owner(self, length: int, changed: NDArray[np.int64]) -> None:
+        if self.users is None:
+            if changed.size > 1:
+                raise ValueError(f"events {changed[:5].tolist()} differ; neighbours must differ in one event")
+            return
+        if len(self.users) != length:
+            raise ValueError(f"users ({len(self.users)} of them) must be one for each of {length} events")
+        owners = sorted({self.users[place] for place in changed})
+        if len(owners) > 1:
+            raise ValueError(f"events of users {owners[:5]} differ; neighbours must differ in one user")
+
+
+def _stream(name: str, given: object) -> NDArray[np.float64]:
+    array = np.asarray(given)
+    if array.dtype.kind not in "biuf" or not array.ndim or not array.size or not np.isfinite(array).all():
+        raise ValueError(
+            f"{name} (dtype {array.dtype}, shape {array.shape}) must hold finite numbers, an event a row"
+        )
+    return array.reshape(len(array), -1).astype(np.float64)
