@@ -1,9 +1,14 @@
-"""``dpproof account`` and ``calibrate``: the contract's keys, the paper's numbers, and every refusal."""
+"""``dpproof account`` and ``calibrate``: the keys of the contract, the numbers of the papers, every refusal."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import math
 
+import pytest
+from typer.testing import CliRunner
+
+from dpproof.cli import app
 from tests.rows import rows
 
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000}
@@ -200,3 +205,119 @@ def test_an_internal_error_is_not_called_bad_input(run, monkeypatch):
     ran = run("account", *flags(), "--delta", "1e-6", "--json")
     assert (ran.code, ran.out) == (3, "")
     assert "not certified: KeyError" in ran.err
+
+
+COUNTS = ["--states", 6, "--actions", 2, "--horizon", 20, "--episodes", 20_000]
+REPLACED = ["--adjacency", "replace", "--json"]
+CAPPED = ["--cap", 7, "--every", 100, "--until", 10_000, "--cost-factor", 2]
+CALIBRATED = {
+    ("central-counts", "0"): 1755.0,
+    ("local-counts", "0"): 120.0,
+}
+"""(6H - 3) levels, and 6H: the sums of all changes, over epsilon 1."""
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "true"),
+    [
+        ("central-counts", [], 117 * 15 / (60 * math.log(20_000))),
+        ("central-counts", ["--log-base", "binary"], 117 * 15 / (60 * math.log2(20_000))),
+        ("central-counts", ["--start", "any"], 120 * 15 / (60 * math.log(20_000))),
+        ("local-counts", [], 2.0),
+    ],
+)
+def test_the_true_epsilon_stands_beside_the_printed_one(run, name, words, true):
+    """6H - 3, or 6H, changes in 15 nodes, against 3H log K: the sheet's arithmetic."""
+    found = run("account", name, *COUNTS, "--printed-epsilon", 1, *words, *REPLACED, "--delta", 0).json
+    assert found["epsilon"]["upper"] == pytest.approx(true, rel=1e-12)
+    assert found["epsilon"]["lower"] <= found["epsilon"]["upper"]
+    assert found["published"]["epsilon"]["upper"] == 1.0
+    assert found["published"]["verdict"] != "PROVED"
+
+
+@pytest.mark.parametrize("asked", CALIBRATED, ids=str)
+def test_calibration_gives_the_noise_that_keeps_the_promise(run, asked):
+    name, delta = asked
+    found = run("calibrate", name, *COUNTS, *REPLACED, "--target-epsilon", 1, "--delta", delta).json
+    assert found["noise"] == {"name": "scale", "value": CALIBRATED[asked]}
+    assert found["epsilon"]["upper"] <= 1 < found["minimal"]["epsilon_lower"]
+
+
+def test_counts_in_batches_need_less_noise(run):
+    """Beside the square root of every count, pooled: 2.2 times the deviation, and as many releases."""
+    target = ["--target-epsilon", 1, "--delta", "1e-6"]
+    found = run("calibrate", "batched-counts", *COUNTS, *CAPPED, *REPLACED, *target).json
+    words = ["--noise", "gaussian", "--counter", "square-root", "--visits", "summed", "--pooled"]
+    other = run("calibrate", "central-counts", *COUNTS, *words, *REPLACED, *target).json
+    assert found["noise"]["value"] == pytest.approx(123.0247, abs=1e-4)
+    assert found["epsilon"]["upper"] <= 1 < found["minimal"]["epsilon_lower"]
+    assert other["noise"]["value"] > 2 * found["noise"]["value"]
+
+
+@pytest.mark.parametrize("name", ["central-counts", "local-counts", "batched-counts"])
+def test_each_is_explained(run, name):
+    ran = run("explain", name)
+    assert ran.code == 0
+    assert ran.out.startswith(f"{name}: ")
+    assert "neighbours: must be given" in ran.out
+
+
+@rows("verb", [["account"], ["calibrate", "--target-epsilon", 1]], ids=str)
+@rows(
+    ("name", "words", "says"),
+    [
+        ("central-counts", ["--episodes", 1], "episodes (1) must be an integer in [2, 1e+12]: log K = 0"),
+        ("central-counts", ["--episodes", 1, "--printed-epsilon", 1], "the printed noise is zero"),
+        ("central-counts", ["--scale", 0], "scale (0.0) must be a number above 0"),
+        ("local-counts", ["--scale", -1], "scale (-1.0) must be a number above 0"),
+        ("local-counts", ["--printed-epsilon", 0], "printed_epsilon (0.0) must be a number above 0"),
+        ("local-counts", ["--states", 0], "states (0) must be an integer"),
+        ("batched-counts", ["--sigma", 0], "sigma (0.0) must be a number above 0"),
+        ("batched-counts", ["--sigma", 1, "--cap", 21], "cap (21) must be at most horizon (20)"),
+        ("batched-counts", ["--sigma", 1, "--every", 20_000], "every (20000) must be at most the last"),
+        ("batched-counts", ["--sigma", 1, "--adjacency", "rewards-only"], "no guarantee of batched-counts"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(refused, verb, name, words, says):
+    """The last word of a flag counts."""
+    given = [verb[0], name, *COUNTS, "--adjacency", "replace", "--delta", 0.1, *verb[1:], *words]
+    assert says in refused(*given)
+
+
+COUNT = ["--users", "278566", "--adjacency", "replace", "--json"]
+SHUFFLED = ["--users", "4096", "--states", "4", "--actions", "2", "--horizon", "6"]
+BATCH = [*SHUFFLED, "--adjacency", "replace", "--json"]
+
+
+def answered(*words, code=0):
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, done.output
+    return json.loads(done.output)
+
+
+@pytest.mark.parametrize(("encoding", "low", "high"), [("sum", 0.25, 1.0), ("bits", 0.0, 1e-100)])
+def test_account_says_what_an_encoding_leaks(encoding, low, high):
+    words = ["--threshold", "139283", "--encoding", encoding, "--epsilon", "0.1"]
+    delta = answered("account", "shuffled-count", *words, *COUNT)["delta"]
+    assert low <= delta["lower"] <= delta["upper"] < high
+
+
+def test_calibrate_finds_the_smallest_threshold():
+    words = ["--encoding", "bits", "--target-epsilon", "0.1", "--delta", "1e-6"]
+    found = answered("calibrate", "shuffled-count", *words, *COUNT)
+    assert found["noise"]["value"] == pytest.approx(2829.6736, abs=1e-3)
+    assert found["minimal"]["epsilon_lower"] > 0.1
+
+
+def test_audit_finds_the_printed_encoding_by_default_and_says_who_it_was():
+    words = ["--threshold", "139283", "--encoding", "sum"]
+    found = answered("audit", "shuffled-count", *words, *COUNT, code=1)["audits"][0]
+    assert found["verdict"] == "violation"
+    assert found["witness"] is not None
+
+
+def test_a_batch_is_calibrated_beside_the_printed_noise():
+    words = ["--target-epsilon", "0.5", "--delta", "1e-6"]
+    found = answered("calibrate", "shuffled-batch", *words, *BATCH)
+    assert found["printed"]["deviation"]["ratio"] > 10
+    assert found["printed"]["statement"] == "sdp.lemma10.privacy.bits"

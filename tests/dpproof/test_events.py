@@ -1,14 +1,23 @@
-"""Claims on what other libraries run: an event of dp-accounting, a training of Opacus."""
+"""Claims on what other libraries run, and runs of nothing: what is accounted for and what is refused."""
 
 from __future__ import annotations
 
 import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from dp_accounting import dp_event
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
+from dpproof.answers import account as answers
+from dpproof.answers.events import _training
+from dpproof.claim_file import import_from
+from dpproof.outcome import Outcome
+from tests.rows import rows
 
 MODULE = """
 import dp_accounting
@@ -88,3 +97,115 @@ def test_an_event_that_is_not_known_is_refused(refused, claim_file, module, monk
 
     monkeypatch.setattr(events_of_a_user, "event", dp_event.UnsupportedDpEvent())
     assert "no pair is known" in refused("check", claim(claim_file, event=f"{module}:event"))
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIM = """
+[[claim]]
+name = "{name}"
+{about}
+adjacency = "add-remove"
+epsilon = 1.0
+delta = 1e-5
+"""
+COUNTS = ("compositions", "steps", "sampling_rate")
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        [(1.0, 0.01, 0)],
+        [(1.0, 0, 100)],  # a batch divided by the number of records as whole numbers
+        SimpleNamespace(history=[]),
+        SimpleNamespace(accountant=SimpleNamespace(history=[])),
+    ],
+)
+def test_a_training_without_steps_is_refused(history):
+    with pytest.raises(ValueError, match="nothing was run"):
+        _training(history)
+
+
+@pytest.mark.parametrize("steps", [10.9, "10", float("nan"), None])
+def test_steps_are_not_rounded(steps):
+    with pytest.raises(ValueError, match="steps a whole number"):
+        _training([(1.0, 0.01, steps)])
+
+
+@pytest.mark.parametrize(
+    ("about", "code"),
+    [
+        ('training = "empty_run:history"', "history = []"),
+        ('training = "empty_run:history"', "history = [(1.0, 0.01, 0)]"),
+        (
+            'event = "empty_run:event"',
+            "from dp_accounting import ComposedDpEvent\nevent = ComposedDpEvent([])",
+        ),
+        ('event = "empty_run:event"', "from dp_accounting import NoOpDpEvent\nevent = NoOpDpEvent()"),
+        ('mechanism = "gaussian"\nparameters = { sigma = 9.0, compositions = 0 }', ""),
+        (
+            'mechanism = "dp-sgd"\nparameters = { sampling_rate = 0.1, noise_multiplier = 1.0, steps = 0 }',
+            "",
+        ),
+        (
+            'mechanism = "dp-sgd"\nparameters = { sampling_rate = 0, noise_multiplier = 1.0, steps = 9 }',
+            "",
+        ),
+        ('training = "empty_run:history"', "history = [(1.0, 64 // 60_000, 1000)]"),
+    ],
+)
+def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, code):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("empty_run", None)
+    Path("empty_run.py").write_text(code, encoding="utf-8")
+    Path("claims.toml").write_text(CLAIM.format(name="x", about=about), encoding="utf-8")
+    ran = run("check", "claims.toml", "--no-audits")
+    assert ran.code == 2
+    assert "nothing was run" in ran.err
+    assert "kept" not in ran.out
+
+
+@rows("name", CATALOGUE)
+def test_every_count_of_runs_is_refused_at_zero(name):
+    accountant = accountant_for(name)
+    counted = [field.name for field in accountant.parameters.fields() if field.name in COUNTS]
+    for count in counted:
+        parameters = SimpleNamespace(**{count: 0})
+        with pytest.raises(ValueError, match=rf"{count} \(0\): nothing was run"):
+            answers.account(accountant, parameters, Adjacency.ADD_REMOVE, delta="1e-5")
+
+
+def test_what_cannot_be_loaded_is_named_before_anything_runs(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    slow = 'mechanism = "rlsvi"\nparameters = { states = 6, actions = 2, horizon = 20, episodes = 1000 }'
+    gone = 'mechanism = "no_such_module:f"\nneighbours = "no_such_module:pair"'
+    text = CLAIM.format(name="slow", about=slow).replace("add-remove", "rewards-only")
+    Path("claims.toml").write_text(text + CLAIM.format(name="gone", about=gone), encoding="utf-8")
+    started = time.monotonic()
+    ran = run("check", "claims.toml", "--markdown", "found.md")
+    assert ran.code == 2
+    assert time.monotonic() - started < 30  # auditing the first claim takes minutes
+    assert "claim 2: name ('no_such_module:f') cannot be loaded" in ran.err
+    assert "nothing was run" in ran.err
+    assert "cannot be loaded" in Path("found.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", [ROOT, ROOT / "examples"])
+def test_names_in_the_example_are_found_from_either_folder(folder, monkeypatch):
+    from dpproof.answers.audit import check_ready
+    from dpproof.claim_file import read_claims
+
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry or ".").resolve() != ROOT])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "examples"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.chdir(folder)
+    path = Path("dpproof.toml") if folder != ROOT else Path("examples/dpproof.toml")
+    import_from(path.parent)
+    assert len(read_claims(path, check_ready)) == 4
+
+
+def test_what_an_audit_found_nothing_against_is_not_shown_in_green():
+    green = {outcome.value for outcome in Outcome if outcome.colour == "green"}
+    assert not green & {"consistent", "inconclusive"}
+    assert "kept" in green

@@ -21,7 +21,7 @@ from dpproof.proofs_check.kernel import expectation
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import outside
 from dpproof.proofs_check.kernel.goals import Relation, Task, task
-from tests.proofs_check.walk_nodes import Draw
+from tests.proofs_check.walk_draws import Draw
 from tests.proofs_check.walk_values import (
     CERTAIN,
     Law,

@@ -1,7 +1,8 @@
-"""``dpproof reproduce``: a small figure has every arm, and says only what its tables say."""
+"""``dpproof reproduce``: a small run has every arm, and its page says only what its tables say."""
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +11,9 @@ from dpproof.cli import app
 from dpproof.reproduction.experiments import experiments
 from dpproof.reproduction.private_ucb.arms import Group, Size, arms
 from dpproof.reproduction.private_ucb.study import STUDY, paying
+from dpproof.reproduction.sdp_pe import arms as sdp_arms
+from dpproof.reproduction.sdp_pe.arms import ARMS, Kind
+from dpproof.reproduction.sdp_pe.study import STUDY as SDP
 
 TINY = Size(episodes=400, seeds=2, epsilons=(1.0, 1e6))
 
@@ -100,3 +104,39 @@ def test_an_unknown_paper_is_refused():
     assert isinstance(done.exception, ValueError)
     assert "paper ('nothing') must be one of: private-ucb" in str(done.exception)
     assert {"private-ucb", "policy-evaluation"} <= experiments().keys()
+
+
+SHORT = sdp_arms.Size(episodes=60, seeds=2, epsilons=(1.0,))
+
+
+def test_all_arms_have_an_algorithm_and_a_name_of_their_own():
+    chosen = list(sdp_arms.arms(SDP.full))
+    assert len({arm.name for arm in chosen}) == len(chosen)
+    assert {arm.kind for arm in chosen} == set(Kind) == set(ARMS)
+    quick = {arm.kind for arm in sdp_arms.arms(SDP.quick)}
+    assert quick == set(Kind)
+    assert experiments()["sdp-pe"].study() is SDP
+
+
+@pytest.mark.slow
+def test_a_small_run_writes_tables_plots_and_page_and_repeats_itself(tmp_path):
+    answers = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        answers.append(SDP.run(folder, True, 3, SHORT, workers=1))
+    one, two = tmp_path / "one", tmp_path / "two"
+    with (one / "sdp_pe" / "regret.csv").open(encoding="utf-8") as stream:
+        table = list(csv.DictReader(stream))
+    assert [float(row["regret"]) for row in table] == [row["regret"] for row in answers[0]["rows"]]
+    names = {arm.kind.value for arm in sdp_arms.arms(SHORT)}
+    page = (one / "sdp_pe.md").read_text(encoding="utf-8")
+    assert all(name in page for name in names)
+    assert all(f"{row['regret']:.0f}" in page for row in answers[0]["rows"])
+    files = sorted(file.relative_to(one) for file in one.rglob("*") if file.is_file())
+    assert {Path("sdp_pe/epsilon.svg"), Path("sdp_pe/bandit.svg"), Path("sdp_pe/switches.svg")} <= set(files)
+    assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+    json.dumps(answers[0])
+    certified = {row["algorithm"]: row["certified_epsilon"] for row in answers[0]["rows"] if row["noise"]}
+    assert certified[Kind.CALIBRATED.value] == 1.0
+    assert certified[Kind.PRINTED.value] < 0.2
