@@ -1,11 +1,9 @@
-"""Where work is done, and what is kept of it: this process, processes of this machine, or a Dask cluster.
+"""Executors: where work is done (this process, processes of this machine, a Dask cluster), and a journal of it.
 
-A journal of finished work: what was interrupted goes on where it stopped, and nothing is counted twice.
-
-A task is a function and its arguments. Its result is kept under a hash of both, of this project's code, and
-of the files of the other modules that the task names: changed code is done again. Modules that those import
-in turn are not looked at; delete the journal when they change. Results are kept as pickles: a journal is to
-be trusted like code.
+With a journal, work that was interrupted goes on where it stopped, and nothing is counted twice. A task is a
+function and its arguments. The journal keeps its result under a hash of both, of this project's code, and of the
+files of the other modules that the task names: changed code is run again. Modules that those import in turn are not
+looked at; delete the journal when they change. Results are kept as pickles: trust a journal like code.
 """
 
 from __future__ import annotations
@@ -52,9 +50,7 @@ class Journal:
         try:
             self._rows = sqlite3.connect(path, check_same_thread=False)
             with self._rows:
-                self._rows.execute(
-                    "CREATE TABLE IF NOT EXISTS done (key TEXT PRIMARY KEY, value BLOB NOT NULL)"
-                )
+                self._rows.execute(TABLE)
         except sqlite3.Error as error:
             raise ValueError(
                 f"journal ({str(path)!r}) must be a journal, or a file that can be made"

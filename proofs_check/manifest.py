@@ -70,10 +70,10 @@ def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
     """What is missing, new or changed under one key; nothing stands for an empty list."""
     if old == new:
         return ()
-    if isinstance(old or new, str):
+    if type(old or new) is str:
         return (f"{key}: changed",)
     old, new = old or (), new or ()
-    both = [x for x in new if x in old] if isinstance(old, dict) and isinstance(new, dict) else []
+    both = [x for x in new if x in old] if type(old) is type(new) is dict else []
     told = (
         ("missing", [x for x in old if x not in new]),
         ("new", [x for x in new if x not in old]),

@@ -263,11 +263,14 @@ def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tupl
 
 def _cost(guarantee: Profile, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
     """The least epsilon at delta 0, rho or mu that the guarantee implies, enclosed; None for none."""
-    if kind == "epsilon":
-        bound = guarantee.epsilon(0)
-        return bound.lower, bound.upper
-    if kind == "rho" and isinstance(guarantee, GaussianDP):
-        guarantee = gaussian_to_zcdp(guarantee)
-    if kind == "rho" and isinstance(guarantee, ZCDP):
-        return ends_of(guarantee.rho, kind)
-    return ends_of(guarantee.mu, kind) if kind == "mu" and isinstance(guarantee, GaussianDP) else None
+    match kind, guarantee:
+        case "epsilon", _:
+            bound = guarantee.epsilon(0)
+            return bound.lower, bound.upper
+        case "rho", GaussianDP():
+            return ends_of(gaussian_to_zcdp(guarantee).rho, kind)
+        case "rho", ZCDP():
+            return ends_of(guarantee.rho, kind)
+        case "mu", GaussianDP():
+            return ends_of(guarantee.mu, kind)
+    return None

@@ -1,9 +1,8 @@
-"""The ledger of the papers: bounds, verdicts and evidence joined by id; that of claims is `answers.claims`.
+"""The ledger of the papers: bounds, verdicts, evidence and experiments of each, joined by id.
 
-What the report shows of a paper's experiment: the figures and the findings that `docs/experiments` keeps.
-
-They were made by ``dpproof reproduce PAPER``; the report does not run experiments again. Where the
-project's documents are not at hand, as in an installed package, there is nothing to show but the command.
+The figures and findings of an experiment are those that ``docs/experiments`` keeps; ``dpproof reproduce PAPER``
+made them, and nothing here runs it again. An installed package has no such documents. It then shows the command
+only. The ledger of claims is `answers.claims`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A claim file as a whole: its claims, its budget, and what is wrong with it, by file and line.
 
-Which line of a claim file an error speaks of.
-
-The reader of TOML keeps no places, so they are found again, in one pass over the text: it is cut into its
-statements (a header, or a key with its value), which may take several lines; strings, comments and brackets
-are told apart as TOML 1.0 says. A text is expected that the reader of TOML takes, or nearly so.
+The reader of TOML keeps no line numbers. `Lines` finds them again in one pass over the text: it cuts the text into
+statements (a header, or a key with its value), which may take several lines. Strings, comments and brackets are
+told apart as TOML 1.0 says. The text must be one that the reader of TOML takes, or nearly so.
 """
 
 from __future__ import annotations
@@ -237,15 +235,13 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
         raise ValueError(f"{path}: there must be at least one [[claim]]")
     budget = _budget(document.get("budget", {}), path)
     checks = (ready,) if outside else (partial(check_inside, file=path), ready)
-    found = list(_each(entries, checks))
-    refused = [(place, why) for place, why in enumerate(found, 1) if isinstance(why, ValueError)]
-    kept = [(place, claim) for place, claim in enumerate(found, 1) if isinstance(claim, Claim)]
+    claims, refused = _sorted_out(entries, checks)
     lines = Lines(text)
     return Reading(
-        tuple(claim for _, claim in kept),
-        tuple(_refusal(path, lines, place, why) for place, why in refused),
+        tuple(claims.values()),
+        tuple(_refusal(path, lines, place, why) for place, why in refused.items()),
         budget,
-        tuple(lines.of(place) for place, _ in kept),
+        tuple(map(lines.of, claims)),
     )
 
 
@@ -254,10 +250,17 @@ def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
     return Refusal(path, lines.of(place, message), place, message, isinstance(why, LoadError))
 
 
-def _each(entries: list[object], checks: tuple[Ready, ...]) -> Iterator[Claim | ValueError]:
-    """The claim of each entry, or why it is refused; a name that stands twice is refused the second time."""
+def _sorted_out(
+    entries: list[object], checks: tuple[Ready, ...]
+) -> tuple[dict[int, Claim], dict[int, ValueError]]:
+    """By the entry's place: the claims, and why others are refused.
+
+    A name that stands twice is refused the second time.
+    """
+    claims: dict[int, Claim] = {}
+    refused: dict[int, ValueError] = {}
     names: set[str] = set()
-    for entry in entries:
+    for place, entry in enumerate(entries, 1):
         try:
             claim = claim_from(entry)
             if claim.name in names:
@@ -265,10 +268,10 @@ def _each(entries: list[object], checks: tuple[Ready, ...]) -> Iterator[Claim | 
             names.add(claim.name)
             for check in checks:
                 check(claim)
+            claims[place] = claim
         except ValueError as error:
-            yield error
-        else:
-            yield claim
+            refused[place] = error
+    return claims, refused
 
 
 def _one_line(text: str) -> str:

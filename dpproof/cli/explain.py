@@ -1,6 +1,6 @@
 """``dpproof explain`` and ``dpproof init``: what a name means, and a claim file to begin with.
 
-What ``dpproof explain`` knows besides statements and mechanisms: notions, relations, verdicts, errors.
+``dpproof explain`` knows statements, mechanisms, notions of privacy, neighbouring relations, verdicts and errors.
 """
 
 from __future__ import annotations

@@ -100,28 +100,35 @@ def _syntax(name: str) -> str:
 
 def _names(node: ast.AST) -> list[str]:
     """What a definition or an assignment binds."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
-    targets: list[ast.expr] = node.targets if isinstance(node, ast.Assign) else []
-    if isinstance(node, ast.AnnAssign):
-        targets = [node.target]
-    return [x.id for x in targets if isinstance(x, ast.Name)]
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [x.id for x in targets if isinstance(x, ast.Name)]
+    return []
 
 
 def _dumped(node: object) -> str:
     """A syntax tree as text: no positions, docstrings or empty fields, which differ between Pythons."""
-    if isinstance(node, list):
-        return "[" + ",".join(map(_dumped, node)) + "]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = ((name, _without_docstring(node, name, value)) for name, value in ast.iter_fields(node))
-    inside = (f"{name}={_dumped(x)}" for name, x in fields if x not in (None, []) and name != "kind")
-    return f"{type(node).__name__}({','.join(inside)})"
+    match node:
+        case list():
+            return "[" + ",".join(map(_dumped, node)) + "]"
+        case ast.AST():
+            fields = dict(ast.iter_fields(node))
+            if _documented(node):
+                fields["body"] = fields["body"][1:]
+            kept = {name: x for name, x in fields.items() if x not in (None, []) and name != "kind"}
+            return f"{type(node).__name__}({','.join(f'{name}={_dumped(x)}' for name, x in kept.items())})"
+    return repr(node)
 
 
-def _without_docstring(node: ast.AST, name: str, value: object) -> object:
-    documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and name == "body"
-    return value[1:] if documented and isinstance(value, list) and ast.get_docstring(node) else value  # type: ignore[arg-type] # checked by `documented`
+def _documented(node: ast.AST) -> bool:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return bool(ast.get_docstring(node))
+    return False
 
 
 def _notes() -> Iterator[tuple[Path, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpproof.proofs_check.certificates import stored
@@ -58,31 +58,30 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
     return Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))
 
 
-def lemmas(ids: Sequence[str] = ()) -> Iterator[tuple[str, Lemma | str]]:
-    """For each claim, once, its hash and its lemma, or the reason why it has none."""
-    seen: set[str] = set()
+def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
+    """The lemma of each claim by the claim's hash, and the reasons why others have none."""
+    exported: dict[str, Lemma] = {}
+    reasons: dict[str, str] = {}
     for entry in map(lookup, ids or statement_ids()):
         for obligation in entry.obligations:
             key = goal_hash(obligation.goal)
-            if key in seen:
+            if key in exported or key in reasons:
                 continue
-            seen.add(key)
             try:
-                yield key, lemma(entry, obligation)
+                exported[key] = lemma(entry, obligation)
             except (UntranslatableError, Rejected, LookupError) as error:
-                yield key, f"{certificate_id(entry, obligation)}: {error}"
+                reasons[key] = f"{certificate_id(entry, obligation)}: {error}"
+    return exported, reasons
 
 
 def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
     """What is recorded, and what Coq accepts of the rest."""
     known = record.recorded()["lemmas"]
-    old = {key: x for key, x in lemmas() if key in known and isinstance(x, Lemma)}
-    new: dict[str, Lemma] = {}
-    for key, x in lemmas(ids):
-        if isinstance(x, Lemma) and key not in old:
-            new[key] = x
-        elif isinstance(x, str):
-            print(f"not exported: {x}")
+    old = {key: x for key, x in lemmas()[0].items() if key in known}
+    exported, reasons = lemmas(ids)
+    new = {key: x for key, x in exported.items() if key not in old}
+    for reason in reasons.values():
+        print(f"not exported: {reason}")
     fresh = list(new.values())
     proved_now: set[str] = set()
     for start in range(0, len(fresh), BATCH):
@@ -115,12 +114,12 @@ def _summary(coq: str, count: int) -> str:
 
 def _recorded_lemmas() -> dict[str, Lemma]:
     known = record.recorded()["lemmas"]
-    table = {key: x for key, x in lemmas() if key in known}
-    if broken := [str(x) for x in table.values() if isinstance(x, str)]:
+    exported, reasons = lemmas()
+    if broken := [reason for key, reason in reasons.items() if key in known]:
         raise CoqError(f"recorded, but no longer exported: {'; '.join(broken)}")
-    if stale := sorted(known[key] for key in known.keys() - table.keys()):
+    if stale := sorted(known[key] for key in known.keys() - exported.keys()):
         print(f"recorded for claims that are no longer made: {', '.join(stale)}")
-    return {key: x for key, x in table.items() if isinstance(x, Lemma)}
+    return {key: x for key, x in exported.items() if key in known}
 
 
 def _installed() -> str | None:

@@ -53,10 +53,11 @@ def term(e: Tree) -> str:
     Raises:
         UntranslatableError: for an operation that the export does not know.
     """
-    if isinstance(e, Fraction | int):
-        return number(Fraction(e))
-    if isinstance(e, str):
-        return "PI" if e == "pi" else number(Fraction(e)) if NUMBER.match(e) else name(e)
+    match e:
+        case Fraction() | int():
+            return number(Fraction(e))
+        case str():
+            return "PI" if e == "pi" else number(Fraction(e)) if NUMBER.match(e) else name(e)
     op, args = e[0], e[1:]
     if op == "pi":
         return "PI"

@@ -1,9 +1,7 @@
 """What Coq has accepted, by the hash of the claim, and the status of a statement that follows.
 
-The status is what the record says, on whatever machine it is shown.
-
-``checked.json`` is written by ``make coq`` only after one compilation of everything in it, and compiled
-again by every later ``make coq``.
+The status is what the record says, on whatever machine it is shown. ``make coq`` writes ``checked.json`` only after
+one compilation of everything in it, and every later ``make coq`` compiles it again.
 """
 
 from __future__ import annotations

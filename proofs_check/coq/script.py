@@ -63,18 +63,22 @@ class State:
 
 def _put(e: Tree, values: Mapping[str, Tree]) -> Tree:
     """Replace variables by formulas."""
-    if isinstance(e, str):
-        return values.get(e, e)
-    if not isinstance(e, list | tuple):
-        return e
-    return [e[0], *(x if e[0] == "^" and i else _put(x, values) for i, x in enumerate(e[1:]))]
+    match e:
+        case str():
+            return values.get(e, e)
+        case [op, *arguments]:
+            return [op, *(x if op == "^" and i else _put(x, values) for i, x in enumerate(arguments))]
+    return e
 
 
 def _texts(e: Tree) -> set[str]:
     """Every text in a formula or relation, its variables among them."""
-    if isinstance(e, list | tuple):
-        return set().union(*map(_texts, e))
-    return {e} if isinstance(e, str) else set()
+    match e:
+        case str():
+            return {e}
+        case [*parts]:
+            return set().union(*map(_texts, parts))
+    return set()
 
 
 def _difference(s: State) -> Tree:

@@ -1,6 +1,6 @@
 """Privacy and regret with the paper's own privatizers: Corollaries 5.2 and 5.5 of "Differentially Private Regret Minimization in Episodic MDPs".
 
-Sizes stand as in private_ucb_regret. Derivations are in docs/notes/ucb_learning.md.
+Sizes stand as in `regret`. Derivations are in docs/notes/ucb_learning.md.
 """
 
 # ruff: noqa: E501 - a statement is a table; its rows are long

@@ -2,7 +2,7 @@
 
 arXiv:2606.01952v1. Neighbours (Remark 2): the rewards of one trajectory differ, its states and actions do
 not. Whole numbers (S, A, H, K, k, N) are relaxed to real numbers at least 1; that only strengthens a proof.
-Section 2 is in rlsvi_preliminaries.py.
+Section 2 is in preliminaries.py.
 """
 
 # ruff: noqa: E501 - a statement is a table; its rows are long

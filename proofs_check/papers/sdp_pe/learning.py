@@ -1,7 +1,7 @@
 """Elimination of policies in "Near-Optimal Reinforcement Learning with Shuffle Differential Privacy".
 
-Lemmas 7 (restated as Lemma 19), 20 and 21. Exploration is in sdp_pe_exploration, the variance in
-sdp_pe_variance, batches and regret in sdp_pe_regret. The derivations: docs/notes/sdp_learning.md.
+Lemmas 7 (restated as Lemma 19), 20 and 21. Exploration is in `exploration`, the variance in
+`variance`, batches and regret in `regret`. The derivations: docs/notes/sdp_learning.md.
 """
 
 # ruff: noqa: E501 - a statement is a table; its rows are long

@@ -1,4 +1,4 @@
-"""SDP-PE's privatizer: definitions, Lemma 10's privacy in both readings (one counter: sdp_pe_counter), post-processing, Corollary 11.
+"""SDP-PE's privatizer: definitions, Lemma 10's privacy in both readings (one counter: `counter`), post-processing, Corollary 11.
 
 Neighbours (Definition 1): one user's data are replaced. Q is the sum of a counter's noise bits, m its mean, v the mean number of
 noise bits that are 0 (v >= m, as each is 1 with chance at most 1/2). The derivations: docs/notes/sdp_privatizer.md.
