@@ -155,6 +155,7 @@ def test_each_assumption_is_named_by_some_answer_and_neither_by_others(spies):
     assert spies.used() == {Assumption.FFT, Assumption.ELEMENTARY}
 
 
+@pytest.mark.slow
 def test_calibration_names_them_too(spies):
     accountant = accountant_for("laplace")
     relation = Adjacency.BY_SENSITIVITY

@@ -60,6 +60,7 @@ def test_the_worst_pattern_of_the_square_root(leaves, most, separation):
     assert encloses(found, worst(roots, leaves, most, separation))
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(-3, 3, max_denominator=7), min_size=0, max_size=2), st.integers(1, 3))
 def test_any_bands_up_to_the_separation(more, most):
     coefficients = (Fraction(2), *more)

@@ -106,6 +106,7 @@ def test_a_filter_with_too_large_a_budget_is_seen():
     assert delta_of(pairs, 1.0) > 0.01
 
 
+@pytest.mark.slow
 @given(st.fractions("0.01", 20), st.floats(-60, -0.1).map(math.exp))
 def test_the_budget_of_a_slack_is_certified(epsilon, slack):
     spender = ApproxFilter(epsilon, slack, slack)

@@ -49,6 +49,7 @@ def test_renyi_peer_is_above_ours():
     assert ours < RdpAccountant().compose(event).get_epsilon(1e-6)
 
 
+@pytest.mark.slow
 def test_zcdp_composes_with_what_no_renyi_accountant_takes():
     event = dp.ComposedDpEvent([dp.ZCDpEvent(0.005), dp.SelfComposedDpEvent(dp.LaplaceDpEvent(10.0), 20)])
     alone = CertifiedAccountant().compose(event.events[1]).get_epsilon(1e-6)

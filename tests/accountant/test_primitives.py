@@ -12,7 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed
 from dpproof.accountant.numbers.bounds import exactly
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 PRIMITIVES = {
     "laplace": {"scale": 2.0},
@@ -151,7 +151,7 @@ def test_noise_out_of_its_domain_is_refused_by_name(name, value):
         accountant.parameters.read({accountant.noise: value})
 
 
-@pytest.mark.parametrize("name", ["laplace", "exponential"])
+@pytest.mark.parametrize("name", tiered(["laplace", "exponential"], fast=2))
 def test_calibration_meets_the_target_and_a_little_less_does_not(name):
     accountant = accountant_for(name)
     start = accountant.parameters.read({**PRIMITIVES[name], "compositions": 20})

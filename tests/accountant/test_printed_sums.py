@@ -62,6 +62,7 @@ def test_more_users_who_are_alike_hide_more():
     assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.slow
 def test_calibration_meets_and_misses():
     start = ShuffledCountParameters(100, 1.0, "sum")
     meets, misses = ACCOUNTANT.calibrate(start, Adjacency.REPLACE, 1, "1e-6")

@@ -24,7 +24,7 @@ from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, re
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 REPLACE, ADD = Adjacency.REPLACE, Adjacency.ADD_REMOVE
 SIZES = {"states": 6, "actions": 2, "horizon": 20, "episodes": 20000}
@@ -257,7 +257,7 @@ TARGETS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "words", "epsilon", "delta"), TARGETS)
+@pytest.mark.parametrize(("name", "words", "epsilon", "delta"), tiered(TARGETS, fast=1))
 @pytest.mark.parametrize("adjacency", [REPLACE, ADD])
 def test_calibration_is_certified_from_both_sides(name, words, epsilon, delta, adjacency):
     accountant = accountant_for(name)

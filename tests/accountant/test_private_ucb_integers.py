@@ -40,6 +40,7 @@ def exact_delta(entries, epsilon):
         return total
 
 
+@pytest.mark.slow
 def test_a_scale_for_continuous_noise_is_too_small_for_integer_noise():
     """S=2, A=H=1, K=2: one cost and two transitions move by one."""
     plain, _ = accountant_for("central-counts").least_noise(SMALL, REPLACE, 1, "0.01")

@@ -153,7 +153,14 @@ def test_a_bad_delta_is_refused(name, wrong):
         EXAMPLES[name].epsilon(wrong)
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in SLOW])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("RenyiDP", "ZCDP")))
+        for name in EXAMPLES
+        if name not in SLOW
+    ],
+)
 def test_the_trade_off_function_lies_between_the_best_and_the_worst_line(name):
     example, rate = EXAMPLES[name], 0.25
     found = example.trade_off(rate)

@@ -87,6 +87,7 @@ def test_the_lowest_point_of_a_unimodal_function(bottom, start, step):
     assert abs(found - bottom) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_best_of_several_routes():
     routes = (GaussianDP(1), ApproxDP(2, 0), ZCDP("0.5"))
     best = BestOf(routes)

@@ -68,7 +68,7 @@ def sum_over_coins(steps, epsilon, adjacency_pairs, probability):
     ]
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.4])
+@pytest.mark.parametrize("epsilon", tiered([0.05, 0.4], fast=1))
 def test_a_visible_coin_is_the_mean_over_schedules(epsilon):
     step = SubsampledGaussian(0.3, 1.5)
     expected = max(sum_over_coins(4, epsilon, (step, step.reversed()), 0.4))
@@ -222,6 +222,7 @@ def test_chances_whose_product_a_double_hardly_holds_are_not_taken_for_zero(coin
     assert found.guarantee.epsilon(0).upper == math.inf
 
 
+@pytest.mark.slow
 def test_a_fixed_schedule_without_a_noisy_step_is_refused():
     none = with_coin(SMALL, coin="fixed", branch_probability=0.04)
     with pytest.raises(ValueError, match=r"branch_probability \(0.04\) must be 0, or give at least one"):

@@ -176,6 +176,7 @@ def test_a_sum_moves_a_binomial_count_by_one_at_most():
 PLAIN = ("gaussian", "laplace", "geometric", "discrete-gaussian")
 
 
+@pytest.mark.slow
 @rows("name", PLAIN)
 @rows(
     ("query", "relation", "count", "each"),

@@ -9,6 +9,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.rl.sdp_pe.batches import batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ACCOUNTANT, ShuffledBatchParameters, account
+from tests.rows import tiered
 
 SIZES = {"states": 4, "actions": 2, "horizon": 6}
 REPLACE = Adjacency.REPLACE
@@ -37,7 +38,7 @@ def test_batches_do_not_add_up_and_one_cell_changes_nothing_for_certain():
         account(cell, Adjacency.ADD_REMOVE)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.9"])
+@pytest.mark.parametrize("epsilon", tiered(["0.1", "0.9"], fast=1))
 def test_the_least_noise_is_more_than_ten_times_smaller_than_the_printed_one(epsilon):
     start = ShuffledBatchParameters(4096, 1.0, **SIZES)
     meets, misses = accountant_for("shuffled-batch").least_noise(start, REPLACE, epsilon, "1e-6")

@@ -43,6 +43,7 @@ def sticks(one, other, scale):
     return total
 
 
+@pytest.mark.slow
 @given(st.integers(0, 14), CHANCES, CHANCES, CHANCES, EPSILONS)
 @settings(max_examples=150, deadline=None)
 def test_the_view_encloses_enumeration(n, p, a, c, epsilon):

@@ -94,6 +94,7 @@ def test_too_little_laplace_noise_is_refuted_fast(bits, laplace, true, most):
     assert np.mean(spent) <= most
 
 
+@pytest.mark.slow
 def test_half_the_gaussian_noise_is_refuted_fast_along_the_curve(bits, gauss):
     mu = gaussian_mu(1.0, 1e-5)
     points, spent = curve_points(GaussianDP(mu), 1e-5, 1.0), []

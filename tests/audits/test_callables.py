@@ -281,6 +281,7 @@ def test_nan_can_be_an_output():
     assert audited(equal).verdict is not Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_an_abort_that_the_probe_did_not_see_is_an_output_too():
     def rarely(value, n, rng):
         aborts = rng.random(n) < 0.01 * value

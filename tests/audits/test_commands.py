@@ -128,6 +128,7 @@ def test_what_is_no_command_is_refused(given, why):
         asked(["no-such-program-anywhere"])
 
 
+@pytest.mark.slow
 def test_a_program_that_adds_too_little_noise_is_caught(program):
     argv = program(LAPLACE)
     quiet = command([*argv, "0.1"])

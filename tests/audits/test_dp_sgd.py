@@ -201,7 +201,7 @@ def test_whole_runs_show_half_the_noise_and_nothing_where_it_is_right(torch, vie
     )
 
 
-@pytest.mark.parametrize("case", tiered(CASES, fast=2), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", tiered(CASES, fast=1), ids=lambda case: case.name)
 def test_the_corpus_cases_come_out_as_expected(case):
     if case.requires:
         pytest.importorskip(case.requires, reason=f"{case.requires}, an extra, is not installed")

@@ -29,6 +29,7 @@ def test_the_audit_comes_to_the_verdict(case):
     assert (found.would_have_seen is None) == (case in FAULTY)
 
 
+@pytest.mark.slow
 def test_a_violation_is_replayed():
     case = next(case for case in FAULTY if "range" in case.name)
     found = case.audit(seed=5)

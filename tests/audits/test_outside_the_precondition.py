@@ -24,6 +24,7 @@ from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 from dpproof.audits.engine.scores.tails import LEVELS, TailCounts
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
+from tests.rows import tiered
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _a, _b: None)
 
@@ -93,6 +94,7 @@ def test_the_place_of_a_sample_tells_nothing_of_its_label():
         assert run_trial(points, in_order_of_labels(drawn[1]), score, 1e-4).refuted
 
 
+@pytest.mark.slow
 def test_equal_rows_whose_scores_differ_by_rounding_are_no_evidence(monkeypatch):
     """A word that comes at times, on both inputs alike; its score is a sum over many columns."""
     monkeypatch.setattr("dpproof.audits.engine.runner.measured", lambda *_given: unmeasured("not asked here"))
@@ -118,7 +120,7 @@ def test_thresholds_keep_their_mass_over_a_million_samples():
         assert upper == pytest.approx(LEVELS[level], rel=0.15)
 
 
-@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("side", tiered([1.0, -1.0], fast=1))
 @pytest.mark.filterwarnings("error")
 def test_infinite_outputs_are_outputs(side):
     """More than half are infinite, so the thresholds are; a claim that holds stands, another one falls."""

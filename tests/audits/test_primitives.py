@@ -25,7 +25,7 @@ from dpproof.mechanisms.noise.coins import exponential_coins
 from dpproof.mechanisms.noise.discrete_gaussian import discrete_gaussian_noise
 from dpproof.mechanisms.noise.geometric import geometric_noise
 from dpproof.mechanisms.primitives import Primitive, sampled
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 LEVEL, SAMPLES = 1e-6, 40_000
 """Of every goodness-of-fit test below; seeds are fixed."""
@@ -99,7 +99,7 @@ def test_what_a_witness_may_name_is_found_by_that_name():
     assert all(target(name).fields for name in targets())
 
 
-@pytest.mark.parametrize(("name", "relation"), ALL)
+@pytest.mark.parametrize(("name", "relation"), tiered(ALL, fast=8))
 def test_a_primitive_is_not_refuted_and_its_witness_replays(name, relation):
     parameters = parameters_of(name)
     found = audit_primitive(name, parameters, relation, seed=3, delta=1e-5, budget=600)
@@ -113,7 +113,7 @@ DISCRETE = ("binomial", "shuffled-count", "shuffled-batch", "sparse-vector", "th
 NOISE = {name: accountant_for(name).noise for name in sampled() if name not in DISCRETE}
 
 
-@pytest.mark.parametrize("name", NOISE)
+@pytest.mark.parametrize("name", tiered(NOISE, fast=6))
 def test_a_quarter_of_the_noise_is_refuted(name):
     honest, relation = parameters_of(name), next(iter(proved(name)))
     faulty = replace(honest, **{NOISE[name]: getattr(honest, NOISE[name]) / 4})

@@ -14,6 +14,7 @@ from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit
 from dpproof.audits.targets.named import Named, load, pairs_of
+from tests.rows import tiered
 
 MODULE = """
 import numpy as np
@@ -123,7 +124,7 @@ def test_of_a_command_with_its_own_randomness_the_verdict_is_found_again(tmp_pat
         replay({**witness, "verdict": "consistent"})
 
 
-@pytest.mark.parametrize("name", ["constant", "one to three outputs"])
+@pytest.mark.parametrize("name", tiered(["constant", "one to three outputs"], fast=1))
 def test_a_case_of_the_corpus_is_found_again(name):
     found = case_named(name).audit(seed=1, budget=3000)
     assert again(found)[0] == found
