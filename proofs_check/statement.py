@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from dpproof.accountant.published import published
-from dpproof.accountant.published.expressions import FUNCTIONS, parse
+from dpproof.accountant.published.formula import FUNCTIONS, parse
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.laws import LAWS
 

@@ -21,7 +21,6 @@ from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from dpproof.accountant.counting.sensitivity import (
     NONNEGATIVE,
@@ -31,7 +30,13 @@ from dpproof.accountant.counting.sensitivity import (
     restarts,
     sensitivity,
 )
-from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, Strategy, banded_square_root
+from dpproof.accountant.counting.toeplitz import (
+    MOST_LEAVES,
+    SquareRoot,
+    Strategy,
+    banded_square_root,
+    participation_norm,
+)
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 

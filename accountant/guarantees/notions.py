@@ -2,7 +2,8 @@
 
 Each notion has ``delta(epsilon)`` and ``epsilon(delta)``, as bounds on the optimum that the guarantee
 implies. A parameter may be an exact number or a ``Bound`` around it. Composition and conversion stand
-in modules of their own; one suite of laws in the tests runs over all notions.
+in modules of their own; one suite of laws in the tests runs over all notions. The functions at the end say
+which notion implies which, one theorem each.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import partial
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
-from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Ends, Profile, ends_of, greatest
 from dpproof.accountant.numbers.bounds import Bound, exactly
@@ -302,3 +303,38 @@ def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
     least, most = ends_of(low, name)[0], ends_of(high, name)[1]
     below, above = neighbours_of(most)
     return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
+
+
+def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
+    """mu-GDP implies (mu^2/2)-zCDP (Dong, Roth and Su, arXiv:1905.02383v3, Corollary B.6)."""
+    low, high = ends_of(guarantee.mu, "mu")
+    with precision(128):
+        return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))
+
+
+def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
+    """epsilon-DP implies (epsilon^2/2)-zCDP (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.4).
+
+    Raises:
+        ValueError: if the guarantee has a delta above 0.
+    """
+    if ends_of(guarantee.delta_parameter, "delta")[1] > 0:
+        raise ValueError(f"delta ({guarantee.delta_parameter!r}) must be 0: only pure DP implies zCDP")
+    low, high = ends_of(guarantee.epsilon_parameter, "epsilon")
+    with precision(128):
+        return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))
+
+
+def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
+    """rho-zCDP is the Renyi curve rho * order (Bun and Steinke, arXiv:1605.02065v1, Definition 1.1)."""
+    return guarantee.renyi()
+
+
+def approx_to_gaussian(epsilon: Number, delta: Number) -> Bound:
+    """The largest mu such that mu-GDP implies (epsilon, delta)-DP, for calibration.
+
+    >>> approx_to_gaussian(1, "1e-5").lower
+    0.268051
+    """
+    point, failure = ends_of(epsilon, "epsilon")[0], ends_of(delta, "delta")[0]
+    return Bound(*gaussian_mu(point, failure))

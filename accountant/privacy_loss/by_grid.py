@@ -18,9 +18,8 @@ from typing import Protocol
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.checks import below_one, whole
-from dpproof.accountant.numbers.inversion import neighbours
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, crossing, neighbours
 from dpproof.accountant.pairs.base import DominatingPair, Floats
-from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA, crossing
 from dpproof.accountant.privacy_loss.grid import LossLaw, law_above, law_below
 from dpproof.accountant.privacy_loss.loss_sums import LossSum, Window, sum_of_losses
 from dpproof.accountant.privacy_loss.planning import Guide, Parts, Plan, aim_at, best_tilt, plan

@@ -12,8 +12,8 @@ from fractions import Fraction
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import Assumption, assume, cached_property, math, np
+from dpproof.accountant.numbers.inversion import LEAST_DELTA
 from dpproof.accountant.pairs.base import Floats
-from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.grid import LossLaw
 
 Complexes = NDArray[np.complex128]

@@ -22,10 +22,9 @@ from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
-from dpproof.accountant.numbers.inversion import first_step, neighbours
+from dpproof.accountant.numbers.inversion import check_least, first_step, neighbours
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, epsilon_by_grid
-from dpproof.accountant.privacy_loss.crossing import check_least
 from dpproof.accountant.privacy_loss.saddle import (
     Contour,
     Inapplicable,

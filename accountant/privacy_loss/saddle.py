@@ -24,10 +24,9 @@ from fractions import Fraction
 from numpy.typing import NDArray
 
 from dpproof.accountant.numbers.arithmetic import math, np
-from dpproof.accountant.numbers.inversion import last_where
+from dpproof.accountant.numbers.inversion import LEAST_DELTA, last_where
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair, Floats, Tilted
 from dpproof.accountant.pairs.phases import EPS, decay
-from dpproof.accountant.privacy_loss.crossing import LEAST_DELTA
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 Parts = Sequence[tuple[Characteristic, int]]

@@ -16,9 +16,8 @@ import flint
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of, round_down, round_up
-from dpproof.accountant.numbers.inversion import bracket, neighbours, refined
+from dpproof.accountant.numbers.inversion import bracket, crossing, neighbours, refined
 from dpproof.accountant.pairs.base import DominatingPair, Floats
-from dpproof.accountant.privacy_loss.crossing import crossing
 
 _EPS = 2.0**-52
 

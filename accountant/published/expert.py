@@ -7,8 +7,7 @@ action (or, in the rate, of the coin), m experts, batches of b.
 
 from __future__ import annotations
 
-from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
 PAPER, VERSION = (

@@ -8,8 +8,7 @@ variance. Logarithms are natural.
 
 from __future__ import annotations
 
-from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
 PAPER, VERSION = "arXiv:1603.02010", "v1"

@@ -7,8 +7,7 @@ Logarithms are natural, as the paper fixes no base; ``.binary`` reads log K to b
 
 from __future__ import annotations
 
-from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
 PAPER, VERSION = (

@@ -6,8 +6,7 @@ of a cell, ``alpha`` the Renyi order, ``delta`` the failure probability. Logarit
 
 from __future__ import annotations
 
-from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
 PAPER, VERSION = "arXiv:2606.01952", "v1"

@@ -6,8 +6,7 @@ of a release H steps, X states, A actions, and epsilon and beta the privacy of a
 
 from __future__ import annotations
 
-from dpproof.accountant.published.expressions import Formula
-from dpproof.accountant.published.formula import PublishedFormula
+from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
 PAPER, VERSION = "SDP-PE (Bai, Talebi, Zhao, Cheng and Chen)", " (2026)"

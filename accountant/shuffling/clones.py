@@ -30,8 +30,7 @@ from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail, ta
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.numbers.inversion import refined
-from dpproof.accountant.privacy_loss.crossing import crossing
+from dpproof.accountant.numbers.inversion import crossing, refined
 from dpproof.accountant.shuffling.view import fair_coins
 
 _BITS, _BLOCKS = 192, 40

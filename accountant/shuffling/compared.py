@@ -35,7 +35,7 @@ from dpproof.accountant.numbers.enclosures import (
     round_up,
 )
 from dpproof.accountant.numbers.inversion import last_where
-from dpproof.accountant.published.expressions import Formula
+from dpproof.accountant.published.formula import Formula
 from dpproof.accountant.shuffling.clones import CloneView, blanket, excess, general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 

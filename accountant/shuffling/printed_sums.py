@@ -21,7 +21,7 @@ from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.binomial import UNIT, log_masses, lower_tail
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision, round_up
-from dpproof.accountant.privacy_loss.crossing import check_least, crossing
+from dpproof.accountant.numbers.inversion import check_least, crossing
 from dpproof.accountant.privacy_loss.loss_sums import circular_power
 from dpproof.accountant.shuffling.view import BinomialView
 

@@ -12,7 +12,7 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.published.classic import conditions
 from dpproof.accountant.smooth_sensitivity.heavy_tails import cauchy_epsilon
 from dpproof.accountant.smooth_sensitivity.notion import unattained
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import flint
 
+from dpproof.accountant.claims.calibration import Target, UnreachableTargetError
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, PureDP
-from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
 from dpproof.accountant.numbers.arithmetic import lru_cache, math
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.numbers.inversion import first_step, last_where

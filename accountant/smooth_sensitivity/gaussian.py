@@ -25,7 +25,7 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_down
-from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.published.classic import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, smooth_notes
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 

@@ -22,7 +22,7 @@ from dpproof.accountant.claims.result import Accountant, PrivacyResult, Publishe
 from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
-from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.published.classic import conditions
 from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, smooth_notes
 
 

@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.notions import ZCDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, precision
-from dpproof.accountant.published.smooth_sensitivity import conditions
+from dpproof.accountant.published.classic import conditions
 from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 
 

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.calibration import NoNoiseNeededError, UnreachableTargetError, calibrate_noise
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.inversion import neighbours_of
 from tests.rows import rows

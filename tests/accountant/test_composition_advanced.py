@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.enclosures import bound_of, precision
-from dpproof.accountant.published.composition import PUBLISHED
+from dpproof.accountant.published.classic import PUBLISHED
 from dpproof.accountant.theorems.composition.advanced import (
     _part,
     advanced_corollary_holds,

@@ -16,8 +16,12 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.theorems.composition import optimal
 from dpproof.accountant.theorems.composition.advanced import compose_approx
-from dpproof.accountant.theorems.composition.coins import Coins, upper_tail
-from dpproof.accountant.theorems.composition.optimal import _composed, compose_approx_optimal
+from dpproof.accountant.theorems.composition.optimal import (
+    Coins,
+    _composed,
+    compose_approx_optimal,
+    upper_tail,
+)
 
 EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
 DELTAS = st.floats(-69, -0.1).map(math.exp)

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.counting.factorisation import errors, participation_norm
-from dpproof.accountant.counting.honaker_error import from_below, full, node_variance
+from dpproof.accountant.counting.error import from_below, full, node_variance
 from dpproof.accountant.counting.matrix_counting import ACCOUNTANT, MatrixCountingParameters, account
 from dpproof.accountant.counting.toeplitz import (
     Banded,
     SquareRoot,
     banded_square_root,
+    errors,
+    participation_norm,
     square_root_coefficient,
 )
 from dpproof.accountant.numbers.enclosures import arb_of, precision

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.counting.error import factorised_union_bound
-from dpproof.accountant.counting.factorisation import errors
-from dpproof.accountant.counting.toeplitz import Banded, SquareRoot, banded_square_root
+from dpproof.accountant.counting.toeplitz import Banded, SquareRoot, banded_square_root, errors
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.guarantees.targets import TargetError
+from dpproof.accountant.claims.calibration import TargetError
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproof.accountant.numbers.enclosures import precision
-from dpproof.accountant.published.expressions import Formula, parse, variables_of
+from dpproof.accountant.published.formula import Formula, parse, variables_of
 from tests.rows import rows
 
 TEXTS = (

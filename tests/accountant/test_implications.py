@@ -6,12 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.guarantees.implications import (
+from dpproof.accountant.guarantees.notions import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    PureDP,
     gaussian_to_zcdp,
     pure_to_zcdp,
     zcdp_to_renyi,
 )
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP
 
 
 @given(st.fractions(0, 1000))

@@ -6,7 +6,7 @@ import sympy
 
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.accountant.published import PublishedFormula, published, published_ids
-from dpproof.accountant.published.expressions import Formula, variables_of
+from dpproof.accountant.published.formula import Formula, variables_of
 from dpproof.accountant.published.sources import Source
 from tests.rows import rows
 

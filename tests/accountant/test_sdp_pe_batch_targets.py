@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
+from dpproof.accountant.claims.calibration import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ACCOUNTANT, ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold

@@ -6,7 +6,7 @@ import pytest
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.guarantees.targets import UnreachableTargetError
+from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.rl.sdp_pe.batches import batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ACCOUNTANT, ShuffledBatchParameters, account
 from tests.rows import tiered

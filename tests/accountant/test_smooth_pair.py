@@ -14,7 +14,7 @@ from dpproof.accountant.numbers.enclosures import precision, round_down, round_u
 from dpproof.accountant.numbers.inversion import bracket, refined
 from dpproof.accountant.pairs.base import Characteristic, DominatingPair
 from dpproof.accountant.pairs.phases import decay
-from dpproof.accountant.pairs.spherical_gaussians import SphericalGaussians
+from dpproof.accountant.pairs.unequal_gaussians import SphericalGaussians
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail, spherical_delta

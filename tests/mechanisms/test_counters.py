@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.accountant.counting.honaker_error import from_below
+from dpproof.accountant.counting.error import from_below
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root
 from dpproof.mechanisms.counting.paths import (
     FactorisedPaths,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.counting.error import union_bound
-from dpproof.accountant.counting.honaker_error import from_below, honaker_union_bound
+from dpproof.accountant.counting.error import from_below, honaker_union_bound, union_bound
 from dpproof.accountant.counting.noise import LaplaceNoise
 from dpproof.accountant.rl.private_ucb.central_counts import account as central_guarantee
 from dpproof.accountant.rl.private_ucb.levels import central_levels, local_levels

@@ -21,13 +21,12 @@ from fractions import Fraction
 from typing import Any, Final
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.calibration import UnreachableTargetError, calibrate_noise
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import ApproxDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision, round_up
 from dpproof.accountant.published import published

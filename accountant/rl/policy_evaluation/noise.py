@@ -18,10 +18,9 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from dpproof.accountant.claims.calibration import UnreachableTargetError, calibrate_noise
+from dpproof.accountant.claims.calibration import Target, UnreachableTargetError, calibrate_noise
 from dpproof.accountant.claims.parameters import Reals
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
-from dpproof.accountant.guarantees.targets import Target
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import last_where, sign_change

@@ -19,9 +19,8 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import Accountant, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
-from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, participation_norm
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 

@@ -19,9 +19,9 @@ import flint
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.counting.factorisation import participation_norm
 from dpproof.accountant.counting.gaussian_tree import finite_mu
 from dpproof.accountant.counting.noise import NoiseLaw
+from dpproof.accountant.counting.toeplitz import participation_norm
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound

@@ -13,8 +13,7 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.counting.error import factorised_union_bound
-from dpproof.accountant.counting.honaker_error import honaker_union_bound
+from dpproof.accountant.counting.error import factorised_union_bound, honaker_union_bound
 from dpproof.accountant.counting.maximum import maximum_error_bound
 from dpproof.accountant.counting.noise import MOST_TERMS, GaussianNoise, LaplaceNoise, Noise, NoiseLaw
 from dpproof.accountant.counting.toeplitz import SquareRoot, banded_square_root

@@ -25,14 +25,13 @@ from typing import NamedTuple, TypeVar
 
 import flint
 
-from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.claims.calibration import Target, UnreachableTargetError, calibrate_noise
 from dpproof.accountant.claims.result import PublishedGuarantee
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma
 from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
-from dpproof.accountant.guarantees.targets import Target, UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import (

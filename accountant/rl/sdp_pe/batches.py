@@ -29,8 +29,8 @@ from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import inside_unit, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_up
+from dpproof.accountant.numbers.inversion import check_least, crossing
 from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
-from dpproof.accountant.privacy_loss.crossing import check_least, crossing
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.published import published
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import (
     Accountant,
@@ -24,7 +25,6 @@ from dpproof.accountant.claims.result import (
     at_positive_delta,
 )
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.targets import UnreachableTargetError
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.published import published

@@ -20,8 +20,8 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.claims.calibration import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
-from dpproof.accountant.guarantees.targets import NoNoiseNeededError, UnreachableTargetError
 from dpproof.accountant.numbers.arithmetic import cache, lru_cache
 from dpproof.accountant.numbers.binomial import lower_tail
 from dpproof.accountant.numbers.bounds import Bound
