@@ -59,12 +59,11 @@ from dpproof.accountant.rl.rlsvi.odometer import rewards_odometer as rewards_odo
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters as RLSVIParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters as ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters as ShuffledCountParameters
-from dpproof.accountant.theorems.composition.advanced import compose_approx as compose_approx
-from dpproof.accountant.theorems.composition.advanced import compose_gaussian as compose_gaussian
-from dpproof.accountant.theorems.composition.advanced import compose_parallel as compose_parallel
-from dpproof.accountant.theorems.composition.advanced import compose_renyi as compose_renyi
-from dpproof.accountant.theorems.composition.advanced import compose_zcdp as compose_zcdp
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal as compose_approx_optimal
+from dpproof.accountant.theorems.composition import compose_approx as compose_approx
+from dpproof.accountant.theorems.composition import compose_gaussian as compose_gaussian
+from dpproof.accountant.theorems.composition import compose_parallel as compose_parallel
+from dpproof.accountant.theorems.composition import compose_renyi as compose_renyi
+from dpproof.accountant.theorems.composition import compose_zcdp as compose_zcdp
 from dpproof.accountant.theorems.filters import ApproxFilter as ApproxFilter
 from dpproof.accountant.theorems.filters import ApproxOdometer as ApproxOdometer
 from dpproof.accountant.theorems.filters import BudgetExceededError as BudgetExceededError
@@ -72,6 +71,7 @@ from dpproof.accountant.theorems.filters import GaussianFilter as GaussianFilter
 from dpproof.accountant.theorems.filters import RenyiFilter as RenyiFilter
 from dpproof.accountant.theorems.filters import ZCDPFilter as ZCDPFilter
 from dpproof.accountant.theorems.group_privacy import group_privacy as group_privacy
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal as compose_approx_optimal
 from dpproof.audits.data.pairs import InvalidNeighboursError as InvalidNeighboursError
 from dpproof.audits.data.pairs import Neighbours as Neighbours
 from dpproof.audits.engine.betting.curves import Tabulated as Tabulated

@@ -45,8 +45,8 @@ from dpproof.accountant.guarantees.profile import BestOf, Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down
 from dpproof.accountant.sparse_vector.loss import loss_of_runs
-from dpproof.accountant.theorems.composition.advanced import advanced_epsilon
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
+from dpproof.accountant.theorems.composition import advanced_epsilon
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 _BITS = 256
 _MOST_QUERIES = 40

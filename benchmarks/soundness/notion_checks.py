@@ -28,7 +28,7 @@ from dpproof.accountant.shuffling.clones import general_randomiser
 from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.sparse_vector.technique import SparseVectorParameters, pure_epsilon
 from dpproof.accountant.sparse_vector.technique import account as sparse_guarantee
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 MU = Box({"mu": (1e-8, 1e4), "delta": DELTA})
 

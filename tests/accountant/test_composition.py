@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, OPTIMAL
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
-from dpproof.accountant.theorems.composition.advanced import (
+from dpproof.accountant.theorems.composition import (
     compose_approx,
     compose_gaussian,
     compose_renyi,

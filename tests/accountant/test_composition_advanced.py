@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.enclosures import bound_of, precision
 from dpproof.accountant.published.classic import PUBLISHED
-from dpproof.accountant.theorems.composition.advanced import (
+from dpproof.accountant.theorems.composition import (
     _part,
     advanced_corollary_holds,
     advanced_epsilon,
     compose_approx,
     compose_parallel,
 )
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 EPSILONS = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(0), Fraction(1, 10**7), Fraction(1, 100)])

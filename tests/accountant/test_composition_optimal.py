@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision
-from dpproof.accountant.theorems.composition import optimal
-from dpproof.accountant.theorems.composition.advanced import compose_approx
-from dpproof.accountant.theorems.composition.optimal import (
+from dpproof.accountant.theorems import optimal_composition as optimal
+from dpproof.accountant.theorems.composition import compose_approx
+from dpproof.accountant.theorems.optimal_composition import (
     Coins,
     _composed,
     compose_approx_optimal,

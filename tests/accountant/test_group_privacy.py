@@ -15,8 +15,8 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 from dpproof.accountant.theorems.group_privacy import GroupProfile, group_privacy
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 from tests.accountant.renyi_curves import laplace_renyi, pure_renyi
 from tests.rows import rows
 

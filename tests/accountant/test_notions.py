@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of
-from dpproof.accountant.theorems.composition.advanced import (
+from dpproof.accountant.theorems.composition import (
     compose_approx,
     compose_gaussian,
     compose_renyi,

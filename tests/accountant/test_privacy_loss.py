@@ -19,7 +19,7 @@ from dpproof.accountant.privacy_loss.by_grid import delta_by_grid, profile
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.privacy_loss.saddle import coarse_delta, coarse_epsilon
 from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 
 def response(odds):

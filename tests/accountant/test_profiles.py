@@ -30,8 +30,8 @@ from dpproof.accountant.shuffling.view import BinomialView
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
 from dpproof.accountant.smooth_sensitivity.laplace import SmoothLaplace
 from dpproof.accountant.sparse_vector.technique import AlternatingPair, Moves
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
 from dpproof.accountant.theorems.group_privacy import GroupProfile
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 ROUNDS = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
 LOSS = PrivacyLoss([[(Laplace(4.0), 2)]])

@@ -39,7 +39,7 @@ from dpproof.accountant.rl.expert.design import (
     shaped_design,
 )
 from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_constants
-from dpproof.accountant.theorems.composition.optimal import compose_approx_optimal
+from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 LEAST_FAILURE: Final = 1e-60
 MOST_FAILURE: Final = 0.1

@@ -1,4 +1,4 @@
-"""Adaptive composition, one theorem for each notion, and advanced composition.
+"""Adaptive composition, one theorem for each notion, and advanced composition; the optimum has its own module.
 
 Parameters add as exact rationals; where a root is taken the result is rounded outwards. Advanced composition
 trades a little delta for the square root of k. It is an upper bound on the optimum of
