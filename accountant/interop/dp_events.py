@@ -74,13 +74,16 @@ def _ran(event: dp.DpEvent) -> bool:
 
 def _uses_records(event: dp.DpEvent) -> bool:
     """Whether a primitive can use a record: an empty sample, or an empty step, does not."""
-    if isinstance(event, dp.PoissonSampledDpEvent):
-        return event.sampling_probability != 0 and _ran(event.event)
-    if isinstance(event, dp.SampledWithoutReplacementDpEvent):
-        return event.sample_size != 0 and _ran(event.event)
-    if isinstance(event, dp.SingleEpochTreeAggregationDpEvent):
-        return _levels(event) > 0
-    return not isinstance(event, dp.NoOpDpEvent)
+    match event:
+        case dp.PoissonSampledDpEvent():
+            return event.sampling_probability != 0 and _ran(event.event)
+        case dp.SampledWithoutReplacementDpEvent():
+            return event.sample_size != 0 and _ran(event.event)
+        case dp.SingleEpochTreeAggregationDpEvent():
+            return _levels(event) > 0
+        case dp.NoOpDpEvent():
+            return False
+    return True
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
@@ -104,15 +107,16 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPa
 
 def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
     """The primitives under compositions, each with the number of times it occurs."""
-    if isinstance(event, dp.SelfComposedDpEvent):
-        if isinstance(event.count, bool) or int(event.count) != event.count or event.count < 0:
-            raise ValueError(f"count ({event.count!r}) must be an integer at least 0")
-        yield from _flat(event.event, count * event.count)
-    elif isinstance(event, dp.ComposedDpEvent):
-        for inner in event.events:
-            yield from _flat(inner, count)
-    else:
-        yield event, count
+    match event:
+        case dp.SelfComposedDpEvent():
+            if isinstance(event.count, bool) or int(event.count) != event.count or event.count < 0:
+                raise ValueError(f"count ({event.count!r}) must be an integer at least 0")
+            yield from _flat(event.event, count * event.count)
+        case dp.ComposedDpEvent():
+            for inner in event.events:
+                yield from _flat(inner, count)
+        case _:
+            yield event, count
 
 
 Made = list[tuple[DominatingPair, int]]

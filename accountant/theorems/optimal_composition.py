@@ -5,20 +5,9 @@ randomised response, so the composition is exactly as private as the coins toget
 1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta
 holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
 
-Coins of several kinds: the exact privacy profile where the losses take few different values.
-
-All kinds but the most numerous are convolved outright, losses being exact rationals that merge where they
-agree; the most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
+Of coins of several kinds, all kinds but the most numerous are convolved outright, losses being exact rationals that
+merge where they agree; the most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
 #P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is for what ``affordable`` admits.
-
-k equal coins: the exact privacy profile of randomised response composed with itself.
-
-Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon).
-With J heads the loss is (2J - k) epsilon, so the hockey stick is a difference of two binomial tails,
-
-    H(x) = P(J >= j) - e^x Q(J >= j),   j the least number of heads with (2j - k) epsilon > x,
-
-and between two losses it inverts in closed form (docs/notes/composition.md).
 """
 
 from __future__ import annotations
@@ -38,121 +27,10 @@ from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.numbers.inversion import PRECISIONS, bracket, first_whole, refined
+from dpproof.accountant.numbers.inversion import PRECISIONS, bracket, refined
 from dpproof.accountant.pairs.randomised_response import RandomisedResponse
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-
-
-def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """P(J >= start), J heads among ``times`` coins with odds ``ratio``, at the precision in force.
-
-    Summed from the side of the mean that is shorter; successive quotients of the summands fall, so what
-    is left out is below a geometric series.
-
-    >>> float(upper_tail(3, flint.arb(1), 2))
-    0.5
-    """
-    if start <= 0:
-        return flint.arb(1)
-    if start > times:
-        return flint.arb(0)
-    if not start >= times * ratio / (1 + ratio):
-        return 1 - upper_tail_direct(times, 1 / ratio, times - start + 1)
-    return upper_tail_direct(times, ratio, start)
-
-
-def upper_tail_direct(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """The same sum from ``start`` upwards; quick where ``start`` is not far below the mean."""
-    if start > times:
-        return flint.arb(0)
-    smallest = flint.arb(2) ** -flint.ctx.prec
-    term = total = flint.arb(1)
-    for heads in range(start, times):
-        quotient = ratio * (times - heads) / (heads + 1)
-        term *= quotient
-        total += term
-        if heads % 32 == 0 and quotient < 1 and term < total * smallest * (1 - quotient):
-            total += flint.arb(0).union(term / (1 - quotient))
-            break
-    return total * mass(times, ratio, start)
-
-
-def mass(times: int, ratio: flint.arb, heads: int) -> flint.arb:
-    """P(J = heads)."""
-    ways = sum(
-        (sign * flint.arb(n + 1).lgamma() for sign, n in ((1, times), (-1, heads), (-1, times - heads))),
-        flint.arb(0),
-    )
-    return (ways + heads * ratio.log() - times * (1 + ratio).log()).exp()
-
-
-@dataclass(frozen=True)
-class Coins:
-    """``times`` randomised responses of privacy loss +-epsilon each, epsilon > 0."""
-
-    epsilon: Fraction
-    times: int
-
-    @property
-    def largest(self) -> Fraction:
-        """The largest loss, all heads."""
-        return self.epsilon * self.times
-
-    def heads_above(self, loss: Fraction) -> int:
-        """The least number of heads whose loss is above ``loss`` (``times`` + 1 where there is none)."""
-        return min(max((self.times + loss / self.epsilon) // 2 + 1, 0), self.times + 1)
-
-    def tails(self, heads: int) -> tuple[flint.arb, flint.arb]:
-        """P(J >= heads) and Q(J >= heads)."""
-        odds = arb_of(self.epsilon).exp()
-        return upper_tail(self.times, odds, heads), upper_tail(self.times, 1 / odds, heads)
-
-    def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """H(loss), the smallest delta of the composed coins at that epsilon."""
-        p, q = self.tails(self.heads_above(loss))
-        return p - arb_of(loss).exp() * q
-
-    def inverse(self, target: flint.arb) -> flint.arb:
-        """The x >= 0 with H(x) = ``target``, given that H(0) > ``target`` > 0.
-
-        Raises:
-            ArithmeticError: if the precision in force cannot single it out.
-        """
-        guess, width = self._guess(target), 1
-        while not self._holds(guess, width, target):
-            width *= 4
-            if width > 4 * self.times + 4:
-                raise ArithmeticError("the inverse of a binomial hockey stick could not be certified")
-        first = max(guess - width, self.heads_above(Fraction(0)))
-        return self._best(range(first, min(guess + width, self.times) + 1), target)
-
-    def _best(self, heads: range, target: flint.arb) -> flint.arb:
-        """The largest root over these events: for any event {J >= j} the root is at most the inverse."""
-        best = flint.arb(0)
-        for j in heads:
-            p, q = self.tails(j)
-            root = ((p - target) / q).log()
-            if p - target > 0 and not root < best:
-                best = root.max(best)
-            elif not (p < target or root < best):
-                raise ArithmeticError("the inverse of a binomial hockey stick could not be certified")
-        return best
-
-    def _holds(self, guess: int, width: int, target: flint.arb) -> bool:
-        """Whether the inverse is certified to lie between the losses around these numbers of heads."""
-        below, above = ((2 * j - self.times) * self.epsilon for j in (guess - width - 1, guess + width))
-        enough = above >= self.largest or self.hockey_stick(above) <= target
-        return bool(enough and (below <= 0 or self.hockey_stick(below) > target))
-
-    def _guess(self, target: flint.arb) -> int:
-        """Heads near the inverse, by bisection; nothing rests on it."""
-
-        def beyond(heads: int) -> bool:
-            stick = self.hockey_stick((2 * heads - self.times) * self.epsilon)
-            return bool((stick - target).mid() <= 0)
-
-        return first_whole(beyond, self.heads_above(Fraction(0)) - 1, self.times)
-
+from dpproof.accountant.theorems.coins import Coins, mass
 
 _MOST_STEPS = 1 << 19
 _Law = dict[Fraction, flint.arb]

@@ -15,13 +15,9 @@ from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.theorems import optimal_composition as optimal
+from dpproof.accountant.theorems.coins import Coins, upper_tail
 from dpproof.accountant.theorems.composition import compose_approx
-from dpproof.accountant.theorems.optimal_composition import (
-    Coins,
-    _composed,
-    compose_approx_optimal,
-    upper_tail,
-)
+from dpproof.accountant.theorems.optimal_composition import _composed, compose_approx_optimal
 
 EPSILONS = st.fractions(Fraction(1, 1000), 3, max_denominator=1000)
 DELTAS = st.floats(-69, -0.1).map(math.exp)

@@ -29,7 +29,7 @@ from dpproof.accountant.numbers.enclosures import (
 )
 from dpproof.accountant.numbers.inversion import bracket, last_where, refined
 from dpproof.accountant.published import published
-from dpproof.accountant.theorems.optimal_composition import upper_tail
+from dpproof.accountant.theorems.coins import upper_tail
 
 _BITS = 256
 
