@@ -265,7 +265,7 @@ def _registries(tree: Tree) -> list[str]:
 
 
 def _places(tree: Tree) -> int:
-    """Shipped and listing files in which a noise primitive's quoted name stands."""
+    """How many shipped files contain the quoted name of one noise primitive."""
     quoted = re.compile(rb"[\"']" + MECHANISM.encode() + rb"[\"']")
     return sum(
         bool(quoted.search(text))

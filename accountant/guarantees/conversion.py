@@ -105,7 +105,7 @@ def bits_needed(epsilon: float, delta: flint.arb) -> int:
 
 
 def _bits_to_resolve(curve: Curve, orders: Orders) -> int:
-    """How far below 1 the divergence is: what is left of coins that hardly differ, squared."""
+    """Extra working bits, so that the square of a Renyi divergence far below 1 is still resolved."""
     some = orders.listed[0] if orders.listed else (1 + orders.below) / 2 if orders.below else Fraction(2)
     size = curve(arb_of(some)).log().mid()
     return max(0, int(-2 * float(size) / math.log(2))) if size.is_finite() else 0

@@ -258,7 +258,7 @@ class Released:
 
 @dataclass(frozen=True)
 class LoopAudit:
-    """The small loop of this module, or a variant, against the loop's claim; needs torch.
+    """The audit of this module's DP-SGD loop, or of a variant, against the loop's claim; needs torch.
 
     Attributes:
         settings: the loop.

@@ -1,4 +1,4 @@
-"""Categories, each now and then replaced by a uniform one, drawn exactly."""
+"""k-ary randomised response, drawn exactly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """True answers ``(compositions,)`` from 0 on, each now and then replaced by a uniform one."""
+    """``n`` responses to the true answers, which are category numbers from 0 on, of shape ``(compositions,)``."""
     true = whole_answers(answers, parameters)
     if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
         raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")

@@ -296,7 +296,7 @@ def _laplace(
 def _nearly_pure(
     unit: Chosen, moved: Moved, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends | None:
-    """The pure scale, where already a little less is certified to miss; None elsewhere.
+    """The scale of pure privacy, if slightly less noise certifiably misses the target; otherwise None.
 
     All of ``moves`` values have their largest loss at once with probability 2^-moves or more, so that a
     delta far below that allows next to nothing. The guess saves a long search; certified is what misses.

@@ -13,7 +13,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _training(parameters: DPSGDParameters, adjacency: Adjacency) -> Neighbours:
-    """A user whose vectors all have the clipping norm: absent or there; or turned round, for ``replace``."""
+    """A user whose every vector has the clipping norm, against no user or, for ``replace``, the negated vectors."""
     first = -1.0 if adjacency is Adjacency.REPLACE else 0.0
     described = f"vectors of a user: {'turned round' if first else 'none'}, or all of the clipping norm"
     return Neighbours(first, 1.0, adjacency, described, _clipped)

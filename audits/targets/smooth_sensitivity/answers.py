@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Smooth)
 
 
 def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
-    """The setting of noise of this log density, in any unit: ``log_density(z, parameters)``."""
+    """The setting for noise with the log density ``log_density(z, parameters)``, up to an additive constant."""
     return Setting(smooth_answers, partial(_ratio, log_density=log_density))
 
 
@@ -71,7 +71,7 @@ def _ratio(
     *,
     log_density: Callable[[Floats, S], Floats],
 ) -> Floats:
-    """Of noise scaled by a smooth bound."""
+    """The log-likelihood ratio of each output, second input against first."""
     logs = []
     for answer, bound in (first, second):
         z = outputs.reshape(len(outputs), -1).astype(np.float64)
