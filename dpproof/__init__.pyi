@@ -114,9 +114,9 @@ from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL as DPLSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW as DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSL as LSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSW as LSW
+from dpproof.mechanisms.rl.policy_evaluation.estimator import SimulatedValues as SimulatedValues
 from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes as read_episodes
 from dpproof.mechanisms.rl.policy_evaluation.files import write_episodes as write_episodes
-from dpproof.mechanisms.rl.policy_evaluation.release import SimulatedValues as SimulatedValues
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO as PrivateUCBPO
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBVI as PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI as DPUCBVI

@@ -27,6 +27,14 @@ VALUES: tuple[Score, ...] = (
 """What the engine learns of several numbers, without a look at the bits of floating-point noise."""
 
 
+def _within_one(first: float, second: float) -> None:
+    if abs(first - second) > 1:
+        raise ValueError(f"{first!r} and {second!r} differ by more than 1")
+
+
+NUMBERS = Neighbours(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
+
+
 class CorpusCase(Protocol):
     """What `dpproof audit corpus` needs of a case."""
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.guarantees.notions import PureDP
-from dpproof.audits.corpus.case import Case
-from dpproof.audits.corpus.floating_cases import NUMBERS
+from dpproof.audits.corpus.case import NUMBERS, Case
 from dpproof.audits.engine.sampling.callables import Auditable, MechanismError
 from dpproof.audits.recording.evidence import Finding
 

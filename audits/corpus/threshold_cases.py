@@ -8,8 +8,8 @@ from typing import Any
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import CLAIM, counts_pair
-from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
 from dpproof.audits.corpus.truths import first_above_ratio
+from dpproof.audits.corpus.vectors import SparseVector, first_release_ratio
 from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees

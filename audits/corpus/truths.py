@@ -15,7 +15,7 @@ import flint
 
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
-from dpproof.audits.corpus.sparse_vectors import SparseVector
+from dpproof.audits.corpus.vectors import SparseVector
 
 BITS = 96
 REACH = 100

@@ -8,8 +8,8 @@ from scipy import stats
 from scipy.integrate import quad
 
 from dpproof.accountant.numbers.enclosures import precision
-from dpproof.audits.corpus import floating_point, sparse_vectors, truths, vectors
-from dpproof.audits.corpus.sparse_vectors import SparseVector
+from dpproof.audits.corpus import floating_cases, truths, vectors
+from dpproof.audits.corpus.vectors import SparseVector
 from dpproof.mechanisms.sparse_vector.technique import ABOVE, HALTED
 
 ONES = [1] * 10
@@ -80,11 +80,11 @@ def test_a_run_that_stopped_answers_no_more():
 
 
 def test_snapped_values_lie_on_the_grid_and_lose_no_more_than_the_scale_says():
-    drawn = floating_point.snapped(1.0, 10_000, np.random.default_rng(4), scale=10.0, limit=100.0)
+    drawn = floating_cases.snapped(1.0, 10_000, np.random.default_rng(4), scale=10.0, limit=100.0)
     assert set(np.unique(drawn)) <= {*range(-96, 97, 16), -100.0, 100.0}
-    assert floating_point.snapped_ratio(0, 1, scale=10.0, limit=100.0).upper <= 0.1
+    assert floating_cases.snapped_ratio(0, 1, scale=10.0, limit=100.0).upper <= 0.1
 
 
 def test_a_truth_of_another_mechanism_is_refused():
     with pytest.raises(ValueError, match="must stop at its first answer"):
-        truths.first_above_ratio(sparse_vectors.SparseVector(0, 1, 1, cutoff=2), ONES, HALVES)
+        truths.first_above_ratio(SparseVector(0, 1, 1, cutoff=2), ONES, HALVES)

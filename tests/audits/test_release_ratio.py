@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpproof.audits.corpus.sparse_vectors import SparseVector, first_release_ratio
+from dpproof.audits.corpus.vectors import SparseVector, first_release_ratio
 
 INPUTS = [1.0] * 4, [2.0] * 2 + [0.0] * 2
 VARIANT = SparseVector(1.0, 2.0, 2.0, 1, released=True)

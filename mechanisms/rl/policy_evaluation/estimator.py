@@ -3,15 +3,16 @@
 `fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
 integers on a public grid, and what follows from them: `coef_`, the same numbers as doubles, and predictions.
 The guarantee covers every bit of these. The noise's standard deviation depends on the data; it is private and
-is neither kept nor shown. A `random_state` makes a simulation, which has no guarantee.
+is neither kept nor shown. A `random_state` makes a simulation: another type, which has no guarantee.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,13 +28,32 @@ from dpproof.accountant.rl.policy_evaluation.noise import Noise, jointly, printe
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters, account
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, guaranteed
-from dpproof.mechanisms.release.grid import doubles
+from dpproof.mechanisms.release.grid import OnGrid, Released, Simulated, doubles
 from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import WordSource, words_of
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, checked_bound, first_visits
 from dpproof.mechanisms.rl.policy_evaluation.features import checked_features, checked_weights, tabular
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, Squares, WeightedSquares
-from dpproof.mechanisms.rl.policy_evaluation.release import ReleasedValues, SimulatedValues
+
+
+class _Values(OnGrid):
+    """Parameters of the values: one integer for each feature, in steps of the grid."""
+
+    mechanism = "policy-evaluation"
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The same as doubles: functions of the integers."""
+        return doubles(self.integers, self.exponent)
+
+
+class ReleasedValues(_Values, Released):
+    """Parameters drawn from entropy by an exact sampler: private to the last bit."""
+
+
+class SimulatedValues(_Values, Simulated):
+    """Parameters drawn from a seed or a given generator: without a guarantee."""
+
 
 Floats = NDArray[np.float64]
 CALIBRATIONS = ("room", "planned", "printed")
@@ -108,6 +128,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return np.asarray(phi[_checks.indices("X", X, len(phi))] @ self.coef_)
 
 
+@dataclass(eq=False, repr=False)
 class LSW(_Evaluation):
     """Weighted least squares on average first-visit returns, without privacy.
 
@@ -124,23 +145,19 @@ class LSW(_Evaluation):
     array([0.75, 0.75])
     """
 
-    def __init__(
-        self,
-        states: int | None = None,
-        features: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        discount: float = 0.99,
-        reward_bound: float = 1.0,
-        return_bound: float | None = None,
-    ) -> None:
-        self.states, self.features, self.weights = states, features, weights
-        self.discount, self.reward_bound, self.return_bound = discount, reward_bound, return_bound
+    states: int | None = None
+    features: ArrayLike | None = None
+    weights: ArrayLike | None = None
+    discount: float = 0.99
+    reward_bound: float = 1.0
+    return_bound: float | None = None
 
     def _squares(self) -> WeightedSquares:
         phi = self._features()
         return WeightedSquares(phi, checked_weights("weights", self.weights, len(phi), 1 / len(phi)))
 
 
+@dataclass(eq=False, repr=False)
 class LSL(_Evaluation):
     """Ridge regression on first-visit returns, without privacy; the rest as `LSW`.
 
@@ -149,35 +166,31 @@ class LSL(_Evaluation):
         weights: rho (N,) in [0, 1]; 1 each unless given.
     """
 
-    def __init__(
-        self,
-        states: int | None = None,
-        features: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        ridge: float = 2.0,
-        discount: float = 0.99,
-        reward_bound: float = 1.0,
-        return_bound: float | None = None,
-    ) -> None:
-        self.states, self.features, self.weights, self.ridge = states, features, weights, ridge
-        self.discount, self.reward_bound, self.return_bound = discount, reward_bound, return_bound
+    states: int | None = None
+    features: ArrayLike | None = None
+    weights: ArrayLike | None = None
+    ridge: float = 2.0
+    discount: float = 0.99
+    reward_bound: float = 1.0
+    return_bound: float | None = None
 
     def _squares(self) -> RidgeSquares:
         phi = self._features()
         return RidgeSquares(phi, checked_weights("weights", self.weights, len(phi), 1.0), self.ridge)
 
 
+@dataclass(eq=False, repr=False)
 class _Private(_Evaluation):
     """Noise calibrated to a target, `calibration` says how; or `noise` itself."""
 
-    epsilon: float | None
-    delta: float | None
-    calibration: str
-    planned_visits: ArrayLike | None
-    random_state: Any
-    noise: Noise | None
-    clip: bool
-    _algorithm: str
+    epsilon: float | None = None
+    delta: float | None = None
+    calibration: str = "room"
+    planned_visits: ArrayLike | None = None
+    random_state: Any = None
+    noise: Noise | None = None
+    clip: bool = True
+    _algorithm: ClassVar[str]
 
     def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound | RidgeBound:
         raise NotImplementedError
@@ -306,6 +319,7 @@ def _refuse_rounded(data: FirstVisits) -> None:
         raise ValueError(f"sums of X (rounded, or unknown) {rule}")
 
 
+@dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
     """DP-LSW: as `LSW`, with noise, private when one trajectory is replaced; useless on small data.
 
@@ -334,31 +348,11 @@ class DPLSW(_Private, LSW):
 
     _algorithm = "lsw"
 
-    def __init__(
-        self,
-        states: int | None = None,
-        features: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        discount: float = 0.99,
-        reward_bound: float = 1.0,
-        return_bound: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        calibration: str = "room",
-        planned_visits: ArrayLike | None = None,
-        random_state: Any = None,
-        noise: Noise | None = None,
-        clip: bool = True,
-    ) -> None:
-        LSW.__init__(self, states, features, weights, discount, reward_bound, return_bound)
-        self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
-        self.planned_visits, self.random_state, self.noise = planned_visits, random_state, noise
-        self.clip = clip
-
     def _planned(self, squares: Any, visits: NDArray[np.int64]) -> WeightedBound:
         return WeightedBound(visits, squares.weights)
 
 
+@dataclass(eq=False, repr=False)
 class DPLSL(_Private, LSL):
     """DP-LSL: as `LSL`, with noise, private when one trajectory is replaced; the rest as `DPLSW`.
 
@@ -368,28 +362,7 @@ class DPLSL(_Private, LSL):
 
     _algorithm = "lsl"
 
-    def __init__(
-        self,
-        states: int | None = None,
-        features: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-        ridge: float = 2.0,
-        discount: float = 0.99,
-        reward_bound: float = 1.0,
-        return_bound: float | None = None,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        calibration: str = "room",
-        planned_visits: ArrayLike | None = None,
-        planned_trajectories: int | None = None,
-        random_state: Any = None,
-        noise: Noise | None = None,
-        clip: bool = True,
-    ) -> None:
-        LSL.__init__(self, states, features, weights, ridge, discount, reward_bound, return_bound)
-        self.epsilon, self.delta, self.calibration = epsilon, delta, calibration
-        self.planned_visits, self.planned_trajectories = planned_visits, planned_trajectories
-        self.random_state, self.noise, self.clip = random_state, noise, clip
+    planned_trajectories: int | None = None
 
     def _planned(self, squares: Any, visits: NDArray[np.int64]) -> RidgeBound:
         if self.planned_trajectories is None:
