@@ -33,7 +33,7 @@ from dpproof.mechanisms.counting.streaming import StreamingTree
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.constants import TUNED
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 STATES, ACTIONS, HORIZON, EPISODES = 6, 2, 20, 20_000

@@ -96,10 +96,10 @@ from dpproof.audits.training.one_run_audit import OneRun as OneRun
 from dpproof.audits.training.reward_canaries import reward_canaries as reward_canaries
 from dpproof.audits.training.steps import Steps as Steps
 from dpproof.mechanisms.counting.streaming import SecureNoise as SecureNoise
-from dpproof.mechanisms.environments.acrobot import Acrobot as Acrobot
 from dpproof.mechanisms.environments.batched import roll_out as roll_out
-from dpproof.mechanisms.environments.cart_pole import CartPole as CartPole
 from dpproof.mechanisms.environments.chain import chain as chain
+from dpproof.mechanisms.environments.classic_control import Acrobot as Acrobot
+from dpproof.mechanisms.environments.classic_control import CartPole as CartPole
 from dpproof.mechanisms.environments.hiv import HIVTreatment as HIVTreatment
 from dpproof.mechanisms.environments.lunar_lander import LunarLander as LunarLander
 from dpproof.mechanisms.environments.river_swim import river_swim as river_swim

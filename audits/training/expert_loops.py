@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from dpproof.audits.target import variant
 from dpproof.audits.training.expert_training import ExpertSettings
-from dpproof.mechanisms.rl.expert.offline.network import Layers
-from dpproof.mechanisms.rl.expert.offline.optimizers import SGD
+from dpproof.mechanisms.rl.expert.offline.network import SGD, Layers
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 

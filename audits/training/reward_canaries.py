@@ -23,8 +23,7 @@ from dpproof.audits.target import Told, variant
 from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED
 from dpproof.audits.training.canaries import Canaries
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
-from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI, log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 KIND = "reward canaries"

@@ -143,7 +143,7 @@ def roll_out(
 ) -> Steps:
     """Play `count` episodes; each is over by itself or cut after `horizon` steps (the environment's own).
 
-    >>> from dpproof.mechanisms.environments.cart_pole import CartPole
+    >>> from dpproof.mechanisms.environments.classic_control import CartPole
     >>> push = lambda seen, rows: np.ones(len(rows), np.int64)
     >>> roll_out(CartPole(), push, 3, np.random.default_rng(0)).lengths
     array([ 8, 10, 10])

@@ -67,3 +67,15 @@ def _is_whole(value: Any) -> bool:
 
 def _histograms(parameters: Any) -> bool:
     return getattr(parameters, "query", None) == "histogram"
+
+
+Data = tuple[float, float]
+"""An answer, and the smooth bound of the data that it is the answer on."""
+
+
+def scaled(noise: float, data: Data) -> Data:
+    """The answer, and the scale of the noise on it."""
+    answer, bound = data
+    if not (np.isfinite(answer) and 0 <= bound < np.inf):
+        raise ValueError(f"data ({data!r}) must be a finite answer and a bound at least 0")
+    return answer, noise * bound

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpproof.mechanisms.smooth_sensitivity.scaled import Data, Floats, scaled
+from dpproof.mechanisms.noise.answers import Data, Floats, scaled
 
 if TYPE_CHECKING:
     from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussianParameters

@@ -19,7 +19,7 @@ from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW
 from dpproof.mechanisms.rl.private_ucb import dp_ucbvi
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 from dpproof.mechanisms.rl.sdp_pe import agent as policy_elimination
 from dpproof.reproduction.engine import read_rows

@@ -5,9 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from dpproof.mechanisms.environments import hiv
-from dpproof.mechanisms.environments.acrobot import Acrobot
 from dpproof.mechanisms.environments.batched import roll_out
-from dpproof.mechanisms.environments.cart_pole import CartPole
+from dpproof.mechanisms.environments.classic_control import Acrobot, CartPole
 from dpproof.mechanisms.environments.hiv import rates
 from dpproof.mechanisms.environments.lunar_lander import LunarLander, has_box2d
 

@@ -22,8 +22,11 @@ from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameter
 from dpproof.mechanisms.randomness import SimulationError  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.checkpoints import publish, steps_begun, train  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.cql import CQL  # noqa: E402
-from dpproof.mechanisms.rl.expert.offline.network import Layers  # noqa: E402
-from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Adam  # noqa: E402
+from dpproof.mechanisms.rl.expert.offline.network import (  # noqa: E402
+    SGD,
+    Adam,
+    Layers,
+)
 from dpproof.mechanisms.rl.expert.offline.training import COINS, Training, TrainingSettings, noisy_steps_begun  # noqa: E402  # noqa: E402
 from dpproof.mechanisms.rl.expert.offline.transitions import (  # noqa: E402
     BATCHES,

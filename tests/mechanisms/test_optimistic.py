@@ -25,8 +25,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import (
     ucb_vi,
 )
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED, VarianceConstants
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
-from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
+from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, ExactCounts, Levels
 from tests.rows import rows, tiered
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 from dpproof.mechanisms.environments.bandit import bandit, clipped_mean, heterogeneous_bandit
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
 from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
 from dpproof.mechanisms.rl.sdp_pe.constants import BANDIT

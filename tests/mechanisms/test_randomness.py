@@ -20,8 +20,8 @@ from dpproof.mechanisms.primitives import sampler_for
 from dpproof.mechanisms.randomness import Entropy, Randomness, SimulationError, guaranteed
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.private_counts import PrivateCounts, SimulatedNoise, local_report
+from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI

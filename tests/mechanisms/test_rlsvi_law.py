@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from dpproof.audits.corpus.rlsvi import VARIANTS, QuarterVariance
-from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI, log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.users import Users
 from tests.rows import tiered
 

@@ -20,9 +20,8 @@ from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account, beta_abo
 from dpproof.audits.corpus.rlsvi import QuarterVariance
 from dpproof.mechanisms.randomness import SimulationError
 from dpproof.mechanisms.rl.rlsvi import release as rlsvi_release
-from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
-from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI, log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 ALPHA = 1e-6

@@ -22,8 +22,7 @@ from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
-from dpproof.mechanisms.rl.expert.offline.network import Layers
-from dpproof.mechanisms.rl.expert.offline.optimizers import Adam
+from dpproof.mechanisms.rl.expert.offline.network import Adam, Layers
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 from dpproof.mechanisms.rl.expert.policies import prefix_counts

@@ -16,8 +16,7 @@ from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO, PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
 from dpproof.mechanisms.rl.private_ucb.constants import CONSISTENT, SPARSE, THEORY, TUNED
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI, QIAO_WANG_TUNED
-from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
-from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
+from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts, Privatizer
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 
 DELTA: Final = "1e-6"

@@ -15,9 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.environments.acrobot import Acrobot
 from dpproof.mechanisms.environments.batched import BatchedEnvironment
-from dpproof.mechanisms.environments.cart_pole import CartPole
+from dpproof.mechanisms.environments.classic_control import Acrobot, CartPole
 from dpproof.mechanisms.environments.hiv import HIVTreatment
 from dpproof.mechanisms.environments.lunar_lander import LunarLander
 

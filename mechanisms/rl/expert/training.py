@@ -13,8 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
-from dpproof.mechanisms.rl.expert.offline.network import Layers
-from dpproof.mechanisms.rl.expert.offline.optimizers import Adam
+from dpproof.mechanisms.rl.expert.offline.network import Adam, Layers
 from dpproof.mechanisms.rl.expert.problems import Problem
 
 

@@ -120,7 +120,7 @@ class PrivateUCBVI(RunsMany):
         constants: those of the theory, or a named configuration.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
-    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
     >>> learner = PrivateUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
@@ -159,7 +159,7 @@ class PrivateUCBPO(RunsMany):
         constants: as for `PrivateUCBVI`; eta is its learning rate times sqrt(2 log A/(H^2 K)).
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
-    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
     >>> learner = PrivateUCBPO(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)

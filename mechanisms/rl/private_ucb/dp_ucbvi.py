@@ -100,7 +100,7 @@ class DPUCBVI(RunsMany):
         constants: those of the theory, or tuned ones.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
-    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
     >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)

@@ -33,7 +33,7 @@ class PrivateBanditUCB:
         delta: failure probability, in (0, 1).
 
     >>> from dpproof.mechanisms.environments.bandit import bandit
-    >>> from dpproof.mechanisms.rl.private_ucb.exact_counts import ExactCounts
+    >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
     >>> learner = PrivateBanditUCB(ExactCounts(states=1, actions=2, horizon=1, episodes=50))
     >>> learner.run(bandit([0.1, 0.9]), np.random.default_rng(0)).regrets.shape
     (50,)

@@ -25,8 +25,7 @@ from dpproof.audits.engine.scores.protocol import Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Subject, Told, variant
-from dpproof.mechanisms.rl.rlsvi.likelihood import log_likelihood_ratio
-from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI, log_likelihood_ratio
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 KIND = "rlsvi"

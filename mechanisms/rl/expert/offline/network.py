@@ -1,9 +1,9 @@
-"""Networks of linear layers and ReLU, and sums of clipped per-example gradients without the gradients.
+"""Networks of linear layers and ReLU, sums of clipped per-example gradients without the gradients, and optimisers.
 
 The gradient of one example is, layer by layer, the outer product of its back-propagated signal d and the
 layer's input a, and d itself for the bias. Its square norm is therefore the sum over the layers of |d|^2
 (|a|^2 + 1), and a weighted sum over the batch is one product of matrices a layer: no example's gradient is
-ever formed.
+ever formed. Plain descent and Adam are post-processing of noisy gradients.
 
 Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -135,3 +136,50 @@ class Pass:
             return self.weighted_sum(signals, factors.to(last.dtype))
         some = Pass(self.layers, [a[kept] for a in self.activations], self.outputs[kept])
         return some.weighted_sum([d[kept] for d in signals], factors[kept].to(last.dtype))
+
+
+class Optimizer(Protocol):
+    """A rule for changing parameters in place."""
+
+    @property
+    def slots(self) -> int:
+        """How many tensors of the parameters' size it keeps; they begin as 0."""
+        ...
+
+    def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
+        """Change `theta` and `slots` (slots, parameters) in place; `step` counts from 1."""
+        ...
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Against the gradient, times the learning rate: what Algorithms 3 and 4 print.
+
+    >>> theta = torch.ones(1)
+    >>> SGD(0.5).update(theta, torch.ones(1), torch.zeros(0, 1), 1)
+    >>> float(theta)
+    0.5
+    """
+
+    learning_rate: float
+    slots = 0
+
+    def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
+        """See `Optimizer.update`."""
+        theta.add_(gradient, alpha=-self.learning_rate)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Kingma and Ba, arXiv:1412.6980v9, Algorithm 1, with their constants."""
+
+    learning_rate: float
+    slots = 2
+
+    def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
+        """See `Optimizer.update`."""
+        mean, square = slots
+        mean.mul_(0.9).add_(gradient, alpha=0.1)
+        square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+        size = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
+        theta.addcdiv_(mean, size, value=-self.learning_rate / (1 - 0.9**step))

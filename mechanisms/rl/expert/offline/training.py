@@ -35,8 +35,7 @@ from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameter
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import guaranteed, how_drawn
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
-from dpproof.mechanisms.rl.expert.offline.network import Layers
-from dpproof.mechanisms.rl.expert.offline.optimizers import SGD, Optimizer
+from dpproof.mechanisms.rl.expert.offline.network import SGD, Layers, Optimizer
 from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transitions, check_one_each
 
 

@@ -1,17 +1,70 @@
-"""Acrobot as Gymnasium's Acrobot-v1 defines it, in batches: swing a two-link arm up by its elbow.
+"""CartPole and Acrobot as Gymnasium defines them (CartPole-v1, Acrobot-v1), in batches.
 
-Source: Sutton and Barto, Reinforcement Learning (2018), example 11.3, by one step of the classical Runge-
-Kutta method with the constants of Gymnasium 1.x; a test compares every step with Gymnasium's.
+A test compares every step with those of Gymnasium 1.x, whose constants these are. Sources: Barto, Sutton and Anderson,
+IEEE Trans. SMC 13 (1983), with the method of Euler; Sutton and Barto, Reinforcement Learning (2018), example 11.3, by
+one step of the classical Runge-Kutta method.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Batch, DynamicsBatch, Floats, Integers, Observations
+
+_POLE_MASS, _HALF_LENGTH, _TICK = 0.1, 0.5, 0.02
+_FARTHEST, _WIDEST = 2.4, 12 * 2 * math.pi / 360
+
+
+@dataclass(frozen=True)
+class CartPole:
+    """The environment; what a state holds is seen: position, speed, angle, angular speed.
+
+    Attributes:
+        gravity, force, cart_mass: SI units; the paper's experts are trained with others than the default's.
+        horizon: steps after which an episode is cut.
+    """
+
+    gravity: float = 9.8
+    force: float = 10.0
+    cart_mass: float = 1.0
+    horizon: int = 200
+
+    actions = 2
+    observation_size = 4
+
+    def begin(self, count: int, rng: np.random.Generator) -> Batch:
+        """Begin this many episodes."""
+        return DynamicsBatch(self, count, rng)
+
+    def start(self, count: int, rng: np.random.Generator) -> Floats:
+        """First states: four numbers in [-0.05, 0.05]."""
+        return rng.uniform(-0.05, 0.05, (count, 4))
+
+    def observe(self, state: Floats) -> Observations:
+        """The state."""
+        return state.astype(np.float32)
+
+    def move(
+        self, state: Floats, actions: Integers, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """A push to the right where the action is 1; every step pays 1."""
+        x, speed, angle, turning = state.T
+        total, lever = _POLE_MASS + self.cart_mass, _POLE_MASS * _HALF_LENGTH
+        cosine, sine = np.cos(angle), np.sin(angle)
+        push = np.where(actions == 1, self.force, -self.force)
+        shared = (push + lever * np.square(turning) * sine) / total
+        inertia = _HALF_LENGTH * (4.0 / 3.0 - _POLE_MASS * np.square(cosine) / total)
+        twist = (self.gravity * sine - cosine * shared) / inertia
+        pull = shared - lever * twist * cosine / total
+        x, speed = x + _TICK * speed, speed + _TICK * pull
+        angle, turning = angle + _TICK * turning, turning + _TICK * twist
+        over = (abs(x) > _FARTHEST) | (abs(angle) > _WIDEST)
+        return np.column_stack([x, speed, angle, turning]), np.ones(len(x)), over
+
 
 _SECONDS, _GRAVITY, _CENTRE, _INERTIA = 0.2, 9.8, 0.5, 1.0
 _FASTEST = np.array([4 * np.pi, 9 * np.pi])
