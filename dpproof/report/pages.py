@@ -199,7 +199,7 @@ def public_names() -> str:
     """What can be imported from ``dpproof`` itself, as Markdown: the name and the first line of what it says."""
     lines = ["# Public names", "", "`from dpproof import NAME` loads what stands here. Generated.", ""]
     lines += ["| name | what it is | defined in |", "|---|---|---|"]
-    package = importlib.import_module(__name__.partition(".")[0])
+    package = importlib.import_module((__package__ or "dpproof").partition(".")[0])
     for name in sorted(set(package.__all__) - {"__version__"}):
         found = getattr(package, name)
         said = (inspect.getdoc(found) or "").partition("\n")[0].replace("``", "`")
