@@ -11,8 +11,9 @@ import enum
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,42 @@ class UnreadableOutputError(ValueError):
     """Raised for an output of a type that has no canonical text."""
 
 
+class Kind(enum.Enum):
+    """What an output is, whatever its type."""
+
+    NOTHING, NUMBER, TEXT, COMPLEX, BYTES, MEMBER, SEQUENCE, TABLE, GROUP, RECORD, OTHER = range(11)
+
+
+_KINDS: Sequence[tuple[type | tuple[type, ...], Kind]] = (
+    (type(None), Kind.NOTHING),
+    (complex, Kind.COMPLEX),
+    ((bytes, bytearray), Kind.BYTES),
+    (enum.Enum, Kind.MEMBER),
+    ((bool, int, float), Kind.NUMBER),
+    (str, Kind.TEXT),
+    ((list, tuple), Kind.SEQUENCE),
+    (Mapping, Kind.TABLE),
+    (Set, Kind.GROUP),
+)
+"""Types and their kinds: the first that fits holds."""
+
+
+@lru_cache(1 << 10)
+def _kind_of(of: type) -> Kind:
+    found = (kind for types, kind in _KINDS if issubclass(of, types))
+    return next(found, Kind.RECORD if is_dataclass(of) else Kind.OTHER)
+
+
+def kind_of(value: object) -> Kind:
+    """The kind of a value that `plain` has made plain.
+
+    >>> kind_of({"a": 1}).name
+    'TABLE'
+    """
+    kind: Any = type(value)
+    return _kind_of(kind)
+
+
 def canonical_text(value: object) -> str:
     """The same text for the same output, in every process and on every machine.
 
@@ -39,13 +76,7 @@ def canonical_text(value: object) -> str:
     '[1,none,"a",[0x1.0000000000000p-1,-0]]'
     """
     value = plain(value)
-    if value is None:
-        return "none"
-    if isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
-        return _number_text(value)
-    if isinstance(value, str) and not isinstance(value, enum.Enum):
-        return json.dumps(value)
-    return _compound_text(value)
+    return _TEXTS[kind_of(value)](value)
 
 
 def plain(value: object) -> Any:
@@ -72,30 +103,38 @@ def _number_text(value: float) -> str:
     return value.hex()
 
 
-def _compound_text(value: object) -> str:
-    if isinstance(value, complex):
-        return f"complex({_number_text(value.real)},{_number_text(value.imag)})"
-    if isinstance(value, bytes | bytearray):
-        return f"bytes({bytes(value).hex()})"
-    if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(canonical_text, value)) + "]"
-    if isinstance(value, Mapping):
-        return (
-            "{" + ",".join(sorted(f"{canonical_text(k)}:{canonical_text(x)}" for k, x in value.items())) + "}"
-        )
-    if isinstance(value, Set):
-        return "<" + ",".join(sorted(map(canonical_text, value))) + ">"
-    if is_dataclass(value) and not isinstance(value, type):
-        inside = (f"{f.name}:{canonical_text(getattr(value, f.name))}" for f in fields(value))
-        return f"{type(value).__name__}({','.join(inside)})"
+def _record_text(value: Any) -> str:
+    inside = (f"{f.name}:{canonical_text(getattr(value, f.name))}" for f in fields(value))
+    return f"{type(value).__name__}({','.join(inside)})"
+
+
+def _other_text(value: object) -> str:
     if hasattr(value, "__array__"):
         return canonical_text(np.asarray(value))
     raise UnreadableOutputError(
         f"an output of type {type(value).__name__} cannot be read; return numbers, texts, bytes, None,"
         " members of an enumeration, or lists, dictionaries, sets, arrays or dataclasses of these"
     )
+
+
+_TEXTS: Mapping[Kind, Callable[[Any], str]] = {
+    Kind.NOTHING: lambda value: "none",
+    Kind.NUMBER: _number_text,
+    Kind.TEXT: json.dumps,
+    Kind.COMPLEX: lambda value: f"complex({_number_text(value.real)},{_number_text(value.imag)})",
+    Kind.BYTES: lambda value: f"bytes({bytes(value).hex()})",
+    Kind.MEMBER: lambda value: f"{type(value).__name__}.{value.name}",
+    Kind.SEQUENCE: lambda value: f"[{','.join(map(canonical_text, value))}]",
+    Kind.TABLE: lambda value: "{" + ",".join(sorted(map(_entry_text, value.items()))) + "}",
+    Kind.GROUP: lambda value: f"<{','.join(sorted(map(canonical_text, value)))}>",
+    Kind.RECORD: _record_text,
+    Kind.OTHER: _other_text,
+}
+
+
+def _entry_text(entry: tuple[object, object]) -> str:
+    name, value = entry
+    return f"{canonical_text(name)}:{canonical_text(value)}"
 
 
 def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:

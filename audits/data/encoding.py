@@ -6,18 +6,17 @@ output by its type.
 
 from __future__ import annotations
 
-import enum
 import math
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import canonical_text, hashed, plain
+from dpproof.audits.data.canonical import Kind, canonical_text, hashed, kind_of, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
 Cell = tuple[int, float | int]
@@ -52,39 +51,52 @@ def cells(value: object) -> Iterator[Cell]:
     value = plain(value)
     if type(value) is float:
         yield NUMBER, value
-    elif value is None:
-        yield NOTHING, 0.0
-    elif isinstance(value, bool | int | float) and not isinstance(value, enum.Enum):
-        yield NUMBER, value if abs(value) > EXACT else float(value)
-    elif isinstance(value, str) and not isinstance(value, enum.Enum):
-        yield TEXT, float(len(value))
-        yield _word(value)
     else:
-        yield from _compound_cells(value)
+        yield from _CELLS[kind_of(value)](value)
 
 
-def _compound_cells(value: object) -> Iterator[Cell]:
-    if isinstance(value, bytes | bytearray):
-        yield BYTES, float(len(value))
-        yield from ((NUMBER, float(byte)) for byte in value)
-    elif isinstance(value, list | tuple):
-        yield from _counted(SEQUENCE, value)
-    elif isinstance(value, complex):
-        yield from _counted(SEQUENCE, (value.real, value.imag))
-    elif isinstance(value, Mapping):
-        yield TABLE, float(len(value))
-        for name in sorted(value, key=canonical_text):
-            yield NAME, _place(canonical_text(name))
-            yield from cells(value[name])
-    elif isinstance(value, Set):
-        yield from _counted(GROUP, sorted(value, key=canonical_text))
-    elif isinstance(value, Raised):
+def _text_cells(value: str) -> Iterator[Cell]:
+    yield TEXT, float(len(value))
+    yield _word(value)
+
+
+def _bytes_cells(value: bytes) -> Iterator[Cell]:
+    yield BYTES, float(len(value))
+    yield from ((NUMBER, float(byte)) for byte in value)
+
+
+def _table_cells(value: Mapping[object, object]) -> Iterator[Cell]:
+    yield TABLE, float(len(value))
+    for name in sorted(value, key=canonical_text):
+        yield NAME, _place(canonical_text(name))
+        yield from cells(value[name])
+
+
+def _record_cells(value: Any) -> Iterator[Cell]:
+    if type(value) is Raised:
         yield FAILURE, _place(value.kind)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield RECORD, _place(type(value).__name__)
-        yield from (cell for field in fields(value) for cell in cells(getattr(value, field.name)))
-    else:
-        yield NAME, _place(canonical_text(value))
+        return
+    yield RECORD, _place(type(value).__name__)
+    yield from (cell for field in fields(value) for cell in cells(getattr(value, field.name)))
+
+
+def _named_cells(value: object) -> Iterator[Cell]:
+    yield NAME, _place(canonical_text(value))
+
+
+_CELLS: Mapping[Kind, Callable[[Any], Iterable[Cell]]] = {
+    Kind.NOTHING: lambda value: [(NOTHING, 0.0)],
+    Kind.NUMBER: lambda value: [(NUMBER, value if abs(value) > EXACT else float(value))],
+    Kind.TEXT: _text_cells,
+    Kind.COMPLEX: lambda value: _counted(SEQUENCE, (value.real, value.imag)),
+    Kind.BYTES: _bytes_cells,
+    Kind.MEMBER: _named_cells,
+    Kind.SEQUENCE: lambda value: _counted(SEQUENCE, value),
+    Kind.TABLE: _table_cells,
+    Kind.GROUP: lambda value: _counted(GROUP, sorted(value, key=canonical_text)),
+    Kind.RECORD: _record_cells,
+    Kind.OTHER: _named_cells,
+}
 
 
 def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:

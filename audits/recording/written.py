@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from types import MethodType
 from typing import Any
@@ -55,17 +55,8 @@ def written(value: object) -> Any:
     >>> read(written((Fraction(1, 3), [np.arange(2)])))
     (Fraction(1, 3), [array([0, 1])])
     """
-    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, enum.Enum)):
-        return value
-    if isinstance(value, np.ndarray | np.generic):
-        return _array(np.asarray(value), alone=isinstance(value, np.generic))
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {"float": str(value)}
-    if isinstance(value, list):
-        return [written(one) for one in value]
-    if isinstance(value, Mapping) and type(value) is dict:
-        return {"dict": [[written(key), written(one)] for key, one in value.items()]}
-    return _made(value)
+    kind: Any = type(value)
+    return _writer(kind)(value)
 
 
 def _array(array: NDArray[np.generic], *, alone: bool) -> Any:
@@ -75,22 +66,37 @@ def _array(array: NDArray[np.generic], *, alone: bool) -> Any:
     return {"array": listed, "dtype": array.dtype.str, "shape": list(array.shape), "alone": alone}
 
 
-def _made(value: object) -> Any:
-    """What is made of parts, or imported."""
-    if isinstance(value, tuple) and type(value) is tuple:
-        return {"tuple": [written(one) for one in value]}
-    if isinstance(value, Fraction):
-        return {"fraction": str(value)}
-    if isinstance(value, enum.Enum):
-        return {"member": [_name(type(value)), value.name]}
-    if isinstance(value, partial):
-        return {"partial": written((value.func, value.args, value.keywords))}
-    if isinstance(value, MethodType):
-        return {"method": [written(value.__self__), value.__name__]}
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: written(getattr(value, field.name)) for field in fields(value) if field.init}
-        return {"made": _name(type(value)), "fields": parts}
-    return {"name": _name(value)}
+def _dataclass(value: Any) -> Any:
+    parts = {field.name: written(getattr(value, field.name)) for field in fields(value) if field.init}
+    return {"made": _name(type(value)), "fields": parts}
+
+
+@lru_cache(1 << 10)
+def _writer(of: type) -> Callable[[Any], Any]:
+    """How values of a type are written: by the first row that fits, dictionaries and tuples by their own."""
+    if of in _EXACTLY:
+        return _EXACTLY[of]
+    named = issubclass(of, enum.Enum)
+    found = (writer for types, writer in _WRITERS if issubclass(of, types) and not (named and types is _SAME))
+    return next(found, _dataclass if is_dataclass(of) else lambda value: {"name": _name(value)})
+
+
+_SAME = (type(None), bool, int, str)
+_EXACTLY: Mapping[type, Callable[[Any], Any]] = {
+    dict: lambda value: {"dict": [[written(key), written(one)] for key, one in value.items()]},
+    tuple: lambda value: {"tuple": [written(one) for one in value]},
+}
+_WRITERS: Sequence[tuple[type | tuple[type, ...], Callable[[Any], Any]]] = (
+    (_SAME, lambda value: value),
+    (np.generic, lambda value: _array(np.asarray(value), alone=True)),
+    (np.ndarray, lambda value: _array(np.asarray(value), alone=False)),
+    (float, lambda value: value if np.isfinite(value) else {"float": str(value)}),
+    (list, lambda value: [written(one) for one in value]),
+    (Fraction, lambda value: {"fraction": str(value)}),
+    (enum.Enum, lambda value: {"member": [_name(type(value)), value.name]}),
+    (partial, lambda value: {"partial": written((value.func, value.args, value.keywords))}),
+    (MethodType, lambda value: {"method": [written(value.__self__), value.__name__]}),
+)
 
 
 def _name(value: object) -> str:
