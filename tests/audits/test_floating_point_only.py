@@ -61,6 +61,7 @@ def test_what_exists_without_bits_is_never_called_floating_point_only(scores):
         assert "lowest_bit" not in found.score
 
 
+@pytest.mark.slow
 def test_numbers_on_a_lattice_have_no_bits_to_look_at():
     def sampler(value, n, rng):
         return value + rng.geometric(0.6, n) - rng.geometric(0.6, n) + 0.0

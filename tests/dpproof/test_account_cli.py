@@ -316,6 +316,7 @@ def test_audit_finds_the_printed_encoding_by_default_and_says_who_it_was():
     assert found["witness"] is not None
 
 
+@pytest.mark.slow
 def test_a_batch_is_calibrated_beside_the_printed_noise():
     words = ["--target-epsilon", "0.5", "--delta", "1e-6"]
     found = answered("calibrate", "shuffled-batch", *words, *BATCH)

@@ -53,6 +53,7 @@ def test_the_good_branch_passes(project):
     assert (ran.returncode, "3 passed" in ran.stdout) == (0, True), ran.stdout
 
 
+@pytest.mark.slow
 def test_the_broken_branch_fails(project):
     folder, run = project
     assert run("git", "apply", "broken.patch").returncode == 0

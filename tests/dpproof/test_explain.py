@@ -130,6 +130,7 @@ def test_every_error_and_every_verdict_of_check_can_be_explained(run, name):
     assert len(ran.out.split()) > 3
 
 
+@pytest.mark.slow
 def test_the_errors_that_are_explained_are_there():
     assert set(ERRORS) == set(_errors())
     for name, place in ERRORS.items():

@@ -211,6 +211,7 @@ def test_a_plot_is_one_file_the_same_every_time(run, tmp_path, suffix, begins):
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"first.{suffix}", f"second.{suffix}"]
 
 
+@pytest.mark.slow
 def test_training_can_be_drawn(run, tmp_path):
     path = tmp_path / "training.svg"
     assert run("account", *NOISY, "--steps", 1000, "--delta", "1e-6", "--plot", path).code == 0
@@ -331,12 +332,15 @@ def test_what_is_pasted_keeps_the_promise(run, tmp_path):
 
 @pytest.mark.parametrize(
     "asked",
-    [
-        "dp-sgd --sampling-rate .01 --steps 50 --target-epsilon 0.7 --delta 3e-7 --adjacency add-remove",
-        "local-counts --states 2 --actions 2 --horizon 3 --episodes 10 --target-epsilon 2.3"
-        " --delta 1/70000 --adjacency replace",
-        "gaussian --compositions 3 --target-epsilon 1/3 --delta 1/70000 --adjacency by-sensitivity",
-    ],
+    tiered(
+        [
+            "dp-sgd --sampling-rate .01 --steps 50 --target-epsilon 0.7 --delta 3e-7 --adjacency add-remove",
+            "local-counts --states 2 --actions 2 --horizon 3 --episodes 10 --target-epsilon 2.3"
+            " --delta 1/70000 --adjacency replace",
+            "gaussian --compositions 3 --target-epsilon 1/3 --delta 1/70000 --adjacency by-sensitivity",
+        ],
+        fast=1,
+    ),
 )
 def test_a_target_between_doubles_is_kept_as_pasted(run, tmp_path, asked):
     path = tmp_path / "claims.toml"

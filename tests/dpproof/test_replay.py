@@ -33,6 +33,7 @@ from dpproof.audits.training.dp_sgd import Settings, View
 from dpproof.audits.training.reward_canaries import reward_canaries
 from dpproof.audits.training.steps import Steps
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from tests.rows import tiered
 
 BAD = "def bad(value, n, rng):\n    return value + rng.laplace(0, 0.4, n)"
 OTHER = "def bad(value, n, rng):\n    return value + rng.laplace(0, 0.41, n)"
@@ -199,7 +200,9 @@ def module(tmp_path, monkeypatch):
 NEEDED = {"dp-sgd": "torch", "opacus": "opacus", "expert training": "torch", "expert canaries": "torch"}
 
 
-@pytest.mark.parametrize("name", [*targets(), "call:each", "call:worst", "call:steps", "call:one run"])
+@pytest.mark.parametrize(
+    "name", tiered([*targets(), "call:each", "call:worst", "call:steps", "call:one run"], fast=5)
+)
 def test_every_target_replays_from_a_file(run, module, tmp_path, name):
     if name in NEEDED:
         pytest.importorskip(NEEDED[name], reason=f"the package {NEEDED[name]} is not installed")

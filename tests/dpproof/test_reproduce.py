@@ -87,6 +87,7 @@ def test_equal_seeds_give_equal_files(found, tmp_path):
         assert (folder / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(STUDY, "quick", TINY)
     done = CliRunner().invoke(

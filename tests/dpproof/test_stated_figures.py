@@ -41,6 +41,7 @@ def regrets(episodes: int, runs: int) -> np.ndarray:
     return np.array([learner.run(swim, np.random.default_rng(x)).regrets.sum() for x in children])
 
 
+@pytest.mark.slow
 def test_the_readme_says_that_rlsvi_hardly_learns():
     regret, never = said(r"its regret is (\d+) of the (\d+) that never learning costs")
     swim = river_swim(6, 20)

@@ -10,6 +10,7 @@ from dpproof.answers import audit as auditing
 from dpproof.answers import calibration as what_if
 from dpproof.answers.claims import check_claim
 from dpproof.claim_file import read_claims
+from tests.rows import tiered
 
 CLAIM = """
 [[claim]]
@@ -60,6 +61,7 @@ def test_calibration_keeps_the_query(run):
     assert namespace["found"].guarantee.epsilon(0).upper <= 1
 
 
+@pytest.mark.slow
 def test_what_if_changes_no_sensitivity():
     accountant = accountant_for("geometric")
     chosen = accountant.parameters(20.0, query="histogram")
@@ -96,7 +98,9 @@ def test_a_claim_without_a_sensitivity_is_refused_where_it_stands(tmp_path, rela
         read_claims(path, auditing.check_ready)
 
 
-@pytest.mark.parametrize("name", ["gaussian", "laplace", "geometric", "discrete-gaussian", "binomial"])
+@pytest.mark.parametrize(
+    "name", tiered(["gaussian", "laplace", "geometric", "discrete-gaussian", "binomial"], fast=1)
+)
 def test_an_audit_runs_the_cells_that_move(name):
     accountant = accountant_for(name)
     noise = {"trials": 200} if name == "binomial" else {accountant.noise: 2.0}

@@ -108,6 +108,7 @@ def test_the_printed_fixed_points_are_fixed_points():
     assert np.abs(out / np.array(hiv.FIXED_POINTS["unhealthy"])).max() > 0.01
 
 
+@pytest.mark.slow
 def test_treatment_steps_agree_with_scipys_solver():
     env, rng = hiv.EXPERTS, np.random.default_rng(0)
     state, exact = env.start(1, rng), np.array(env.begins)

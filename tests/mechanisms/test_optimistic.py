@@ -176,6 +176,7 @@ def test_without_noise_the_projections_change_nothing_but_the_margin(projection)
     assert runs[0].states.tobytes() == runs[1].states.tobytes()
 
 
+@pytest.mark.slow
 def test_everything_learns_on_exact_counts_and_the_theory_s_constants_explore():
     swim, rng = river_swim(), np.random.default_rng
     exact = ExactCounts(6, 2, 20, 3000, pooled=True)

@@ -196,6 +196,7 @@ def test_a_stream_without_noise_releases_the_counts_of_the_users_before(words):
         counts.update(episode, **USER)
 
 
+@pytest.mark.slow
 def test_a_stream_with_noise_has_the_law_of_the_paths():
     """Variance of one release before episode 7 (three nodes), 2,000 runs: five standard errors."""
     parameters = CentralCountsParameters(2, 1, 1, 8, scale=3.0, visits="summed")

@@ -18,6 +18,7 @@ from scipy import stats
 from dpproof.mechanisms.release import rounded_gaussian as module
 from dpproof.mechanisms.release.rounded_gaussian import exact_rounded_gaussian, rounded_gaussian
 from dpproof.mechanisms.release.words import WordStream, seeded_words, system_words
+from tests.rows import tiered
 
 SEED, ALPHA, DRAWS = 2718, 1e-6, 100_000
 
@@ -74,7 +75,7 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("case", range(len(LAWS)))
+@pytest.mark.parametrize("case", tiered(range(len(LAWS)), fast=1))
 def test_counts_follow_the_exact_masses(case):
     """Alpha 1e-6 each, 100,000 draws; the same numbers are rejected as draws of two nearby laws."""
     mean, variance, exponent = LAWS[case]
@@ -86,6 +87,7 @@ def test_counts_follow_the_exact_masses(case):
     assert p_value(found, moved, variance, exponent) < ALPHA
 
 
+@pytest.mark.slow
 def test_the_exact_path_alone_has_the_law_too():
     """Alpha 1e-6, 20,000 draws."""
     mean, variance = Fraction(1, 3), Fraction(9, 4)

@@ -56,6 +56,7 @@ def test_bits_that_are_none(kind, bit):
         BitEncoder(3, 1.0).counts([4], np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_the_papers_epsilon_stops_at_one_and_the_exact_accountant_does_not():
     with pytest.raises(ValueError, match=r"epsilon \('1'\) must be in \(0, 1\): Lemma 10 stops there"):
         printed_threshold(6, 4, 2, "1", "1e-6")

@@ -27,6 +27,7 @@ def by_highs(raw, total, slack):
     return found.fun if found.status == 0 else None
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=6), NUMBERS, st.floats(0, 30, width=32))
 @settings(max_examples=150, deadline=None)
 def test_the_closed_form_is_a_minimiser(raw, total, slack):

@@ -52,6 +52,7 @@ def test_central_samples_are_running_counts_with_noise_of_the_scale(words):
     assert isinstance(privatizer, Samples)
 
 
+@pytest.mark.slow
 def test_the_printed_local_noise_breaks_its_promise_and_the_right_noise_keeps_it():
     """The orthant where every changed entry is on its own side: exp(1.5 eps) times likelier (H = 2).
 

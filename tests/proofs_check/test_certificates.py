@@ -92,6 +92,7 @@ def test_every_obligation_says_whether_it_is_tight(entry, obligation):
         assert stored(entry, obligation)["verdict"] == "REFUTED" or obligation.goal["goal"][0] != "=="
 
 
+@pytest.mark.slow
 @rows(("entry", "obligation"), TIGHT, ids=names(TIGHT))
 def test_tight_claim_moved_past_the_truth_is_rejected(entry, obligation):
     claim, data = obligation.goal, stored(entry, obligation)
