@@ -13,7 +13,8 @@ from dpproof.answers.account import Account, Published
 from dpproof.answers.calibration import Alternative, Calibration
 from dpproof.answers.claims import ClaimLedger
 from dpproof.answers.corpus import CaseResult
-from dpproof.answers.papers import ExpectedAudit, PaperLedger
+from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
+from dpproof.answers.replay import Replayed
 from dpproof.answers.verify import Verified
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.claim_file import Refusal
@@ -164,6 +165,13 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
     )
 
 
+def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
+    """The answer of ``dpproof audit --replay``; where something changed, also the recorded verdict and the news."""
+    changed = {"recorded_verdict": found.recorded, "news": found.news} if found.different else {}
+    audit = {**found.evidence.as_json(), **changed}
+    return envelope({"audits": [audit], "arithmetic_assumptions": listed(used)})
+
+
 def case(found: CaseResult) -> Json:
     """One case of the corpus: the keys of an audit, without a verdict where there is none, and what was expected.
 
@@ -221,7 +229,18 @@ def paper(ledger: PaperLedger) -> Json:
         "account": None if ledger.account is None else account(ledger.account),
         "audits": [_expected(audit) for audit in ledger.audits],
         "departures": list(ledger.departures),
-        "experiment": None if ledger.experiment is None else ledger.experiment.as_json(),
+        "experiment": None if ledger.experiment is None else experiment(ledger.experiment),
+    }
+
+
+def experiment(found: Shown) -> Json:
+    """An experiment of a paper; files by their names within the project's documents."""
+    return {
+        "title": found.title,
+        "command": found.command,
+        "page": None if found.page is None else found.page.name,
+        "figures": [f"{path.parent.name}/{path.name}" for path in found.figures],
+        "findings": list(found.findings),
     }
 
 

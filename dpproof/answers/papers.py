@@ -45,16 +45,6 @@ class Shown:
     findings: tuple[str, ...]
     """The page's first lines, on what disagrees with the paper, and its lines on what it shows."""
 
-    def as_json(self) -> dict[str, object]:
-        """The experiment as data; files by their names within the project's documents."""
-        return {
-            "title": self.title,
-            "command": self.command,
-            "page": None if self.page is None else self.page.name,
-            "figures": [f"{path.parent.name}/{path.name}" for path in self.figures],
-            "findings": list(self.findings),
-        }
-
     def pictures(self) -> list[tuple[str, str]]:
         """Each figure's name and its address as data, so that the page stays one file."""
         return [

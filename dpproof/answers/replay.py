@@ -52,11 +52,6 @@ class Replayed:
             return f"still a violation, by an implementation that has changed: {changed} came out differently"
         return f"now a violation: the audit that was {self.recorded} finds one"
 
-    def as_json(self) -> dict[str, Any]:
-        """The evidence; where something changed, also the recorded verdict and the news."""
-        changed = {"recorded_verdict": self.recorded, "news": self.news} if self.different else {}
-        return {**self.evidence.as_json(), **changed}
-
 
 def replayed(witness: Mapping[str, Any]) -> Replayed:
     """Run the audit of a witness again.

@@ -20,7 +20,7 @@ from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.accountant.numbers.arithmetic import listed, recorded
+from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
@@ -31,7 +31,7 @@ from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import import_from, read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
-from dpproof.cli.options import JOURNAL, JSON, check_folder, read_text
+from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_folder, read_text
 from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ SEEDED = (
 FAILURES = "a call that raises ends the audit (error), or its exception's type is an output (token)"
 REAL = "real: what only floating-point bits refute ends with 0; for a callable"
 WORKERS = "processes to share the work; unless given one for each core for the corpus, otherwise this one"
-CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 
 
 @dataclass(frozen=True)
@@ -165,8 +164,7 @@ def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
         if found.news is not None:
             console.print(f"{path}: {found.news}", markup=False, soft_wrap=True)
 
-    body = {"audits": [found.as_json()], "arithmetic_assumptions": listed(used)}
-    show.answer(as_json.envelope(body), json, render)
+    show.answer(as_json.replayed(found, used), json, render)
     raise typer.Exit(1 if found.evidence.fails else 0)
 
 

@@ -210,7 +210,7 @@ def test_the_findings_are_the_page_s_own_lines():
 def test_without_the_documents_only_the_command_is_left(tmp_path):
     shown = experiment_of("private-ucb", tmp_path)
     assert (shown.page, shown.figures, shown.findings, shown.pictures()) == (None, (), (), [])
-    assert shown.as_json()["command"] == "dpproof reproduce private-ucb"
+    assert as_json.experiment(shown)["command"] == "dpproof reproduce private-ucb"
 
 
 def test_the_ledger_carries_the_experiment_as_data():

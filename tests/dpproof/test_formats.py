@@ -1,12 +1,9 @@
-"""What other tools read: SARIF against its schema, JUnit and Markdown against what could break them, flat rows."""
+"""What other tools read: SARIF against its schema, JUnit and Markdown against what could break them."""
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
-import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +18,6 @@ from markdown_it import MarkdownIt
 from dpproof.formats import FORMATS, Reported, findings_of_papers, write_findings
 from dpproof.outcome import Level, Outcome
 from dpproof.proofs_check.verdict import Verdict
-from dpproof.tables import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "build" / "npm" / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
@@ -185,26 +181,3 @@ def test_no_text_from_outside_is_live_in_markdown(live):
     assert not re.search("<(a|img|em|sup|script)", shown)
     cells = [html.unescape(re.sub("<!-- -->", "", cell)) for cell in re.findall("<td>(.*?)</td>", shown)]
     assert cells == ["\N{BALLOT X}", live, Outcome.BROKEN.value, live]
-
-
-def test_answers_of_every_kind_have_rows_with_scalars_only(run):
-    statements = rows(run("verify", "rlsvi", "--json").json)
-    assert {"id", "verdict", "method"} <= statements[0].keys()
-    (account,) = rows(run("account", "gaussian", "--sigma", "2", "--delta", "1e-6", "--json").json)
-    assert account["parameters.sigma"] == 2.0
-    assert account["epsilon.lower"] <= account["epsilon.upper"]
-    (pure,) = rows(run("account", "gaussian", "--sigma", "2", "--delta", "0", "--json").json)
-    assert math.isinf(pure["epsilon.upper"])
-    for table in (statements, [account]):
-        assert all(
-            value is None or isinstance(value, str | int | float) for row in table for value in row.values()
-        )
-
-
-def test_a_csv_writer_takes_them(run):
-    table = rows(run("verify", "rlsvi", "--json").json)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, sorted({key for row in table for key in row}))
-    writer.writeheader()
-    writer.writerows(table)
-    assert len(text.getvalue().splitlines()) >= len(table) + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -42,39 +41,19 @@ class Plan:
     deltas: tuple[float, float]
 
 
-def _no_privacy(name: str, epsilon: float | None, size: Size) -> Plan:
-    return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
-
-
-def _dp_sgd(name: str, epsilon: float | None, size: Size) -> Plan:
-    noise = _training_noise(1.0, size, epsilon or 0.0, 1 / size.experts, printed=False)
-    return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon or 0.0), (0.0, 1 / size.experts))
-
-
-def _printed(name: str, epsilon: float | None, size: Size) -> Plan:
-    return _method(name, epsilon or 0.0, size, printed=True)
-
-
-def _calibrated(name: str, epsilon: float | None, size: Size) -> Plan:
-    return _method(name, epsilon or 0.0, size, printed=False)
-
-
-_PLANS: Final[Mapping[str, Callable[[str, float | None, Size], Plan]]] = {
-    "no privacy": _no_privacy,
-    "DP-SGD": _dp_sgd,
-    "printed": _printed,
-    "calibrated": _calibrated,
-}
-
-
 def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
-    """The plan of a method on the problem of that name, at a budget (epsilon, 1/m).
+    """The plan of a method on the problem of that name, at a budget (epsilon, 1/m); None without privacy.
 
     >>> from dpproof.reproduction.expert.settings import QUICK
     >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
     1.0
     """
-    return _PLANS[method](name, epsilon, size)
+    if method == "no privacy" or epsilon is None:
+        return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
+    if method == "DP-SGD":
+        noise = _training_noise(1.0, size, epsilon, 1 / size.experts, printed=False)
+        return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon), (0.0, 1 / size.experts))
+    return _method(name, epsilon, size, printed=method == "printed")
 
 
 def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:

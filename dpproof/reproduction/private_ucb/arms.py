@@ -23,6 +23,11 @@ DELTA: Final = "1e-6"
 """The delta of the arms with Gaussian noise."""
 STATES, ACTIONS, HORIZON = 6, 2, 20
 ALGORITHMS: Final = {"VI": PrivateUCBVI, "PO": PrivateUCBPO, "DP-UCBVI": DPUCBVI}
+_PAPER: Final[tuple[tuple[str, Any, Any], ...]] = (
+    ("joint", CentralCountsParameters, CentralPrivatizer),
+    ("local", LocalCountsParameters, LocalPrivatizer),
+)
+"""The paper's privatizers: who is trusted, the parameters, the class."""
 
 
 class Group(enum.Enum):
@@ -130,14 +135,14 @@ def _as_printed(size: Size, algorithm: str) -> Iterator[Arm]:
     for arm in _exact(size, algorithm):
         yield replace(arm, group=Group.THEORY, constants=THEORY)
     for epsilon in size.epsilons:
-        for trust, found in (("joint", _central(size, epsilon)), ("local", _local(size, epsilon))):
+        for trust, found in _privatizers(size, epsilon):
             privatizer = found[Group.PRINTED]
             yield Arm(Group.THEORY, trust, algorithm, epsilon, privatizer, THEORY, f"{trust} False")
 
 
 def _paper(size: Size, algorithm: str, epsilon: float) -> Iterator[Arm]:
     """Both privatizers, by the printed scale, by an honest one, and with pooled counters."""
-    for trust, found in (("joint", _central(size, epsilon)), ("local", _local(size, epsilon))):
+    for trust, found in _privatizers(size, epsilon):
         for group, privatizer in found.items():
             constants = CONSISTENT if group is Group.POOLED else TUNED
             paths = f"{trust} {privatizer.parameters.pooled}"
@@ -145,26 +150,20 @@ def _paper(size: Size, algorithm: str, epsilon: float) -> Iterator[Arm]:
     yield _root(size, algorithm, epsilon)
 
 
-def _central(size: Size, epsilon: float) -> dict[Group, Privatizer]:
-    unit = CentralCountsParameters(STATES, ACTIONS, HORIZON, size.episodes, printed_epsilon=epsilon)
-    pooled = replace(unit, pooled=True)
-    return {
-        Group.CODE: CentralPrivatizer(pooled.with_scale(1 / epsilon)),
-        Group.PRINTED: CentralPrivatizer(unit),
-        Group.HONEST: CentralPrivatizer.meeting(unit, Adjacency.REPLACE, epsilon, 0),
-        Group.POOLED: CentralPrivatizer.meeting(pooled, Adjacency.REPLACE, epsilon, 0),
-    }
-
-
-def _local(size: Size, epsilon: float) -> dict[Group, Privatizer]:
-    unit = LocalCountsParameters(STATES, ACTIONS, HORIZON, size.episodes, printed_epsilon=epsilon)
-    pooled = replace(unit, pooled=True)
-    return {
-        Group.CODE: LocalPrivatizer(pooled.with_scale(1 / epsilon)),
-        Group.PRINTED: LocalPrivatizer(unit),
-        Group.HONEST: LocalPrivatizer.meeting(unit, Adjacency.REPLACE, epsilon, 0),
-        Group.POOLED: LocalPrivatizer.meeting(pooled, Adjacency.REPLACE, epsilon, 0),
-    }
+def _privatizers(size: Size, epsilon: float) -> Iterator[tuple[str, dict[Group, Privatizer]]]:
+    """Joint and local counts with the paper's privatizers."""
+    for trust, parameters, privatizer in _PAPER:
+        unit = parameters(STATES, ACTIONS, HORIZON, size.episodes, printed_epsilon=epsilon)
+        pooled = replace(unit, pooled=True)
+        yield (
+            trust,
+            {
+                Group.CODE: privatizer(pooled.with_scale(1 / epsilon)),
+                Group.PRINTED: privatizer(unit),
+                Group.HONEST: privatizer.meeting(unit, Adjacency.REPLACE, epsilon, 0),
+                Group.POOLED: privatizer.meeting(pooled, Adjacency.REPLACE, epsilon, 0),
+            },
+        )
 
 
 def _root(size: Size, algorithm: str, epsilon: float) -> Arm:
