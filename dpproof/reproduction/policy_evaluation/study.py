@@ -26,13 +26,21 @@ from dpproof.reproduction.engine import (
     write_plots,
 )
 from dpproof.reproduction.first_lines import few_runs, listed
-from dpproof.reproduction.policy_evaluation import small
 from dpproof.reproduction.policy_evaluation.kinds import DISCOUNT, EPSILON, FEATURES, STATES, Size
-from dpproof.reproduction.policy_evaluation.runs import needed, other_noise, rows
+from dpproof.reproduction.policy_evaluation.runs import (
+    BOUNDS,
+    METHODS,
+    SMALL_DELTA,
+    SMALL_EPSILON,
+    needed,
+    other_noise,
+    rows,
+    small_data,
+)
 
 ERROR: Final = 0.1
 """The deviation of the noise that the table of trajectories is about."""
-OWN, PLAIN, ZERO = small.METHODS
+OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
 NEAR = 1.1
 """An RMSE within so many times the one without privacy counts as the same."""
@@ -52,7 +60,7 @@ class PolicyEvaluation(Study[Size]):
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
         """Run everything in this process."""
         table, swept = rows(size, seed)
-        measured = (table, swept, small.small_data(size, seed), needed(ERROR), other_noise(size.swept[-1]))
+        measured = (table, swept, small_data(size, seed), needed(ERROR), other_noise(size.swept[-1]))
         plots = write_plots(folder, _plots(table, swept), (9, 3.6))
         return Measured(size, seed, dict(zip(self.tables, measured, strict=True)), plots, {"error": ERROR})
 
@@ -81,8 +89,8 @@ class PolicyEvaluation(Study[Size]):
             "epsilon": EPSILON,
             "table": table,
             "small": few,
-            "small_epsilon": small.EPSILON,
-            "small_delta": small.DELTA,
+            "small_epsilon": SMALL_EPSILON,
+            "small_delta": SMALL_DELTA,
             "zero": float(np.sqrt(np.mean(chain_values(STATES, DISCOUNT) ** 2))),
             "schedule": schedules(swept),
             "scheduled": scheduled(swept),
@@ -181,15 +189,15 @@ def _small(rows: Table) -> Iterator[str]:
     """What DP-LSW is worth where values of 0 are better, and how much data it needs."""
     held = {(row["trajectories"], row["bound"], row["method"]): row["rmse"] for row in rows}
     sizes = sorted(different(rows, "trajectories"))
-    worse = [m for m in sizes if held[m, small.BOUNDS[-1], OWN] >= held[m, small.BOUNDS[-1], ZERO]]
+    worse = [m for m in sizes if held[m, BOUNDS[-1], OWN] >= held[m, BOUNDS[-1], ZERO]]
     if not worse:
         return
-    told = listed([_told(held, worse[-1], bound) for bound in small.BOUNDS])
-    needed = "; ".join(_enough(held, sizes, bound) for bound in small.BOUNDS)
+    told = listed([_told(held, worse[-1], bound) for bound in BOUNDS])
+    needed = "; ".join(_enough(held, sizes, bound) for bound in BOUNDS)
     yield (
-        f"DP-LSW is useless on small data. With {worse[-1]} trajectories at epsilon {small.EPSILON} and delta "
-        f"{small.DELTA} its RMSE is {told}. The values lie in [0, 1], and an estimate of 0 everywhere has "
-        f"{held[worse[-1], small.BOUNDS[-1], ZERO]:.3g}. Trajectories that DP-LSW needs, of the batch sizes run: "
+        f"DP-LSW is useless on small data. With {worse[-1]} trajectories at epsilon {SMALL_EPSILON} and delta "
+        f"{SMALL_DELTA} its RMSE is {told}. The values lie in [0, 1], and an estimate of 0 everywhere has "
+        f"{held[worse[-1], BOUNDS[-1], ZERO]:.3g}. Trajectories that DP-LSW needs, of the batch sizes run: "
         f"{needed}."
     )
 

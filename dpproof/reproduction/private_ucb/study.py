@@ -27,8 +27,18 @@ from dpproof.reproduction.engine import (
     write_plots,
 )
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
-from dpproof.reproduction.private_ucb.arms import DELTA, HORIZON, STATES, Arm, Group, Size, arms
-from dpproof.reproduction.private_ucb.runs import FAILED, rows, run_arms
+from dpproof.reproduction.private_ucb.arms import (
+    DELTA,
+    FAILED,
+    HORIZON,
+    STATES,
+    Arm,
+    Group,
+    Size,
+    arms,
+    rows,
+    run_arms,
+)
 
 
 class PrivateUCB(Study[Size]):

@@ -16,8 +16,19 @@ from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.reproduction.curves import draw_curve, write_curves
 from dpproof.reproduction.engine import Measured, Plots, Row, Study, Table, different, where, write_plots
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
-from dpproof.reproduction.sdp_pe.arms import BETA, HORIZON, STATES, Arm, Kind, Size, arms
-from dpproof.reproduction.sdp_pe.runs import Found, rows, run_arms, stage_rows
+from dpproof.reproduction.sdp_pe.arms import (
+    BETA,
+    HORIZON,
+    STATES,
+    Arm,
+    Found,
+    Kind,
+    Size,
+    arms,
+    rows,
+    run_arms,
+    stage_rows,
+)
 
 _KNOWN: Final = (
     "The possible transitions are taken as known. The algorithm as run here is told which next states are "
