@@ -152,7 +152,7 @@ class GroupProfile(Profile):
         high = self._first_below(target)
         if high == 0 or math.isinf(high):
             return Bound(0.0, high)
-        low = below(lambda point: flint.arb(self._delta_at(point).lower), high, target, high * 1e-6)
+        low = below(lambda point: flint.arb(self._delta_at(point).lower), high, target, high * 0.99e-6)
         return Bound(low, high)
 
     def _first_below(self, target: Fraction) -> float:
@@ -168,7 +168,10 @@ class GroupProfile(Profile):
         low, high = enclose(gap, 1.0, 0.0, _LARGEST, math.inf)
         if math.isinf(high):
             return math.inf
-        return sign_change(gap, low, high, close=1e-9, at=(gap(low), gap(high)))[1]
+        for close in (1e-6, 1e-9):  # the first search refines the splits that the second one's bounds rest on
+            self._found.clear()
+            found = sign_change(gap, low, high, close=close, at=(gap(low), gap(high)))[1]
+        return found
 
     def _delta_at(self, point: Fraction) -> Bound:
         high, split, start = self._upper(point)
@@ -230,9 +233,10 @@ class GroupProfile(Profile):
 
     def _halved(self, split: tuple[float, ...], finest: float) -> set[float]:
         """The middles of the intervals between asked epsilons that hold or touch a part of the split."""
-        known, halves = sorted(self._memo), set()
+        asked, halves = sorted(self._memo), set()
+        known = asked[:1] + [b for a, b in pairwise(asked) if b - a > finest / 8]  # not a place twice
         for part in {abs(part) for part in split}:
-            place = bisect_left(known, part)
+            place = bisect_left(known, part - finest / 8)
             around = known[max(place - 1, 0) : place + 2]
             halves |= {(a + b) / 2 for a, b in pairwise(around) if b - a > finest}
         return halves
