@@ -17,6 +17,7 @@ from dpproof.audits.engine.scores.linear import BestCoordinate, LinearDiscrimina
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import BUDGET, Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.target import Audited
 
 VALUES: tuple[Score, ...] = (
     LinearDiscriminant(weight=0.35),
@@ -106,3 +107,36 @@ class Case:
             replay={"audit": "corpus", "case": self.name},
         )
         return audit_pair(self.claim, self.mechanism, self.pair, plan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetCase:
+    """A target as a case: what has a ready audit, perhaps with a fault.
+
+    Attributes:
+        name, expected, reason, requires: as in `CorpusCase`.
+        target: what is audited.
+        budget: the most samples, steps or runs; what the target takes unless given.
+        delta: where epsilon is stated, if the target does not say where.
+        sharpen: go on after a violation, so that epsilon_lower passes the claim, not only the verdict.
+        named: whether the evidence has the name of the case, or that of the target.
+    """
+
+    name: str
+    target: Audited
+    expected: Finding
+    reason: str
+    budget: int | None = None
+    delta: float | None = None
+    sharpen: bool = False
+    named: bool = True
+    requires: str | None = None
+
+    def audit(self, **asked: Unpack[Asked]) -> Evidence:
+        """Audit the case; a training run is one sequence, so an executor has nothing to do there."""
+        plan = AuditPlan(**asked)
+        plan = plan if self.budget is None else plan.at_most(self.budget)
+        claim = self.name if self.named else plan.claim
+        delta = plan.delta if self.delta is None else self.delta
+        sharpen = self.sharpen or plan.sharpen
+        return self.target.audit(replace(plan, claim=claim, delta=delta, sharpen=sharpen))

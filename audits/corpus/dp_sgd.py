@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.plan import Asked, AuditPlan
-from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.corpus.case import TargetCase
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED
 from dpproof.audits.training.dp_sgd import Loop, LoopAudit, Settings, View, clipped
 from dpproof.audits.training.reward_canaries import RewardCanaries
@@ -79,62 +78,6 @@ VARIANTS = {
 """The faults, as witnesses call them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainingCase:
-    """DP-SGD with or without a fault, seen in one way; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
-
-    Attributes:
-        name: unique within the corpus.
-        settings: the loop.
-        view: what is seen.
-        expected: the verdict that an audit must come to.
-        reason: why, in words.
-        delta: where epsilon is stated.
-        steps: the length of a whole run.
-        coins: the default budget.
-        requires: the package without which the case is skipped.
-    """
-
-    name: str
-    settings: Settings
-    view: View
-    expected: Finding
-    reason: str
-    delta: float = 1e-5
-    steps: int = 4
-    coins: int = 1_000
-    requires: str | None = "torch"
-
-    def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case; a training run is one sequence, so there is nothing for an executor to do."""
-        plan = replace(AuditPlan(**asked).at_most(self.coins), delta=self.delta)
-        return LoopAudit(self.settings, self.view, self.steps).audit(plan)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RewardCase:
-    """RLSVI by its users' rewards in one run; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
-
-    Attributes:
-        name: unique within the corpus.
-        noise_rule: the name of what is run: as published, or a fault.
-        expected: the verdict that an audit must come to.
-        reason: why, in words.
-        requires: nothing.
-    """
-
-    name: str
-    noise_rule: str
-    expected: Finding
-    reason: str
-    requires: str | None = None
-
-    def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case in a single run."""
-        plan = replace(AuditPlan(**asked), claim=self.name)
-        return RewardCanaries(SIZES, self.noise_rule).audit(plan)
-
-
 SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)
 
 _STEPS = {
@@ -148,42 +91,58 @@ _STEPS = {
 }
 """The faults that a single step shows: the word in the name of the case, and the reason."""
 
-CASES: tuple[TrainingCase | RewardCase, ...] = (
-    TrainingCase(
-        name="dp-sgd",
-        settings=Settings(),
-        view=View.STEP,
-        expected=Finding.CONSISTENT,
-        reason="clipped and noised as claimed; the canary attains the claim",
+
+def _loop(
+    name: str,
+    settings: Settings,
+    expected: Finding,
+    reason: str,
+    view: View = View.STEP,
+    delta: float = 1e-5,
+    budget: int = 1_000,
+) -> TargetCase:
+    """DP-SGD with or without a fault, seen in one way."""
+    return TargetCase(
+        name=name,
+        target=LoopAudit(settings, view, steps=4),
+        expected=expected,
+        reason=reason,
+        budget=budget,
+        delta=delta,
+        named=False,
+        requires="torch",
+    )
+
+
+CASES = (
+    _loop(
+        "dp-sgd",
+        Settings(),
+        Finding.CONSISTENT,
+        "clipped and noised as claimed; the canary attains the claim",
     ),
     *(
-        TrainingCase(
-            name=f"dp-sgd, {word}",
-            settings=Settings(variant=variant),
-            view=View.STEP,
-            expected=Finding.VIOLATION,
-            reason=reason,
-        )
+        _loop(f"dp-sgd, {word}", Settings(variant=variant), Finding.VIOLATION, reason)
         for variant, (word, reason) in _STEPS.items()
     ),
-    TrainingCase(
-        name="dp-sgd, shuffled batches",
-        settings=Settings(0.25, 0.2, variant="shuffled batches"),
-        view=View.EPOCH,
-        expected=Finding.VIOLATION,
-        reason="every record is in one batch of each epoch; under the claim it is in none with chance 0.32",
+    _loop(
+        "dp-sgd, shuffled batches",
+        Settings(0.25, 0.2, variant="shuffled batches"),
+        Finding.VIOLATION,
+        "every record is in one batch of each epoch; under the claim it is in none with chance 0.32",
+        View.EPOCH,
         delta=0.3,
-        coins=400,
+        budget=400,
     ),
-    RewardCase(
+    TargetCase(
         name="rlsvi, rewards in one run",
-        noise_rule=PUBLISHED,
+        target=RewardCanaries(SIZES, PUBLISHED),
         expected=Finding.INCONCLUSIVE,
         reason="sound, and one run of a hundred canaries is too weak to say more",
     ),
-    RewardCase(
+    TargetCase(
         name="rlsvi, rewards in one run, first visit unprotected",
-        noise_rule="FIRST_VISIT_UNPROTECTED",
+        target=RewardCanaries(SIZES, "FIRST_VISIT_UNPROTECTED"),
         expected=Finding.VIOLATION,
         reason="a cell has no noise before its second visit, and every canary has a cell visited once",
     ),

@@ -2,72 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Unpack
-
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
-from dpproof.audits.plan import Asked, AuditPlan
-from dpproof.audits.recording.evidence import Evidence, Finding
-from dpproof.audits.target import USUAL
+from dpproof.audits.corpus.case import TargetCase
+from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.target import USUAL, Audited
 from dpproof.audits.training.dp_sgd import View
 from dpproof.audits.training.expert_canaries import ExpertCanaries
 from dpproof.audits.training.expert_training import ExpertSettings, ExpertTraining
 
 PLACE = 13
-
-
-@dataclass(frozen=True, kw_only=True)
-class ViewCase:
-    """A training seen in one way; the attributes of `dpproof.audits.corpus.case.CorpusCase`.
-
-    Attributes:
-        name: unique within the corpus.
-        settings: the training and its fault.
-        view: what is seen.
-        expected: the verdict that an audit must come to.
-        reason: why, in words.
-        coins: the default budget.
-        requires: the package without which the case is skipped.
-    """
-
-    name: str
-    settings: ExpertSettings
-    view: View
-    expected: Finding
-    reason: str
-    coins: int = 1_000
-    requires: str | None = "torch"
-
-    def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case; coins follow each other, so there is nothing for an executor to do."""
-        plan = replace(AuditPlan(**asked).at_most(self.coins), claim=self.name)
-        return ExpertTraining(self.settings, self.view).audit(plan)
-
-
-@dataclass(frozen=True, kw_only=True)
-class CanaryCase:
-    """A training with many canary experts, in one run or a few; the attributes as for `ViewCase`.
-
-    Attributes:
-        name: unique within the corpus.
-        settings: the training, its canaries and its fault.
-        runs: independent runs.
-        expected: the verdict that an audit must come to.
-        reason: why, in words.
-        requires: the package without which the case is skipped.
-    """
-
-    name: str
-    settings: ExpertSettings
-    runs: int
-    expected: Finding
-    reason: str
-    requires: str | None = "torch"
-
-    def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case in its runs, whatever the budget."""
-        plan = replace(AuditPlan(**asked), claim=self.name)
-        return ExpertCanaries(self.settings, self.runs).audit(plan)
 
 
 FAULTS = {
@@ -82,35 +25,37 @@ RUN = SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64)
 COIN = SelectiveDPSGDParameters(1.0, 0.05, 4.0, 200, coin="independent")
 
 
-def _name(seen: str, fault: str) -> str:
-    return f"expert training, {seen}" + ("" if fault == USUAL else f", {fault}")
+def _case(
+    seen: str, target: Audited, fault: str, expected: Finding, reason: str, budget: int | None = None
+) -> TargetCase:
+    return TargetCase(
+        name=f"expert training, {seen}" + ("" if fault == USUAL else f", {fault}"),
+        target=target,
+        expected=expected,
+        reason=reason,
+        budget=budget,
+        requires="torch",
+    )
 
 
-def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: str) -> ViewCase:
-    expected, reason = FAULTS[fault]
-    settings = ExpertSettings(parameters, variant=fault)
+def _seen(parameters: SelectiveDPSGDParameters, view: View, fault: str) -> TargetCase:
     coins = 1_000 if fault == USUAL else 4_000  # a violation is found long before, on most seeds
-    name = _name(view.value, fault)
-    return ViewCase(name=name, settings=settings, view=view, expected=expected, reason=reason, coins=coins)
+    target = ExpertTraining(ExpertSettings(parameters, variant=fault), view)
+    return _case(view.value, target, fault, *FAULTS[fault], coins)
 
 
-def _runs(fault: str) -> CanaryCase:
-    expected, reason = FAULTS[fault]
+def _runs(fault: str) -> TargetCase:
     settings = ExpertSettings(RUN, canaries=500, variant=fault)
-    return CanaryCase(
-        name=_name("canaries", fault), settings=settings, runs=24, expected=expected, reason=reason
-    )
+    return _case("canaries", ExpertCanaries(settings, runs=24), fault, *FAULTS[fault])
 
 
-def _coin(fault: str, expected: Finding, reason: str) -> CanaryCase:
+def _coin(fault: str, expected: Finding, reason: str) -> TargetCase:
     settings = ExpertSettings(COIN, canaries=1_000, variant=fault)
-    return CanaryCase(
-        name=_name("coin of each expert", fault), settings=settings, runs=1, expected=expected, reason=reason
-    )
+    return _case("coin of each expert", ExpertCanaries(settings, runs=1), fault, expected, reason)
 
 
 _BUDGETS = {View.STEP: STEP, View.TRACE: WHOLE, View.FINAL: WHOLE}
-CASES: tuple[ViewCase | CanaryCase, ...] = (
+CASES = (
     *(_seen(parameters, view, fault) for view, parameters in _BUDGETS.items() for fault in FAULTS),
     *map(_runs, FAULTS),
     _coin(USUAL, Finding.INCONCLUSIVE, "sound, and one run is too weak to say more"),

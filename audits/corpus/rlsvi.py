@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Unpack
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
-from dpproof.audits.plan import Asked, AuditPlan
-from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.corpus.case import TargetCase
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.rlsvi.rlsvi import PUBLISHED, RLSVIAudit
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
 
@@ -56,60 +53,34 @@ VARIANTS = {
 """The faults, as witnesses call them."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One entry of the corpus.
-
-    Attributes:
-        name: unique within the corpus.
-        parameters: the problem's.
-        noise_rule: the name of what is run: as published, or a fault.
-        expected: the verdict.
-        reason: why, in words.
-        requires: no package beyond the core.
-    """
-
-    name: str
-    parameters: RLSVIParameters
-    noise_rule: str
-    expected: Finding
-    reason: str
-    requires: None = None
-
-    def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case, also after a violation, so that epsilon_lower passes the claim, not only the verdict."""
-        plan = replace(AuditPlan(**asked), delta=1e-5, sharpen=True, claim=self.name)
-        return RLSVIAudit(self.parameters, self.noise_rule).audit(plan)
+def _case(
+    name: str, parameters: RLSVIParameters, rule: str, reason: str, expected: Finding = Finding.VIOLATION
+) -> TargetCase:
+    target = RLSVIAudit(parameters, rule)
+    return TargetCase(name=name, target=target, expected=expected, reason=reason, delta=1e-5, sharpen=True)
 
 
+PASS = Finding.CONSISTENT
 CASES = (
-    Case(
+    _case(
         "rlsvi on its claim",
         ON_CLAIM,
         PUBLISHED,
-        Finding.CONSISTENT,
         "one Gaussian released, of exactly the claimed distance",
+        PASS,
     ),
-    Case("rlsvi", SMALL, PUBLISHED, Finding.CONSISTENT, "as published"),
-    Case(
-        "rlsvi variance quarter",
-        SMALL,
-        "VARIANCE_QUARTER",
-        Finding.VIOLATION,
-        "half the standard deviation",
-    ),
-    Case(
+    _case("rlsvi", SMALL, PUBLISHED, "as published", PASS),
+    _case("rlsvi variance quarter", SMALL, "VARIANCE_QUARTER", "half the standard deviation"),
+    _case(
         "rlsvi first visit unprotected",
         SMALL,
         "FIRST_VISIT_UNPROTECTED",
-        Finding.VIOLATION,
         "a cell's first reward is released as it is",
     ),
-    Case(
+    _case(
         "rlsvi reused noise",
         SMALL,
         "REUSED_NOISE",
-        Finding.VIOLATION,
         "two tables with the same noise reveal the reward between them",
     ),
 )

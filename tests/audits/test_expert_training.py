@@ -47,7 +47,7 @@ def loops():
 )
 def test_the_corpus_cases_come_out_as_expected(loops, case):
     """Each fault is found; with all 1000 coins the sound ones are consistent."""
-    sound = case.settings.variant == "none"
+    sound = case.target.settings.variant == "none"
     found = case.audit(seed=3, budget=150 if sound else None)
     assert found.verdict is case.expected or (sound and found.verdict is Finding.INCONCLUSIVE)
     assert found.epsilon_lower <= found.claimed_epsilon or not sound

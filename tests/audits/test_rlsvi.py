@@ -31,7 +31,7 @@ def test_corpus(case, seed):
     found = case.audit(seed=seed, budget=10_000)
     assert found.verdict is case.expected
     if found.verdict is Finding.CONSISTENT:
-        claimed = account(case.parameters, Adjacency.REWARDS_ONLY).notion.epsilon(1e-5).upper
+        claimed = account(case.target.parameters, Adjacency.REWARDS_ONLY).notion.epsilon(1e-5).upper
         assert found.epsilon_lower <= claimed < found.would_have_seen <= 2 * claimed
 
 
