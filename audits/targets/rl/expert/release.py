@@ -10,22 +10,24 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.expert.design import Design
-from dpproof.accountant.rl.expert.release import ExpertReleaseParameters, account
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
+from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import RUN, Subject, Told
+from dpproof.audits.target import RUN, Audited, Subject, Told
 from dpproof.mechanisms.rl.expert.policies import TabularExperts, prefix_counts
 from dpproof.mechanisms.rl.expert.release import stable_lengths
 
@@ -109,10 +111,8 @@ class _Release:
 
 
 @dataclass(frozen=True)
-class ReleaseAudit:
-    """The release where as many experts play alike as make the counts pass or not, with one less.
-
-    Trajectories have up to three steps and two actions; rounds draw afresh.
+class ExpertAudit:
+    """A run on a hard pair of expert sets, reduced to its log-likelihood ratio under the two.
 
     Attributes:
         parameters: of the accountant.
@@ -121,29 +121,33 @@ class ReleaseAudit:
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
     relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.EXPERT,)
+    kind: ClassVar[str]
 
-    parameters: ExpertReleaseParameters
+    parameters: Any
     curve: PrivacyCurve | None = None
 
     @classmethod
-    def of(cls, subject: Subject) -> ReleaseAudit:
+    def of(cls, subject: Subject) -> Audited:
         """The mechanism of the catalogue."""
-        return cls(cast(ExpertReleaseParameters, subject.parameters), subject.curve)
+        return cls(subject.parameters, subject.curve)
 
-    def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
+    def run(self) -> tuple[Neighbours, Auditable, int]:
+        """The pair, what draws the ratio, and how many of its numbers a sample takes.
 
         Raises:
-            NoAuditError: for a walk, more actions, or more experts than can be enumerated.
+            NoAuditError: there is nothing to audit, or nothing that can be.
         """
-        parameters, pair = self.parameters, _pair(self.parameters)
-        rounds = PrefixRound(parameters.design)
-        mechanism = _Release(rounds, parameters.trajectories, _ratios(rounds, pair.first))
-        promised = account(parameters, Adjacency.EXPERT).guarantee if self.curve is None else self.curve
-        again = {"audit": KIND, "parameters": parameters.as_json()}
-        most = max(FEWEST, min(BUDGET, NUMBERS // (20 * parameters.trajectories)))
+        raise NotImplementedError
+
+    def audit(self, plan: AuditPlan) -> Evidence:
+        """The evidence; epsilon is stated at 1e-6 unless the plan says where."""
+        pair, mechanism, width = self.run()
+        promised = self.curve
+        if promised is None:
+            promised = accountant_for(self.kind).account(self.parameters, Adjacency.EXPERT).guarantee
+        again = {"audit": self.kind, "parameters": self.parameters.as_json()}
         asked = replace(
-            plan.filled(KIND, DELTA, most),
+            plan.filled(self.kind, DELTA, max(FEWEST, min(BUDGET, NUMBERS // width))),
             scores=(Identity(),),
             known_ratio=True,
             replay=again if self.curve is None else plan.replay,
@@ -151,9 +155,25 @@ class ReleaseAudit:
         return audit_pair(promised, mechanism, pair, asked)
 
     @classmethod
-    def read(cls, how: Told) -> ReleaseAudit:
+    def read(cls, how: Told) -> Self:
         """The audit of a witness."""
-        return cls(ExpertReleaseParameters.read(how.table("parameters")))
+        return cls(accountant_for(cls.kind).parameters.read(how.table("parameters")))
+
+
+class ReleaseAudit(ExpertAudit):
+    """The release where as many experts play alike as make the counts pass or not, with one less.
+
+    Trajectories have up to three steps and two actions; rounds draw afresh. A walk, more actions, or more experts than
+    can be enumerated are not audited.
+    """
+
+    kind = KIND
+
+    def run(self) -> tuple[Neighbours, Auditable, int]:
+        """All rounds of the release."""
+        pair, rounds = _pair(self.parameters), PrefixRound(self.parameters.design)
+        count = self.parameters.trajectories
+        return pair, _Release(rounds, count, _ratios(rounds, pair.first)), 20 * count
 
 
 TARGET = ReleaseAudit

@@ -7,30 +7,22 @@ violation is one of what was released.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
-from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.scores.fixed import Identity
-from dpproof.audits.plan import BUDGET, AuditPlan
-from dpproof.audits.recording.evidence import Evidence
-from dpproof.audits.target import RUN, Audited, Subject, Told
-from dpproof.audits.targets.rl.expert.release import one_expert_more
+from dpproof.audits.engine.sampling.callables import Auditable
+from dpproof.audits.target import Audited, Subject
+from dpproof.audits.targets.rl.expert.release import ExpertAudit, one_expert_more
 
 KIND = "selective-dpsgd"
 Floats = NDArray[np.float64]
-DELTA = 1e-6
-NUMBERS = 20_000_000
-"""The default budget draws at most about so many numbers."""
-FEWEST = 2_000
 _CHUNK = 2_000_000
 
 
@@ -67,57 +59,29 @@ _KINDS: Mapping[str, Callable[[SelectiveDPSGDParameters], tuple[float, float, in
 """Rate, chance of a noisy step and number of steps; a hidden coin is seen where plain steps move far away."""
 
 
-@dataclass(frozen=True)
-class SelectiveAudit:
-    """Selective DP-SGD, one expert more or less, on the pair that attains its guarantee.
+class SelectiveAudit(ExpertAudit):
+    """Selective DP-SGD, one expert more or less, on the pair that attains its guarantee."""
 
-    Attributes:
-        parameters: of the accountant.
-        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
-    """
-
-    fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
-    relations: ClassVar[tuple[Adjacency, ...]] = (Adjacency.EXPERT,)
-
-    parameters: SelectiveDPSGDParameters
-    curve: PrivacyCurve | None = None
+    kind = KIND
 
     @classmethod
     def of(cls, subject: Subject) -> Audited:
         """The mechanism of the catalogue; or, where a view is named, the training as it is run."""
-        parameters = cast(SelectiveDPSGDParameters, subject.parameters)
         if subject.view is None:
-            return cls(parameters, subject.curve)
+            return super().of(subject)
         from dpproof.audits.training.expert_canaries import Viewed
 
-        return Viewed(parameters, subject.view)
+        return Viewed(cast(SelectiveDPSGDParameters, subject.parameters), subject.view)
 
-    def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
-
-        Raises:
-            NoAuditError: if no step reads experts' data.
-        """
-        parameters = self.parameters
-        if 0 in (parameters.steps, parameters.sampling_rate, parameters.branch_probability):
+    def run(self) -> tuple[Neighbours, Auditable, int]:
+        """All steps of the training, some of which read experts' data."""
+        p: SelectiveDPSGDParameters = self.parameters
+        if 0 in (p.steps, p.sampling_rate, p.branch_probability):
             raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
         one = np.ones(1)
         described = "an expert of one gradient in all steps, or none"
         pair = Neighbours(one, one[:0], Adjacency.EXPERT, described, one_expert_more)
-        promised = account(parameters, Adjacency.EXPERT).guarantee if self.curve is None else self.curve
-        again = {"audit": KIND, "parameters": parameters.as_json()}
-        asked = replace(
-            plan.filled(KIND, DELTA, max(FEWEST, min(BUDGET, NUMBERS // parameters.steps))),
-            scores=(Identity(),),
-            known_ratio=True,
-            replay=again if self.curve is None else plan.replay,
-        )
-        return audit_pair(promised, _Training(parameters), pair, asked)
-
-    @classmethod
-    def read(cls, how: Told) -> SelectiveAudit:
-        """The audit of a witness."""
-        return cls(SelectiveDPSGDParameters.read(how.table("parameters")))
+        return pair, _Training(p), p.steps
 
 
 TARGET = SelectiveAudit
