@@ -1,21 +1,29 @@
-"""The inversion route, against Arb's own quadrature and closed forms, one-sidedly."""
+"""The inversion of the moment-generating function: against closed forms, and in the corners of its region.
+
+The inversion route, against Arb's own quadrature and closed forms, one-sidedly.
+
+Where the inversion was wide, slow or fell: gaps of very different sizes, targets of nearly 1.
+"""
 
 import math
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.gaussian import SubsampledGaussianCharacteristic as Loss
 from dpproof.accountant.pairs.gaussian import log_ratio
 from dpproof.accountant.pairs.phases import decay, layers, phases_minus_one
 from dpproof.accountant.privacy_loss.notion import delta_by_inversion, epsilon_by_inversion
 from dpproof.accountant.privacy_loss.saddle import Inapplicable
+from dpproof.accountant.shuffling.counters import certain_mass
 
 RATES = st.floats(math.log(1e-5), 0).map(math.exp)
 SIGMAS = st.floats(math.log(0.2), math.log(1e3)).map(math.exp)
@@ -187,3 +195,44 @@ def test_parts_multiply_in_any_grouping():
 def test_a_single_composition_is_refused():
     with pytest.raises(Inapplicable):
         epsilon_by_inversion([(Loss(1.0, 1.0, True), 1)], Fraction("1e-6"))
+
+
+def delta(mu, epsilon):
+    """delta(epsilon) of the Gaussian pair, by mpmath at 400 digits."""
+    mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
+    tails = (mpmath.erfc((epsilon / mu + half) / mpmath.sqrt(2)) / 2 for half in (-mu / 2, mu / 2))
+    first, second = tails
+    return first - mpmath.exp(epsilon) * second
+
+
+@pytest.mark.parametrize(
+    ("mu", "failure"),
+    [
+        (1e5, Fraction("0.99999999")),
+        (1e6, Fraction("0.9999")),
+        (1e7, Fraction("0.9")),
+        (1e8, Fraction("0.3")),
+        (100.0, 1 - Fraction(1, 10**40)),
+        (1e3, 1 - Fraction(1, 10**43)),
+    ],
+)
+def test_epsilons_of_large_distances_are_tight_and_enclose_the_truth(mu, failure):
+    bound = GaussianDP(mu).epsilon(failure)
+    assert bound.relative_width < 1e-14
+    with mpmath.workdps(400):
+        goal = mpmath.mpf(failure.numerator) / failure.denominator
+        assert delta(mu, bound.upper) <= goal < delta(mu, bound.lower)
+
+
+def test_the_distance_for_a_delta_of_nearly_1_is_tight():
+    low, high = gaussian_mu(Fraction(0), 1 - Fraction(1, 10**34))
+    assert high - low < 1e-14 * high
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 10**60), 1 - Fraction(1, 10**60)])
+def test_a_counter_almost_without_noise_reveals_its_user(p):
+    low, high = certain_mass(1, 1, p)
+    assert 1 - 1e-15 < low <= high <= 1
+    with mpmath.workdps(200):
+        chance = mpmath.mpf(p.numerator) / p.denominator
+        assert low <= 1 - chance * (1 - chance) <= high

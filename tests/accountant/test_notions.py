@@ -1,7 +1,11 @@
-"""One suite of laws for all notions of privacy.
+"""The notions of privacy against closed forms, and which notion implies which.
+
+One suite of laws for all notions of privacy.
 
 The independent route is a pair of distributions that satisfies each guarantee and whose profile mpmath
 knows: randomised response for pure and approximate privacy, two Gaussians for the others.
+
+Implications between notions: parameters against exact fractions, profiles one below the other.
 """
 
 import functools
@@ -15,9 +19,20 @@ from typing import Any
 import flint
 import mpmath
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE, MIRONOV
-from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpproof.accountant.guarantees.notions import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    PureDP,
+    RenyiDP,
+    gaussian_to_zcdp,
+    pure_to_zcdp,
+    zcdp_to_renyi,
+)
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
@@ -277,3 +292,25 @@ def test_a_tie_with_its_own_delta_gives_its_own_epsilon():
 def test_every_notion_is_a_guarantee():
     assert all(isinstance(notion.make(WEAKER[0]), Profile) for notion in NOTIONS)
     assert not isinstance(object(), Profile)
+
+
+@given(st.fractions(0, 1000))
+def test_half_the_square(parameter):
+    for rho in (gaussian_to_zcdp(GaussianDP(parameter)).rho, pure_to_zcdp(PureDP(parameter)).rho):
+        assert Fraction(rho.lower) <= parameter**2 / 2 <= Fraction(rho.upper)
+        assert rho.relative_width < 1e-15
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 2.0])
+def test_what_is_implied_is_weaker(epsilon):
+    assert GaussianDP(0.8).delta(epsilon).lower <= gaussian_to_zcdp(GaussianDP(0.8)).delta(epsilon).upper
+    assert PureDP(0.8).delta(epsilon).lower <= pure_to_zcdp(PureDP(0.8)).delta(epsilon).upper
+
+
+def test_only_pure_privacy_implies_zcdp():
+    with pytest.raises(ValueError, match=r"delta \('1e-300'\) must be 0"):
+        pure_to_zcdp(ApproxDP(1, "1e-300"))
+
+
+def test_zcdp_is_its_renyi_curve():
+    assert zcdp_to_renyi(ZCDP("0.3")).delta(1) == ZCDP("0.3").delta(1)

@@ -1,17 +1,31 @@
-"""Cells of pairs against Arb and exact fractions; the map of losses under subsampling; bad input."""
+"""Dominating pairs against closed forms, and mixtures of Gaussians.
 
+Cells of pairs against Arb and exact fractions; the map of losses under subsampling; bad input.
+
+A user with several sampled records: the pair against exact masses in Arb, and against real sums.
+"""
+
+import math
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.subsampled import Subsampled, loss_before_sampling
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
+from dpproof.accountant.theorems.group_privacy import group_privacy
+from tests.rows import tiered
 
 RESPONSE = Atoms(["3/4", "1/4"], ["1/4", "3/4"])
 PAIRS = [
@@ -145,3 +159,138 @@ def test_outcomes_only_p_has_are_infinite_losses():
 def test_bad_input_is_refused_by_name(build, words):
     with pytest.raises(ValueError, match=words):
         build()
+
+
+DIGITS = mpmath.MPContext()
+DIGITS.dps = 40
+
+
+def loss(x, weights, noise):
+    """The loss at an output x, in Arb."""
+    return sum(
+        (w * (j * x / noise**2 - flint.arb(j * j) / (2 * noise**2)).exp() for j, w in enumerate(weights)),
+        flint.arb(0),
+    ).log()
+
+
+def output_of(edge, weights, noise):
+    """The output with that loss, by bisection between exact numbers; None below every loss."""
+    if weights[0].log() >= edge:
+        return None
+    low, high = flint.arb(-1), flint.arb(1)
+    while not loss(low, weights, noise) < edge:
+        low *= 2
+    while not loss(high, weights, noise) > edge:
+        high *= 2
+    for _ in range(250):
+        middle = ((low + high) / 2).mid()
+        if loss(middle, weights, noise) < edge:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def masses_above(edge, weights, noise):
+    """The P- and Q-mass of the losses above ``edge``."""
+    x = output_of(edge, weights, noise)
+    if x is None:
+        return flint.arb(1), flint.arb(1)
+    root = flint.arb(2).sqrt()
+    tails = [((x - j) / (noise * root)).erfc() / 2 for j in range(len(weights))]
+    return sum((w * t for w, t in zip(weights, tails, strict=True)), flint.arb(0)), tails[0]
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "records"),
+    tiered([(0.5, 1.0, 2), (0.01, 1.0, 4), (1e-6, 0.3, 8), (0.1, 1e4, 3), (0.9, 2.0, 5)], fast=2),
+)
+def test_cells_hold_the_exact_masses(rate, noise, records):
+    pair = BinomialGaussianMixture(rate, noise, records)
+    size = records * min(rate * (1 / noise + records), 5)
+    edges = np.linspace(-size, 4 * size, 12)
+    cells = pair.cells(edges)
+    assert cells.slack <= 1e-10 * size
+    with precision(400):
+        q, s = arb_of(Fraction(rate)), arb_of(Fraction(noise))
+        weights = [math.comb(records, j) * q**j * (1 - q) ** (records - j) for j in range(records + 1)]
+        for side, given_, errors in ((0, cells.p, cells.p_error), (1, cells.q, cells.q_error)):
+            for i in range(1, len(edges)):
+                left = masses_above(flint.arb(edges[i - 1]) - flint.arb(cells.slack), weights, s)[side]
+                right = masses_above(flint.arb(edges[i]) + flint.arb(cells.slack), weights, s)[side]
+                inner_left = masses_above(flint.arb(edges[i - 1]) + flint.arb(cells.slack), weights, s)[side]
+                inner_right = masses_above(flint.arb(edges[i]) - flint.arb(cells.slack), weights, s)[side]
+                mass, spread = flint.arb(given_[i]), flint.arb(given_[i]) * flint.arb(errors[i])
+                assert mass - spread <= left - right + flint.arb("1e-100")
+                assert mass + spread >= inner_left - inner_right - flint.arb("1e-100")
+
+
+def test_one_record_is_the_subsampled_gaussian():
+    for steps in (1, 50):
+        mixed, plain = BinomialGaussianMixture(0.1, 1.0, 1), SubsampledGaussian(0.1, 1.0)
+        found, known = (PrivacyLoss([[(pair, steps)]]).delta("0.5") for pair in (mixed, plain))
+        assert found.lower <= known.upper
+        assert known.lower <= found.upper
+
+
+def directed(weights_of_sums, noise, epsilon):
+    """The hockey-stick divergence of a one-dimensional sum with these (weight, mean), by mpmath."""
+    s = DIGITS.mpf(noise)
+
+    def ratio(x):
+        return sum(w * DIGITS.exp(m * x / s**2 - m * m / (2 * s * s)) for w, m in weights_of_sums)
+
+    def excess(x):
+        return DIGITS.npdf(x, 0, s) * max(ratio(x) - DIGITS.exp(DIGITS.mpf(epsilon)), 0)
+
+    return DIGITS.quad(excess, [k * s / 2 for k in range(-24, 40)])
+
+
+@pytest.mark.slow
+@settings(max_examples=6, deadline=None)
+@given(st.floats(-1, 1), st.floats(-1, 1), st.sampled_from([0.1, 0.5]), st.sampled_from([0.0, 0.3, 1.0]))
+def test_no_records_of_norm_at_most_1_are_less_private(first, second, rate, epsilon):
+    q = DIGITS.mpf(rate)
+    a, b = DIGITS.mpf(first), DIGITS.mpf(second)
+    sums = [((1 - q) ** 2, DIGITS.mpf(0)), (q * (1 - q), a), (q * (1 - q), b), (q * q, a + b)]
+    found = PrivacyLoss([[(BinomialGaussianMixture(rate, 1.0, 2), 1)]]).delta(epsilon)
+    assert directed(sums, 1.0, epsilon) <= found.upper + 1e-9  # the quadrature has a kink
+
+
+@pytest.mark.slow
+def test_a_user_with_two_records_in_dp_sgd():
+    """Between one record's guarantee and what the chain of two neighbours gives."""
+    step = BinomialGaussianMixture(0.01, 1.0, 2)
+    user = PrivacyLoss([[(step, 200)], [(step.reversed(), 200)]]).epsilon("1e-6")
+    record = PrivacyLoss([[(SubsampledGaussian(0.01, 1.0), 200)]]).epsilon("1e-6")
+    chain = group_privacy(subsampled_gaussian_renyi("0.01", 1, 200), 2).epsilon("1e-6")
+    assert record.upper < user.lower <= user.upper < chain.upper
+
+
+def test_the_pair_keeps_its_protocol():
+    pair = BinomialGaussianMixture(0.3, 2.0, 3)
+    assert isinstance(pair, DominatingPair)
+    assert pair.reversed().reversed() == pair
+    assert pair.characteristic() is None
+    low, high = pair.loss_range()
+    assert low <= 3 * math.log1p(-0.3)
+    assert high == math.inf
+    assert pair.reversed().loss_range() == (-math.inf, -low)
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "records", "name"),
+    [
+        (0.0, 1.0, 2, "rate"),
+        (1.0, 1.0, 2, "rate"),
+        (math.nan, 1.0, 2, "rate"),
+        (0.5, 0.0, 2, "noise_multiplier"),
+        (0.5, math.nan, 2, "noise_multiplier"),
+        (0.5, 1.0, 0, "records"),
+        (0.5, 1.0, 1.5, "records"),
+        (0.5, 1.0, True, "records"),
+    ],
+)
+def test_wrong_parameters_are_refused(rate, noise, records, name):
+    with pytest.raises(ValueError, match=rf"^{name} \("):
+        BinomialGaussianMixture(rate, noise, records)

@@ -1,4 +1,11 @@
-"""Shuffled randomised response: every data set enumerated; the vectorised tails; the closed form."""
+"""Shuffled randomised response: certified bounds, a pair that attains one, amplification.
+
+Shuffled randomised response: every data set enumerated; the vectorised tails; the closed form.
+
+Amplification bounds beside exact values: order, the equal variance, refusals.
+
+The shuffled binary sum as a pair: its cells against enumeration, and composed by the engine.
+"""
 
 import itertools
 import math
@@ -12,8 +19,13 @@ import pytest
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.binomial import tail_ratio, tail_ratios
 from dpproof.accountant.numbers.enclosures import precision
+from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.binomial import ShiftedBinomial, ShuffledBinary
+from dpproof.accountant.privacy_loss.by_grid import delta_by_grid
+from dpproof.accountant.shuffling import clones
 from dpproof.accountant.shuffling.clones import general_randomiser
-from dpproof.accountant.shuffling.compared import ShuffledResponse, closed_form_epsilon
+from dpproof.accountant.shuffling.compared import ShuffledResponse, amplification_bounds, closed_form_epsilon
+from dpproof.accountant.shuffling.view import BinomialView
 
 
 def law(data, k, local):
@@ -128,3 +140,154 @@ def test_refusals():
     for bad in ((0, 3, 1), (5, 1, 1), (5, True, 1), (5, 3, -1), (5, 3, 501), (5, 3, math.nan)):
         with pytest.raises(ValueError, match=r"users|categories|local_epsilon"):
             ShuffledResponse(*bad)
+
+
+@pytest.mark.parametrize(("users", "local"), [(10_000, 1), (10_000, 2), (278_566, 4)])
+def test_the_routes_stand_in_order(users, local):
+    found = amplification_bounds(users, local, "1e-6")
+    assert found.exact.lower <= found.exact.upper
+    assert found.closed_form is not None
+    assert found.exact.upper < found.closed_form.lower
+
+
+@pytest.mark.parametrize(("users", "local"), [(1000, 0.3), (10_000, 1), (10_000, 3)])
+def test_the_noise_has_no_more_variance_than_the_flips(users, local):
+    """With whole fair bits up to one bit a user less."""
+    found = amplification_bounds(users, local, "1e-6")
+    flip = 1 / (1 + math.exp(local))
+    flips = users * flip * (1 - flip) / (1 - 2 * flip) ** 2
+    half = found.threshold / 2
+    noise = half / 2 if flips >= users / 4 else half * (1 - half / users)
+    assert flips - users / 4 <= noise <= flips * (1 + 1e-9)
+
+
+def test_outside_the_hypothesis_there_is_no_closed_form():
+    assert amplification_bounds(100, 3, "1e-6").closed_form is None
+
+
+def test_refusals_amplification():
+    with pytest.raises(ValueError, match="local_epsilon"):
+        amplification_bounds(100, 0, "1e-6")
+    for delta in (0, 1, -1):
+        with pytest.raises(ValueError, match="delta"):
+            amplification_bounds(100, 1, delta)
+    with pytest.raises(ValueError, match="users"):
+        amplification_bounds(0, 1, "1e-6")
+
+
+def test_an_epsilon_takes_few_sums_over_the_number_of_clones(monkeypatch):
+    """These sums are what takes time; their epsilon is that of a search without them."""
+    asked = []
+
+    def counted(*arguments):
+        asked.append(arguments)
+        return steps(*arguments)
+
+    steps = clones._steps
+    monkeypatch.setattr(clones, "_steps", counted)
+    response = ShuffledResponse(3 * 10**6, 2, 1)
+    found = response.epsilon("1e-6")
+    assert 5 < len(asked) < 60
+    low, high = response.delta(found.upper * (1 - 1e-9)), response.delta(found.upper)
+    assert low.upper > 1e-6 >= high.upper
+
+
+def test_of_two_categories_the_own_clones_are_never_worse_than_those_of_any_randomiser():
+    for users, local, epsilon in [
+        (100, 1, "0.2"),
+        (1000, "0.01", "0.0001"),
+        (50, 5, "1.5"),
+        (3000, 3, "0.1"),
+    ]:
+        own = ShuffledResponse(users, 2, local).delta(epsilon).upper
+        assert own <= general_randomiser(users, local).delta(epsilon).upper * (1 + 1e-12)
+
+
+CASES = [
+    (7, Fraction(1, 3), Fraction(1, 4), Fraction(2, 3)),
+    (12, Fraction(1, 2), Fraction(0), Fraction(1)),
+    (5, Fraction(1, 9), Fraction(0), Fraction(1, 2)),
+    (9, Fraction(3, 4), Fraction(1, 5), Fraction(1)),
+]
+EDGES = np.array([-2.0, -0.7, -0.1, 0.0, 0.05, 0.33, 0.9, 2.5])
+
+
+def laws(n, p, a, c):
+    base = [Fraction(math.comb(n, k)) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    padded = [Fraction(0), *base, Fraction(0)]
+    return [[(1 - x) * padded[k + 1] + x * padded[k] for k in range(n + 2)] for x in (a, c)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cells_hold_the_masses(case):
+    one, other = laws(*case)
+    cells = ShuffledBinary(*case).cells(EDGES)
+    p, q, lost = np.zeros(len(EDGES) + 1), np.zeros(len(EDGES) + 1), 0.0
+    for x, y in zip(one, other, strict=True):
+        if y == 0:
+            lost += float(x)
+            continue
+        place = np.searchsorted(EDGES, math.log(x / y) if x else -math.inf, side="right")
+        p[place] += float(x)
+        q[place] += float(y)
+    assert np.all(np.abs(cells.p - p) <= cells.p_error * cells.p + 1e-16)
+    assert np.all(np.abs(cells.q - q) <= cells.q_error * cells.q + 1e-16)
+    assert cells.infinite[0] <= lost * (1 + 1e-15)
+    assert cells.infinite[1] >= lost * (1 - 1e-15)
+
+
+def test_a_changed_bit_is_the_shifted_binomial():
+    edges = np.linspace(-0.3, 0.3, 61) + 1e-5
+    one, other = (pair.cells(edges) for pair in (ShuffledBinary(4000, "1/3"), ShiftedBinomial(4000, "1/3")))
+    np.testing.assert_allclose(one.p, other.p, rtol=1e-9, atol=1e-200)
+    np.testing.assert_allclose(one.q, other.q, rtol=1e-9, atol=1e-200)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_reversed_exchanges_the_laws(case):
+    pair = ShuffledBinary(*case)
+    back = pair.reversed()
+    assert isinstance(pair, DominatingPair)
+    assert back.reversed() == pair
+    edges = np.array([-0.31, 0.17])
+    one, other = pair.cells(edges), back.cells(-edges[::-1])
+    np.testing.assert_allclose(one.q[1:], other.p[::-1][1:], atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "p", "a", "c"), [(2000, "1/4", 0, 1), (3000, "1/4", "1/4", "3/4")])
+def test_the_engine_composes_it_around_the_exact_view(n, p, a, c):
+    view = BinomialView(n, p, a, c)
+    pairs = [ShuffledBinary(*direction) for direction in view.directions()]
+    for pair in pairs:
+        low, high = delta_by_grid([(pair, 1)], Fraction(1, 10))
+        assert low <= view.delta("0.1").upper
+        assert high - low <= 0.02 * high + 1e-300
+    ends = [delta_by_grid([(pair, 1)], Fraction(1, 10)) for pair in pairs]
+    assert max(high for _, high in ends) >= view.delta("0.1").lower
+
+
+def test_two_counters_against_enumeration():
+    n, p = 40, Fraction(1, 2)
+    one, other = laws(n, p, Fraction(0), Fraction(1))
+    truth = sum(
+        max(float(x * u) - math.exp(0.5) * float(y * v), 0)
+        for x, y in zip(one, other, strict=True)
+        for u, v in zip(one, other, strict=True)
+    )
+    low, high = delta_by_grid([(ShuffledBinary(n, p), 2)], Fraction(1, 2))
+    assert low <= truth * (1 + 1e-12)
+    assert high >= truth * (1 - 1e-12)
+    assert high - low < 0.02 * truth
+
+
+def test_refusals_pair():
+    for bad in (
+        (0, "1/2"),
+        (5, 0),
+        (5, 1),
+        (5, "1/2", "1/2", "1/2"),
+        (5, "1/2", "3/4", "1/4"),
+        (10**15, "1/2"),
+    ):
+        with pytest.raises(ValueError, match=r"trials|probability|first"):
+            ShuffledBinary(*bad)
