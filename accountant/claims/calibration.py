@@ -249,7 +249,8 @@ def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, 
 def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) -> tuple[float, float]:
     """Where the gap changes sign, and the step by which it tells places apart.
 
-    Secants through the last two places; the middle of the bracket where they leave it or are slow.
+    Secants through the last two places; the middle of the bracket where they leave it or are slow. Not
+    ``sign_change``: the gap is known up to a blur, and the search ends where the blur hides its sign.
     """
     places, values, root = [low, high], [gap(low)[0], gap(high)[0]], high
     slow = False

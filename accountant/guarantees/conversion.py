@@ -277,7 +277,7 @@ def _exact(curve: Curve, orders: Orders, delta: Fraction, start: float, rough: f
 
 
 def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
-    """Epsilon at which the optimal delta of one order has the logarithm ``goal``, by the secant method."""
+    """Epsilon at which the optimal delta of one order has the logarithm ``goal``, by secants in Arb; a guess."""
     renyi, gap, zero = curve(order).mid(), order - 1, flint.arb(0)
     rest = CANONNE_KAMATH_STEINKE.log_delta(order, zero, zero)[1]
     right = (renyi + (rest - goal) / gap).mid()

@@ -94,7 +94,7 @@ def _boundary(problem: _Problem) -> CoinPair:
 
 
 def _binding(problem: _Problem) -> flint.arb:
-    """Log u at which the constraint binds, by the secant method (nothing rests on its accuracy)."""
+    """Log u at which the constraint binds, by secants with more bits than doubles (nothing rests on it)."""
     budget = problem.budget
     guess = ((budget - 1) / (budget * problem.epsilon.exp() + 1)).log().mid()
     left, right = guess, guess - flint.arb(1) / 8

@@ -180,6 +180,7 @@ def sign_change(
         if high - low <= near:
             break
         halve, width = (high - low > width / 2, high - low) if step % 4 == 3 else (False, width)
+        halve = halve or (step > 40 and step % 2 == 1)  # a root of high order
         middle = math.nan if halve else _chord(low, at_low, high, at_high)
         middle = min(max(middle, low + near / 2), high - near / 2)  # close to one end: beyond the root
         if not low < middle < high:

@@ -80,7 +80,10 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
 
 
 def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
-    """Where the middle of the certified ends meets the goal, and how far a step of certainty is there."""
+    """Where the middle of the certified ends meets the goal, and how far a step of certainty is there.
+
+    Not ``sign_change``: the contour says little far from the saddle point, so that there is no bracket.
+    """
     epsilon, slope, width = line.saddle_epsilon(), -line.c, 0.0
     previous: tuple[float, float] | None = None
     for _ in range(30):

@@ -113,7 +113,10 @@ _CLOSE = 0.08
 
 
 def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
-    """Where ``gap``, decreasing in c, is about 0: the Gaussian model, in a bracket the Illinois method."""
+    """Where ``gap``, decreasing in c, is about 0: the Gaussian model, in a bracket the Illinois method.
+
+    Not ``sign_change``: some places have no value, and each value comes with a line that the answer needs.
+    """
     c = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c if len(parts) > _MANY else _START
     low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
     for _ in range(80):

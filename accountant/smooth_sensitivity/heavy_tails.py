@@ -126,7 +126,10 @@ def _power(base: flint.arb, exponent: flint.arb) -> flint.arb:
 
 
 def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint.arb:
-    """An enclosure of the place where ``function`` turns from positive to negative."""
+    """An enclosure of the place where ``function`` turns from positive to negative.
+
+    Not ``bracket``: the place is needed at the precision in force, which exceeds doubles.
+    """
     low = _first(lambda x: function(x) > 0, start.mid(), flint.arb(1) / 16)
     high = _first(lambda x: function(x) < 0, start.mid(), flint.arb(16))
     if low.is_nan() or high.is_nan():
