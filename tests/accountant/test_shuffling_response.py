@@ -13,6 +13,7 @@ from collections import Counter
 from fractions import Fraction
 
 import flint
+import mpmath
 import numpy as np
 import pytest
 
@@ -70,6 +71,17 @@ def test_both_ends_hold_against_all_data_sets(n, k, local, epsilon):
     assert found.lower <= truth * (1 + 1e-12)
     assert truth <= found.upper * (1 + 1e-12)
     assert found.lower > 0.8 * truth
+
+
+@pytest.mark.parametrize("local", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("k", [3, 10])
+def test_one_user_with_a_tiny_local_epsilon_against_the_closed_form(k, local):
+    """Nearly uniform messages: the uniform share of them is rounded where it cancels."""
+    with mpmath.workdps(50):
+        grown = mpmath.exp(mpmath.mpf(local))
+        truth = (grown - 1) / (grown + k - 1)
+        found = ShuffledResponse(1, k, local).delta(0)
+        assert found.lower <= truth <= found.upper <= truth * (1 + mpmath.mpf(1e-15))
 
 
 @pytest.mark.parametrize(
