@@ -23,7 +23,7 @@ from dpproof.audits.engine.betting.reference import gaussian_mu
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 
 ALPHA, RUNS, QUICK, BUDGET = 0.01, 200, 20, 1_000_000
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1")

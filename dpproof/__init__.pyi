@@ -79,9 +79,9 @@ from dpproof.audits.engine.sampling.callables import Mechanism as Mechanism
 from dpproof.audits.engine.sampling.callables import MechanismError as MechanismError
 from dpproof.audits.engine.sampling.callables import measurement_mechanism as measurement_mechanism
 from dpproof.audits.engine.sampling.commands import command as command
-from dpproof.audits.engine.scores.fixed import Identity as Identity
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio as LogLikelihoodRatio
 from dpproof.audits.engine.scores.linear import LinearDiscriminant as LinearDiscriminant
+from dpproof.audits.engine.scores.protocol import Identity as Identity
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio as LogLikelihoodRatio
 from dpproof.audits.engine.worst_pair import EachOf as EachOf
 from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
 from dpproof.audits.plan import AuditPlan as AuditPlan
@@ -119,12 +119,12 @@ from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes as read_
 from dpproof.mechanisms.rl.policy_evaluation.files import write_episodes as write_episodes
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO as PrivateUCBPO
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBVI as PrivateUCBVI
+from dpproof.mechanisms.rl.private_ucb.counted_users import worst_pair as worst_pair
 from dpproof.mechanisms.rl.private_ucb.dp_ucbvi import DPUCBVI as DPUCBVI
 from dpproof.mechanisms.rl.private_ucb.private_counts import PrivateCounts as PrivateCounts
 from dpproof.mechanisms.rl.private_ucb.private_counts import local_report as local_report
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer as CentralPrivatizer
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer as LocalPrivatizer
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import worst_pair as worst_pair
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIRelease as RLSVIRelease
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream as RLSVIStream
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI as RLSVI

@@ -12,9 +12,8 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores.atoms import Atoms
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 from dpproof.audits.engine.scores.linear import BestCoordinate, LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio, Score
 from dpproof.audits.plan import BUDGET, Asked, AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.target import Audited

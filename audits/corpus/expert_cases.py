@@ -24,7 +24,7 @@ from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameter
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.atoms import tokens
-from dpproof.audits.engine.scores.fixed import Projection
+from dpproof.audits.engine.scores.protocol import Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.expert.release import PrefixRound, one_expert_more
 from dpproof.mechanisms.rl.expert.release import stable_lengths

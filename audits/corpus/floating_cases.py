@@ -24,7 +24,7 @@ from dpproof.audits.corpus.laplace_cases import CLAIM, SCALE, stated
 from dpproof.audits.corpus.truths import Law, largest_ratio
 from dpproof.audits.engine.sampling.callables import Auditable, mechanism
 from dpproof.audits.engine.scores.atoms import float_bits
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 
 Floats = NDArray[np.float64]

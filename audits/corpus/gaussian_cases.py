@@ -13,7 +13,7 @@ from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import counts_pair
 from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 
 PLACE = 2

@@ -16,7 +16,7 @@ from dpproof.audits.corpus.truths import argmax_ratio
 from dpproof.audits.data.neighbours import Distance, VectorRelation
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 
 PLACE = 1

@@ -27,7 +27,7 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.corpus.laplace_cases import stated
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.fixed import Projection
+from dpproof.audits.engine.scores.protocol import Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.private_ucb import central_counts, local_counts
 from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, released

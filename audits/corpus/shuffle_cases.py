@@ -23,7 +23,7 @@ from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters,
 from dpproof.audits.corpus.case import Case
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.scores.fixed import Identity, LogLikelihoodRatio, Projection
+from dpproof.audits.engine.scores.protocol import Identity, LogLikelihoodRatio, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.rl.sdp_pe.shuffled_batch import batch_ratio, batch_users
 from dpproof.mechanisms.rl.sdp_pe.shuffled_batch import sample as shuffled_batch

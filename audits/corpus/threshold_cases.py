@@ -13,7 +13,7 @@ from dpproof.audits.corpus.vectors import SparseVector, first_release_ratio
 from dpproof.audits.data.neighbours import Distance
 from dpproof.audits.engine.scores.atoms import tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio
 from dpproof.audits.recording.evidence import Finding
 
 PLACE = 4

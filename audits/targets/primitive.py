@@ -25,9 +25,8 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio, Score
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Audited, Subject, Told, mechanism_target

@@ -29,8 +29,7 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.noise.dp_sgd import DPSGDParameters, account
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.runner import audit_pair
-from dpproof.audits.engine.scores.fixed import Identity, LogLikelihoodRatio
-from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.scores.protocol import Identity, LogLikelihoodRatio, Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, USUAL, Told, variant

@@ -24,7 +24,7 @@ from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.errors import NoAuditError
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, USUAL, Told

@@ -24,8 +24,7 @@ from dpproof.audits.engine.conclusion import check_request, conclude
 from dpproof.audits.engine.power.measured import Power, unmeasured
 from dpproof.audits.engine.sampling.callables import BLOCKS, MechanismError, generator
 from dpproof.audits.engine.sampling.progress import watcher
-from dpproof.audits.engine.scores.fixed import Identity
-from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.engine.scores.protocol import Identity, Score
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of

@@ -22,7 +22,7 @@ from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.stream import log_factors
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.scores.tails import LEVELS, tally
 from dpproof.audits.targets.rl.rlsvi.rlsvi import rlsvi_scores
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI

@@ -7,7 +7,7 @@ import pytest
 
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.targets.call import audit
 
 BITS = Neighbours(0.0, 1.0, "differ by at most 1", "0 or 1", lambda _first, _second: None)

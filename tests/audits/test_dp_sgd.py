@@ -15,7 +15,7 @@ from dpproof.audits.engine.betting.curves import curve_points
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.scores.fixed import Identity, Projection
+from dpproof.audits.engine.scores.protocol import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit

@@ -16,8 +16,8 @@ from dpproof.audits.data.outputs import as_block
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.atoms import float_bits, tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
-from dpproof.audits.engine.scores.fixed import Identity, Projection
 from dpproof.audits.engine.scores.layout import Layout
+from dpproof.audits.engine.scores.protocol import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from tests.rows import tiered

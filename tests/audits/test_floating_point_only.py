@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.atoms import float_bits, only_bits
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit

@@ -20,7 +20,7 @@ from dpproof.audits.engine.checks.probing import looks_dependent
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio
 from dpproof.audits.engine.scores.tails import LEVELS, TailCounts
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit

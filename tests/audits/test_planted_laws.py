@@ -18,9 +18,8 @@ from dpproof.audits.engine.betting.curves import CurvePoint, curve_points
 from dpproof.audits.engine.power.fresh_outputs import FreshOutputs
 from dpproof.audits.engine.power.planting import MULTIPLE, Planted, Planting, _Stream, doubled
 from dpproof.audits.engine.sampling.callables import as_mechanism
-from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.layout import Layout
-from dpproof.audits.engine.scores.protocol import whole
+from dpproof.audits.engine.scores.protocol import Identity, whole
 from tests.rows import rows
 
 MASSES = [0.01, 0.0371, 0.25, 0.5]

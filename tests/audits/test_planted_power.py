@@ -11,7 +11,7 @@ import pytest
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.curves import CurvePoint
 from dpproof.audits.engine.power.measured import LEVEL, enough_seen, measured
-from dpproof.audits.engine.scores.fixed import Identity, Projection
+from dpproof.audits.engine.scores.protocol import Identity, Projection
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import check_time, ending_at

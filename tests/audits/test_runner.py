@@ -16,7 +16,7 @@ from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import VERDICT, run_trial
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import MechanismError
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.replaying import ReplayError, replay
 from dpproof.audits.targets.call import audit

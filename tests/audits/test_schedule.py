@@ -15,7 +15,7 @@ from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.engine.betting.schedule import AHEAD, FIRST, SHARES, SINGLY, Blocks, Pace
 from dpproof.audits.engine.sampling.blocks import draw_blocks
 from dpproof.audits.engine.sampling.callables import each
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit
 from dpproof.audits.time_budget import OutOfTimeError, ending_at

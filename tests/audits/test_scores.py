@@ -10,8 +10,8 @@ from dpproof.audits.engine.betting.stream import ScoreStream
 from dpproof.audits.engine.betting.trial import run_trial
 from dpproof.audits.engine.scores.atoms import Atoms, float_bits, tokens
 from dpproof.audits.engine.scores.classifiers import logistic, trees
-from dpproof.audits.engine.scores.fixed import Projection
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
+from dpproof.audits.engine.scores.protocol import Projection
 from dpproof.audits.engine.scores.tails import BOTH, TailCounts
 
 
@@ -101,7 +101,7 @@ def test_tails_of_ties_do_not_overlap():
 
 @pytest.mark.parametrize("returned", [np.full(16, np.nan), np.zeros((16, 2))])
 def test_a_score_that_is_no_number_is_refused(returned):
-    from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
+    from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio
 
     stream = ScoreStream(LogLikelihoodRatio(lambda outputs: returned))
     with pytest.raises(ValueError, match=r"score \(log-likelihood-ratio\)"):

@@ -13,7 +13,7 @@ from dpproof.audits.data.neighbours import Distance, vector_pairs
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.power.measured import unmeasured
 from dpproof.audits.engine.sampling.callables import MechanismError, each
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.targets.call import audit

@@ -22,7 +22,7 @@ from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameter
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.pairs import Neighbours
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written

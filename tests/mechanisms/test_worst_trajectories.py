@@ -10,12 +10,12 @@ import pytest
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
-from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import (
+from dpproof.mechanisms.rl.private_ucb.counted_users import (
     central_log_ratio_of_leaves,
     local_log_ratio_of_leaves,
     worst_pair,
 )
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
 from dpproof.mechanisms.rl.trajectories import differ_in_one_trajectory
 from tests.rows import rows
 

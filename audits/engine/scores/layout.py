@@ -25,10 +25,9 @@ from dpproof.audits.engine.scores.atoms import (
     row_tokens,
 )
 from dpproof.audits.engine.scores.classifiers import Classifier, logistic, trees
-from dpproof.audits.engine.scores.fixed import Identity
 from dpproof.audits.engine.scores.linear import BestCoordinate, BitParity, LinearDiscriminant
 from dpproof.audits.engine.scores.names import check_scores
-from dpproof.audits.engine.scores.protocol import Score, View, flattened, whole
+from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
 
 WIDEST = 64
 """At most so many cells of an output are laid out for the scores; the token sees all of it."""

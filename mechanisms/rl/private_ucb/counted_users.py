@@ -1,7 +1,8 @@
-"""Users of a privatizer as an audit needs them: the first of a stream, and the counters that are looked at.
+"""Users of a privatizer as an audit needs them: the pair that attains its guarantee, and what is looked at of them.
 
-A part of what is released is released, so that a violation found in it is one; counters in which no user
-differs, and episodes long after the user who does, only cost time.
+They are the first of a stream, with the counters that are looked at. A part of what is released is released, so that
+a violation found in it is one; counters in which no user differs, and episodes long after the user who does, only
+cost time. The best score there is, the exact log-likelihood ratio, says how likely what was released is under either.
 """
 
 from __future__ import annotations
@@ -9,18 +10,137 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.parameters import (
     CentralCountsParameters,
     CountsParameters,
     LocalCountsParameters,
 )
-from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import worst_pair
+from dpproof.mechanisms.counting.paths import row_coefficients
+from dpproof.mechanisms.rl.private_ucb.privatizers_paper import (
+    ALL,
+    CentralPrivatizer,
+    Columns,
+    LocalPrivatizer,
+    noise_scales,
+)
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
 Floats = NDArray[np.float64]
+
+
+def worst_pair(
+    parameters: CentralCountsParameters | LocalCountsParameters, users: int = 1
+) -> tuple[Trajectories, Trajectories]:
+    """Two sequences of ``users`` users that differ in the first, as far as ``start`` lets them.
+
+    The one stays in a cell with costs 1; the other leaves for another cell at once and stays there, or starts
+    there. Where there is no other cell, or actions are not the users' to choose, the other has costs 0.
+
+    >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
+    >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
+    >>> one.states.tolist(), other.states.tolist(), other.costs.tolist()
+    ([[0, 0, 0]], [[0, 1, 1]], [[0.0, 1.0]])
+    """
+    H, apart = parameters.horizon, 1 if parameters.start == "same" else 0
+    states, actions = np.zeros((2, H + 1), np.int64), np.zeros((2, H), np.int64)
+    costs = np.ones((2, H))
+    if parameters.states > 1:
+        states[1, apart:] = 1
+        costs[1, :apart] = 0
+    elif parameters.actions > 1 and parameters.own_actions:
+        actions[1, apart:] = 1
+        costs[1, :apart] = 0
+    else:
+        costs[1] = 0
+    return _sequence(states[0], actions[0], costs[0], users), _sequence(
+        states[1], actions[1], costs[1], users
+    )
+
+
+def _sequence(
+    states: NDArray[np.int64], actions: NDArray[np.int64], costs: Floats, users: int
+) -> Trajectories:
+    """The user, followed by users who stay in the first cell without cost."""
+    later = users - 1
+    return Trajectories(
+        np.vstack([states, np.zeros((later, len(states)), np.int64)]),
+        np.vstack([actions, np.zeros((later, len(actions)), np.int64)]),
+        np.vstack([costs, np.zeros((later, len(costs)))]),
+    )
+
+
+def central_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: CentralCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
+
+    ``first`` and ``second`` are what every user adds to the counters in ``columns``, as in
+    ``CentralPrivatizer.release``. Releases are a one-to-one linear image of values with independent noise: of the
+    nodes of the tree, one of which ends at each time, or of the noisy C x.
+
+    >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
+    >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
+    >>> central_log_ratio_of_leaves(9 * (one - other)[None], parameters, one, other)
+    array([1.5])
+
+    Raises:
+        ValueError: for averaged subtrees, whose releases tell less than their nodes.
+    """
+    if parameters.counter == "honaker":
+        raise ValueError(
+            "counter ('honaker') must be tree or square-root: others' laws are not in closed form"
+        )
+    unmixed = _nodes if parameters.counter == "tree" else _entries
+    released = np.asarray(outputs, dtype=np.float64)
+    values = (unmixed(parameters, x) for x in (released, first.cumsum(axis=0), second.cumsum(axis=0)))
+    return _log_ratio(parameters, noise_scales(parameters)[columns], *values)
+
+
+def local_log_ratio_of_leaves(
+    outputs: ArrayLike,
+    parameters: LocalCountsParameters,
+    first: Floats,
+    second: Floats,
+    columns: Columns = ALL,
+) -> Floats:
+    """The same of what users sent, (n, users, counters), from their counts, as ``LocalPrivatizer.release``."""
+    scales = noise_scales(parameters)[columns]
+    return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
+
+
+def _nodes(_parameters: CentralCountsParameters, running: Floats) -> Floats:
+    """The node that ends at each time: the count less that at the time without its lowest binary one."""
+    with_start = np.concatenate([np.zeros_like(running[..., :1, :]), running], axis=-2)
+    times = np.arange(1, with_start.shape[-2])
+    found: Floats = with_start[..., 1:, :] - with_start[..., times & (times - 1), :]
+    return found
+
+
+def _entries(parameters: CentralCountsParameters, running: Floats) -> Floats:
+    """The entries of C x + noise: what B makes the running counts of."""
+    from scipy import signal  # takes long to import
+
+    row = row_coefficients(parameters.strategy)
+    found: Floats = signal.lfilter([1.0], row, running, axis=-2)
+    return found
+
+
+def _log_ratio(
+    parameters: CountsParameters, scales: Floats, values: Floats, first: Floats, second: Floats
+) -> Floats:
+    if parameters.noise == NoiseLaw.LAPLACE:
+        losses = (abs(values - second) - abs(values - first)) / scales
+    else:
+        losses = ((values - second) ** 2 - (values - first) ** 2) / (2 * scales**2)
+    found: Floats = losses.sum(axis=(-2, -1))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
-from dpproof.audits.engine.scores.fixed import Identity
+from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Audited, Subject, Told

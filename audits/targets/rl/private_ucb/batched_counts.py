@@ -15,7 +15,7 @@ from dpproof.mechanisms.rl.private_ucb.batched_counts import (
     over_batches,
     users_apart,
 )
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import central_log_ratio_of_leaves
+from dpproof.mechanisms.rl.private_ucb.counted_users import central_log_ratio_of_leaves
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,12 @@ from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
 from dpproof.audits.targets.primitive import Setting
-from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, differ_in_one_user, worst_users
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import central_log_ratio_of_leaves
+from dpproof.mechanisms.rl.private_ucb.counted_users import (
+    CountedUsers,
+    central_log_ratio_of_leaves,
+    differ_in_one_user,
+    worst_users,
+)
 
 Floats = NDArray[np.float64]
 EARLY = 128

@@ -10,8 +10,7 @@ from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.primitive import Setting
 from dpproof.audits.targets.rl.private_ucb.central_counts import AT_NODES, counted_pair
-from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers
-from dpproof.mechanisms.rl.private_ucb.worst_trajectories import local_log_ratio_of_leaves
+from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, local_log_ratio_of_leaves
 
 
 def _user(parameters: LocalCountsParameters, adjacency: Adjacency) -> Neighbours:

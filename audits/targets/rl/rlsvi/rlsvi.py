@@ -19,9 +19,8 @@ from dpproof.audits.data.pairs import Neighbours, rlsvi_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.scores.atoms import Atoms
-from dpproof.audits.engine.scores.fixed import LogLikelihoodRatio
 from dpproof.audits.engine.scores.linear import LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Score, whole
+from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio, Score, whole
 from dpproof.audits.plan import BUDGET, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Subject, Told, variant
