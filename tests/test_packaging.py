@@ -40,6 +40,7 @@ def test_the_wheel_installs_dpproof_and_nothing_else(built):
         "dpproof/__init__.pyi",
         "dpproof/py.typed",
         "dpproof/report/report.html.j2",
+        "dpproof/reproduction/expert/page.md.j2",
         "dpproof/answers/recorded_verdicts.json",
         "dpproof/proofs_check/papers/ids.txt",
         "dpproof/proofs_check/certificates/rlsvi.jsonl",
