@@ -17,13 +17,12 @@ from functools import partial
 import flint
 
 from dpproof.accountant.guarantees.conversion import OPTIMAL, Conversion, Curve, convert, least_epsilon
-from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu
+from dpproof.accountant.guarantees.gaussian import gaussian_delta, gaussian_mu, normal_quantile, normal_tail
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.guarantees.profile import Ends, Profile, ends_of, greatest
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, refined
-from dpproof.accountant.numbers.tails import normal_quantile, normal_tail
 
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16

@@ -16,10 +16,10 @@ from fractions import Fraction
 import flint
 from numpy.typing import NDArray
 
+from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.numbers.arithmetic import lru_cache, math, np
 from dpproof.accountant.numbers.enclosures import arb_of, exact
 from dpproof.accountant.numbers.normal import interval_masses
-from dpproof.accountant.numbers.tails import normal_tail
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted, double, sampling_rate, within
 from dpproof.accountant.pairs.lattice import mixed
 from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one

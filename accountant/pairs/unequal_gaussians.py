@@ -18,11 +18,11 @@ from itertools import pairwise
 import flint
 from numpy.typing import NDArray
 
+from dpproof.accountant.guarantees.gaussian import normal_tail
 from dpproof.accountant.numbers.arithmetic import np
 from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.normal import interval_masses
-from dpproof.accountant.numbers.tails import normal_tail
 from dpproof.accountant.pairs.base import Cells, Characteristic, Floats, Tilted
 from dpproof.accountant.pairs.lattice import charged
 from dpproof.accountant.pairs.phases import EPS, layers

@@ -20,10 +20,9 @@ from fractions import Fraction
 
 import flint
 
-from dpproof.accountant.guarantees.gaussian import gaussian_delta
+from dpproof.accountant.guarantees.gaussian import gaussian_delta, normal_tail
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.enclosures import arb_of
-from dpproof.accountant.numbers.tails import normal_tail
 
 _MOST_TERMS = 60_000
 _CUT = (
