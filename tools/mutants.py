@@ -2,8 +2,9 @@
 
     python tools/mutants.py [--fast | --all] [--files N] [NUMBER ...]
 
-Each mutant is applied to a copy of the tracked files. The N test files that are nearest to its module by imports
-run there, the nearest first, up to the first failure. With --fast only the tests of ``make test`` run.
+Each mutant is applied to a copy of the tracked files. N test files that reach its module by imports run there, up to
+the first failure: first those that name the mutated function, then those fewest imports away. With --fast only the
+tests of ``make test`` run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -137,15 +139,30 @@ def importers() -> dict[str, set[str]]:
     return found
 
 
-def nearest_tests(name: str, most: int) -> list[str]:
-    """The test files that reach a module, the fewest imports away first; at equal distance its own test file first."""
-    order, ring, seen, leaf = [], {name}, {name}, name.rpartition(".")[2]
-    while ring and len(order) < most:
+def nearest_tests(name: str, most: int, words: set[str]) -> list[str]:
+    """The test files that reach a module: first those with one of the words, then the fewest imports away."""
+    order, ring, seen = [], {name}, {name}
+    while ring:
         ring = set().union(*(importers().get(x, set()) for x in ring)) - seen
         seen |= ring
-        tests = (x for x in ring if x.rpartition(".")[2].startswith("test_"))
-        order += sorted(tests, key=lambda x: (not x.endswith(f"test_{leaf}"), x))
-    return [f"{x.replace('.', '/')}.py" for x in order[:most]]
+        order += sorted(x for x in ring if x.rpartition(".")[2].startswith("test_"))
+    files = [f"{x.replace('.', '/')}.py" for x in order]
+    mentions = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
+    return sorted(files, key=lambda file: not mentions.search((ROOT / file).read_text(encoding="utf-8")))[
+        :most
+    ]
+
+
+def around(mutant: Mutant, path: Path) -> set[str]:
+    """The names of the functions and classes in which the text of a mutant stands."""
+    text = path.read_text(encoding="utf-8")
+    line = text[: text.index(mutant.old)].count("\n") + 1
+    found = {
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0)
+    }
+    return {name for name in found if not name.startswith("_")} or {path.stem}
 
 
 def place(mutant: Mutant) -> Path | None:
@@ -211,7 +228,7 @@ def main() -> int:
         for number in given.numbers or range(1, len(MUTANTS) + 1):
             mutant, start = MUTANTS[number - 1], time.monotonic()
             path = place(mutant)
-            tests = nearest_tests(module(path), given.files) if path else []
+            tests = nearest_tests(module(path), given.files, around(mutant, path)) if path else []
             said = killed(copy, mutant, path, tests, marks) if path else "the text is gone"
             counts[said.split(":")[0]] = counts.get(said.split(":")[0], 0) + 1
             where = path.relative_to(ROOT) if path else mutant.folder

@@ -21,7 +21,7 @@ from dpproof.accountant.rl.expert.design import (
     rare_top,
     round_losses,
 )
-from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_tail
+from dpproof.accountant.rl.expert.draws import Logged, Redrawn, Walked, run_out, walk_constants, walk_tail
 from dpproof.accountant.rl.expert.release import (
     ACCOUNTANT,
     ExpertReleaseParameters,
@@ -202,6 +202,19 @@ def test_the_walks_tail_against_all_sequences(logged):
         likelier = [fresh > walked(s, logged) * Fraction(math.exp(ratio)) for s in sequences(logged)]
         with precision(128):
             assert float(walk_tail(logged, ratio)) >= float(sum(likelier) * fresh)
+
+
+@pytest.mark.parametrize("logged", [Logged(3, 4, 3), Logged(4, 5, 6), Logged(5, 4, 8)], ids=str)
+def test_the_walks_constants_against_all_sequences(logged):
+    """Where the walk's factor stands: no sequence is likelier on the walk by more, and the shift includes its log."""
+    fresh = Fraction(1, logged.experts**logged.rounds)
+    likelier = max(walked(s, logged) / fresh for s in sequences(logged))
+    constants = walk_constants(logged)
+    assert likelier > 1
+    assert constants
+    for shift, factor, _ in constants:
+        assert likelier <= factor
+        assert float(factor) <= math.exp(shift)
 
 
 def test_draws_that_run_out_and_draws_that_cannot():
