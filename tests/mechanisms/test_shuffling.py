@@ -81,6 +81,14 @@ def test_the_shuffler_forgets_who_sent_what():
     assert (shown.sum(axis=0) == 1).all()
 
 
+def test_messages_are_written_out_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("dpproof.mechanisms.rl.sdp_pe.shuffled_count.MOST_MESSAGES", 100)
+    encoder, rng = BitEncoder(10, 40.0), np.random.default_rng(0)
+    assert encoder.encode(np.ones((10, 2), int), rng).size == 100
+    with pytest.raises(ValueError, match=r"threshold \(40.0\) must be such that at most 1e\+02 messages"):
+        encoder.encode(np.ones((10, 3), int), rng)
+
+
 def test_refusals():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"users \(0\)"):
