@@ -219,12 +219,9 @@ def main() -> int:
     counts: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "tree"
-        shutil.copytree(
-            ROOT,
-            copy,
-            symlinks=True,
-            ignore=UNCOPIED,
-        )
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=UNCOPIED)
+        for command in ("init", "add --all"):  # some tests ask which files are tracked
+            subprocess.run(["git", *command.split()], cwd=copy, check=True, capture_output=True)
         for number in given.numbers or range(1, len(MUTANTS) + 1):
             mutant, start = MUTANTS[number - 1], time.monotonic()
             path = place(mutant)
