@@ -1,20 +1,17 @@
-"""The error of a counter's releases: exact laws, and the union bound over all releases.
+"""Error of a counter's releases: exact laws, and the union bound over all releases.
 
-The release of a tree at time t adds as many nodes as t has binary ones, so its error is a sum of that many
-independent copies of the noise. How many times share a number of ones is counted exactly.
+- Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of that many
+  independent copies of the noise. The number of times with a given number of ones is counted exactly.
+- Factorised counter. Release t has a normal error of variance sigma^2 (b_0^2 + ... + b_{t-1}^2). The variance grows
+  with t. So all terms of the union in a block of times lie between the first and the last term of the block.
+- Averaged subtrees (Honaker). A node's own noisy value and the sum of its two children estimate one number. They
+  are averaged by their variances, from the leaves up. A node of level l then has variance 2^l/(2^(l+1) - 1)
+  instead of 1, and the release of time t is the best linear unbiased one (``from_below``). Once the stream has
+  ended, nodes beyond the prefix improve it further (``full``). Variances are rounded to multiples of 1/64, down
+  and up, and the times with each rounded variance are counted exactly.
 
-Release t of a factorised counter errs by a normal variable of variance sigma^2 (b_0^2 + ... + b_{t-1}^2), which
-grows with t: the union's terms in a block of times lie between those of its first and its last.
-
-With averaged subtrees (Honaker), a node's own noisy value and the sum of its two children are two estimates of one
-number. Weighed by their variances from the leaves up (from below), the best estimate of a node of level l has
-variance 2^l/(2^(l+1) - 1) instead of 1. At time t nothing else is known about a prefix, so this is the best linear
-unbiased release. Once the stream has ended, nodes above a prefix's last ones help too (full). How many times share
-a variance, rounded to multiples of 1/64 of a node's to either side, is counted exactly.
-
-Source: Honaker, Efficient use of differentially private binary trees (TPDP 2015); the recursion for the full
+Source: Honaker, Efficient use of differentially private binary trees (TPDP 2015). The recursion for the full
 estimator is this project's own (docs/notes/counting.md).
-
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
-"""The accountant of the binary tree mechanism with Laplace noise.
+"""Accountant of the binary tree mechanism with Laplace noise.
 
-Every complete node gets independent Laplace noise. A user of one leaf moves at most as many nodes as K has
-binary digits, each by the sensitivity: that many shifted Laplace pairs composed, and the first leaf
-attains it. A user of several leaves moves nodes by different amounts; for leaves fixed before the run
-the worst is among the profiles that none dominates. Where these are too many, only the pure guarantee is
-stated.
+Every complete node of the tree gets independent Laplace noise. A user of one leaf changes at most as many nodes as
+K has binary digits, each by the sensitivity. The loss is that of as many shifted Laplace pairs composed, and the
+first leaf attains it.
 
-Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism;
+A user of several leaves changes nodes by different amounts. A profile n says that n[c - 1] nodes change by c. A
+Laplace pair of a larger shift dominates that of a smaller one, and also two pairs whose shifts add up to its own.
+So one profile dominates another if the changes of the other can be packed into its nodes, as into boxes. For
+leaves that are fixed before the run, the worst case is among the profiles that no other profile dominates. If
+there are too many of them, only the pure guarantee is stated.
+
+Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism. Proofs:
 docs/notes/counting.md.
-
-How many nodes one user moves by 1, by 2, ...: the profiles of all patterns, less the dominated ones.
-
-Laplace noise, unlike Gaussian noise, does not ask for one norm: what counts is how many nodes move how far.
-A profile n holds n[c - 1] nodes that move by c. A Laplace pair of a larger shift dominates that of a smaller
-one, and two pairs of shifts that add up to its own: a profile into whose nodes, as boxes, another one's
-changes can be packed is at least as bad (docs/notes/counting.md).
 """
 
 from __future__ import annotations

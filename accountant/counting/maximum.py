@@ -1,14 +1,14 @@
-"""The largest error over all releases of a tree: its law, certified, where the union bound only bounds it.
+"""Law of the largest error over all releases of a tree, enclosed; the union bound only bounds it.
 
-Number the releases by time. Those at times below 2^(l+1) are a tree of level l, then the same again with
-one more node under all of them: with noise Z of that node, and r_l(s) the probability that s + (error) leaves
-[-x, x] at some time below 2^l,
+The releases at times below 2^(l+1) are those of a tree of level l, and the same once more with one further node
+under all of them. Let Z be that node's noise, and r_l(s) the probability that s + (error) leaves [-x, x] at some
+time below 2^l. The two halves and Z are independent, so that
 
-    r_{l+1}(s) = r_l(s) + (1 - r_l(s)) E[r_l(s + Z)],    r_0(s) = 1 outside [-x, x], else 0,
+    r_{l+1}(s) = r_l(s) + (1 - r_l(s)) E[r_l(s + Z)],    r_0(s) = 1 outside [-x, x], else 0.
 
-because the two halves and Z are independent. For symmetric, log-concave noise 1 - r_l is even and
-log-concave, so r_l grows with |s|: its values at grid points bound it on whole cells, from both sides
-(docs/notes/counting.md). All terms are nonnegative, which keeps the relative accuracy for rare failures.
+For symmetric, log-concave noise 1 - r_l is even and log-concave, so that r_l grows with |s|. Its values at grid
+points therefore bound it on whole cells from both sides (docs/notes/counting.md). All terms are nonnegative, which
+keeps the relative accuracy of rare failures.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""The noise on the nodes of a tree: tails of sums of independent copies.
+"""Noise laws on the nodes of a tree, and tails of sums of independent copies.
 
-The sum of m independent Laplace variables of scale 1: its tail is exp(-x) times a polynomial.
-
-(1 - s^2)^(-m) splits into partial fractions with positive weights: above 0 the sum is a mixture of gamma
-laws, of shape m - j with weight C(m - 1 + j, j) 2^(-m - j), j = 0 .. m - 1. Every term of the tail is
-positive, so that nothing cancels and the relative accuracy holds down to any probability
-(docs/notes/counting.md).
+The sum of m independent Laplace variables of scale 1 has the tail exp(-x) times a polynomial. Its moment-generating
+function (1 - s^2)^(-m) splits into partial fractions with positive weights. So above 0 the sum is a mixture of
+gamma laws of shapes m - j with weights C(m - 1 + j, j) 2^(-m - j), j = 0 .. m - 1. All terms of the tail are
+positive, so that it is relatively accurate at any probability (docs/notes/counting.md).
 """
 
 from __future__ import annotations

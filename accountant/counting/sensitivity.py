@@ -1,22 +1,17 @@
-"""How far one user can move the nodes of a tree: exact worst cases over all patterns of participation.
+"""Sensitivity of the nodes of a tree to one user: exact maxima over all patterns of participation.
 
-A user moves k leaves by at most 1 each. Node counts move by the number of those leaves below them, and as
-all overlaps are nonnegative, moving every leaf up by 1 is the worst case. The maximum over patterns is a
-dynamic programme over levels: subtrees of one level are alike (docs/notes/counting.md).
+A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it. All
+overlaps are nonnegative, so that raising every leaf by 1 is the worst case. A dynamic programme over the levels
+finds the maximum, because all subtrees of one level are alike.
 
-How far one user moves the nodes of a tree with leaves at least ``separation`` apart.
+If the leaves are at least ``separation`` apart, the programme also tracks the distance of the first leaf from the
+left end of a subtree and of the last leaf from the right end. For long streams it works on blocks of g leaves, g at
+most the separation, so that a block holds at most one leaf of a user. The result is exact where g divides the
+separation. Otherwise it is a lower and an upper bound.
 
-The programme of ``dpproof.accountant.counting.sensitivity`` with two more coordinates: how far a pattern's first
-leaf is from the left end of a subtree and its last leaf from the right end. Blocks of g leaves, g at most
-the separation, hold one leaf of a user at most: patterns of blocks decide the same question in a tree
-with g times fewer leaves, exactly where g divides the separation, else from both sides
-(docs/notes/counting.md).
-
-What one user may add to a leaf, [-s, s] or [0, s]: only replacing a user asks.
-
-A user who leaves with -s and enters with +s moves one leaf by 2s. That is the worst case: replacing is then
-as bad as changing the worst leaves by twice the sensitivity (docs/notes/counting.md). With values in [0, s]
-no leaf moves by more than s, and leaving and entering overlap.
+A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only when a user is replaced. With [-s, s] one
+leaf can change by 2s, which is twice the worst case of adding a user. With [0, s] no leaf changes by more than s,
+and the leaves of the two users may overlap. Proofs: docs/notes/counting.md.
 """
 
 from __future__ import annotations

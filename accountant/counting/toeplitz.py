@@ -1,17 +1,16 @@
-"""Counting by a factorised matrix: running counts A = B C, released as B (C x + noise).
+"""Factorisations of the running count by lower triangular Toeplitz matrices, with certified errors and norms.
 
-C and B are lower triangular Toeplitz matrices, given by their first columns. The square root of A has
-the coefficients binomial(2k, k)/4^k and is its own other factor. For any other C the other factor is the
-series 1/((1 - z) c(z)): a float guess, corrected once by Newton's step, whose residual in Arb proves how
-near it is (docs/notes/counting.md).
+Running counts A x, A = B C, are released as B (C x + noise). C and B are given by their first columns. The square
+root of A has the coefficients binomial(2k, k)/4^k and is its own other factor. For any other C the other factor is
+the series 1/((1 - z) c(z)). It is computed in floating point and corrected once by Newton's step. The residual in
+Arb bounds its error.
+
+One user is in at most k leaves, which are at least ``separation`` = b apart, and changes each by at most 1. With
+nonnegative, decreasing coefficients the leaves 1, 1 + b, 1 + 2b, ... have the largest norm. With at most b bands
+the columns of one user do not overlap, so that the norm is known for all coefficients (docs/notes/counting.md).
 
 Source: Henzinger, Upadhyay and Upadhyay, arXiv:2211.05006 (the square root); Kalinin and Lampert,
-arXiv:2405.13763 (its bands); the certificates are this project's own.
-
-A user is in at most k leaves, any two of them at least ``separation`` apart, and moves each by at most 1.
-With nonnegative, decreasing coefficients all overlaps of columns are nonnegative and fall both with their
-distance and towards the end: the leaves 1, 1 + b, 1 + 2b, ... are the worst. With at most b bands the
-columns of one user do not overlap, whatever the coefficients are (docs/notes/counting.md).
+arXiv:2405.13763 (its bands). The certificates are this project's own.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Conversions from Renyi to approximate differential privacy, one theorem each.
+"""Conversions from Renyi to approximate differential privacy, at one order and optimised over all orders.
 
-Each theorem turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon). The first two
-are closed forms; the third is the optimum for one order: no smaller delta follows from that hypothesis.
+A conversion turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon), one theorem each. Two are
+closed forms. The third is optimal for one order: no smaller delta follows from that hypothesis.
 
-The smallest epsilon over all Renyi orders: one search in the order, then certified ends.
-
-At one order a conversion gives one epsilon; over the orders it falls and then rises. The search is a guess.
-The upper end is what the theorem gives at the order found, whichever it is. The lower end is certified over
-all orders, by the convexity of (order - 1) * curve (docs/notes/renyi.md).
+At one order a conversion gives one epsilon. As the order grows, this epsilon first falls and then rises. The search
+for the best order is not certified. The upper bound is what the theorem gives at the order found, so it holds for
+every outcome of the search. The lower bound is certified over all orders, by the convexity of (order - 1) * curve
+(docs/notes/renyi.md).
 """
 
 from __future__ import annotations

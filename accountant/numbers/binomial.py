@@ -1,23 +1,20 @@
 """The binomial distribution, certified: masses in double precision, masses and tails in Arb.
 
-A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k], which is a continued fraction of
-positive tails: some hundred terms give it to full precision, whatever the number of trials. The masses
-of many counts at once come from Stirling's series and the deviance, with an error bound for each. The
-derivations stand in docs/notes/binomial.md.
+A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction with positive
+tails: some hundred terms give full precision, whatever the number of trials. The masses of many counts at once come
+from Stirling's series and the deviance, each with an error bound.
 
-Source: Loader, Fast and accurate computation of binomial probabilities (2000), for the deviance; DLMF
-15.7.5 (Gauss) for the continued fraction.
-
-A binomial tail next to the mean, from the same tail at a larger chance: one smooth integral between them.
-
-As a function of the chance t, P[X <= k] has the derivative -(N - k) C(N, k) t^k (1 - t)^(N - k - 1). Divided
-by the mass of k at p, with w = other - p and S the ratio of the tail to that mass,
+Next to the mean, a tail follows from the same tail at a larger chance ``other``. As a function of the chance t,
+P[X <= k] has the derivative -(N - k) C(N, k) t^k (1 - t)^(N - k - 1). Let w = other - p, and m the mass of k. Then
 
     S(p) = S(other) m(other)/m(p) + (N - k) w/(1 - p) * integral over x in (0, 1) of exp(g(x)),
     g(x) = k log(1 + w x/p) + (N - k - 1) log(1 - w x/(1 - p)).
 
-In g the two first-order terms nearly cancel: they are taken together, exactly, and the rest by its series, so
-that balls of x stay narrow in g (docs/notes/binomial.md, section 1).
+The two first-order terms of g nearly cancel. They are added exactly, and the rest is computed by its series, so
+that enclosures of g stay narrow. Proofs: docs/notes/binomial.md (section 1 for this integral).
+
+Source: Loader, Fast and accurate computation of binomial probabilities (2000), for the deviance; DLMF 15.7.5
+(Gauss) for the continued fraction.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Inversion: from a decreasing profile delta(epsilon) to the smallest epsilon for a delta.
+"""Root searches: the smallest epsilon for a delta, from a decreasing profile delta(epsilon).
 
-Every search of the accountant for a root is one of two. ``bracket`` is certified: a search in ordinary numbers
-proposes, and two evaluations in ball arithmetic, one on each side, decide. ``sign_change`` is the search in
-ordinary numbers. ``crossing`` applies it to a profile in doubles whose bounds are certified by themselves, so
-that every answer is an evaluation made.
-
+``bracket`` is certified. A search in ordinary numbers proposes an epsilon, and two evaluations in ball arithmetic,
+one on each side, decide. ``sign_change`` is the search in ordinary numbers. ``crossing`` applies it to a profile in
+doubles whose bounds are certified, so that every answer is an evaluation that was made.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Pairs on finitely many outcomes.
+"""Dominating pairs on finitely many outcomes, also for mechanisms that are known only by a privacy guarantee.
 
-A dominating pair for whatever has a privacy profile, so that it composes with everything else.
-
-A mechanism known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own; but every
-upper bound on a privacy profile is the profile of a pair, which then dominates the mechanism.
+A mechanism known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own. But every upper
+bound on its privacy profile is the profile of some pair, and that pair dominates the mechanism. So the mechanism can
+be composed with all others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a dominating pair offers to the two routes of ``dpproof.accountant.privacy_loss``.
+"""Interface of a dominating pair, and the checks of arguments that pairs share.
 
-A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P. The grid asks for the masses
-that P and Q put on cells of losses; the inversion asks for the moment-generating function of L.
-
-What pairs ask of the numbers and pairs they are built from.
+A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P. The grid route of
+``dpproof.accountant.privacy_loss`` uses the masses that P and Q put on cells of losses. The inversion route uses the
+moment-generating function of L.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The binomial mechanism: a count with binomial noise, against the same one higher.
-
-A shuffled binary sum as a dominating pair: what the engine composes over counters and batches.
-"""
+"""Dominating pairs of binomial counts: a count with binomial noise, and a shuffled binary sum."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Samples of fixed size, with and without replacement, one record being replaced: a pair that composes.
+"""Dominating pairs of subsampling when one record is replaced: fixed-size samples, and Poisson sampling.
 
-Poisson sampling, one record being replaced: exactly for Gaussian noise, soundly for any pair.
+Fixed-size samples are drawn with or without replacement. Poisson sampling is exact for Gaussian noise. For any other
+pair the result is an upper bound.
 """
 
 from __future__ import annotations

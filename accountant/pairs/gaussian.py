@@ -1,11 +1,9 @@
-"""The Poisson-subsampled Gaussian, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2); q = 1 is the Gaussian.
+"""The Poisson-subsampled Gaussian pair, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2); q = 1 is the Gaussian.
 
-The moment-generating function of the Poisson-subsampled Gaussian, in double precision with proved errors.
-
-With y standard normal, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), the loss is l under the
-density phi(y) e^l when a record is removed, and -l under phi when one is added. Both integrands are
-analytic in the strip |Im y| < pi sigma, where the trapezoidal rule converges exponentially.
-Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
+Its moment-generating function is computed in double precision with proved errors. With y standard normal,
+w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), the loss is l under the density phi(y) e^l when a record
+is removed, and -l under phi when one is added. Both integrands are analytic in the strip |Im y| < pi sigma, where
+the trapezoidal rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
 """
 
 from __future__ import annotations

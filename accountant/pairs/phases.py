@@ -1,17 +1,16 @@
-"""E exp(i t L) - 1 of a discrete law at equally spaced t, as one matrix product, with its rounding error.
+"""Characteristic functions of discrete laws at equally spaced t, and bounds on them at high frequencies.
 
-With n = a B + b the power exp(i n s L) is a product of two short tables, x = exp(i a B s L) - 1 and
-y = exp(i b s L) - 1, and xy + x + y loses nothing where t L is small: the result is accurate relative to
-E|t L|, which composing millions of times needs. See docs/notes/saddle_inversion.md, section 3.
+E exp(i t L) - 1 is one matrix product. With n = a B + b the power exp(i n s L) is a product of two short tables,
+x = exp(i a B s L) - 1 and y = exp(i b s L) - 1. The sum xy + x + y loses nothing where t L is small. So the result
+is accurate relative to E|t L|, which the composition of millions of mechanisms needs (section 3 of
+docs/notes/saddle_inversion.md).
 
-Uniform laws inside a law: a bound on a characteristic function that holds at every frequency beyond one.
+An inversion formula can be cut off with a proof if |phi(t)| is bounded beyond a frequency. If a law contains weights
+w_j of uniform laws on intervals of width l_j, then for all t
 
-If a law contains weights w_j of uniform laws on intervals of width l_j, then for all t
+    |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x.
 
-    |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x,
-
-and replacing |sinc| by its supremum over larger arguments gives a bound that decreases in t: what an
-inversion formula needs to be cut off with a proof. See docs/notes/saddle_inversion.md, section 4.
+Replacing |sinc| by its supremum over larger arguments gives a bound that decreases in t (section 4 of that note).
 """
 
 from __future__ import annotations

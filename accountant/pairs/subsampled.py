@@ -1,6 +1,7 @@
-"""Poisson subsampling of any pair, through the map of its losses.
+"""Dominating pairs of Poisson subsampling and of a public random choice, for any pair.
 
-A public choice between pairs: what is drawn first is part of the output, whatever the data.
+The map of the losses gives the pair after Poisson subsampling. A public choice between pairs is part of the output
+and does not depend on the data.
 """
 
 from __future__ import annotations

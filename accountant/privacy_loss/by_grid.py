@@ -1,12 +1,9 @@
-"""Route (b): epsilon and delta of a composition on a grid of losses.
+"""Route (b): the certified privacy profile of a composition on a grid of losses, and its epsilon and delta.
 
-The certified privacy profile of a composition, on a grid: the two-sided answer.
-
-Rare large losses: one pair's composition, sorted by how many losses are jumps.
-
-Where a few jumps decide, no tilt keeps the transform's noise below delta. With a law split into bulk and
-jumps, law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k); each term has a tilt of its own, and noise in
-proportion to the jumps' small mass.
+The profile is bounded from both sides. Where a few rare large losses (jumps) decide, no tilt keeps the rounding
+noise of the Fourier transform below delta. There the law is split into bulk and jumps:
+law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has a tilt of its own, and its noise is proportional to
+the small mass of the jumps.
 """
 
 from __future__ import annotations

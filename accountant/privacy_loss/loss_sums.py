@@ -1,6 +1,7 @@
-"""Sums of losses on a grid: laws composed under an exponential tilt, and the privacy profile read off.
+"""Sums of losses on a grid: laws composed under an exponential tilt, and the resulting privacy profile.
 
-Convolution powers of nonnegative sequences by FFT, with a bound on every entry's rounding error.
+The composition is a convolution power of nonnegative sequences, computed by FFT with a bound on the rounding error of
+every entry.
 """
 
 from __future__ import annotations

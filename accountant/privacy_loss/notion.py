@@ -1,13 +1,10 @@
 """PrivacyLoss: the guarantee of a composition of mechanisms with known dominating pairs.
 
-Two routes stand behind it, both certified on both sides. The moment-generating function is inverted where
-it is known and its integrand decays; everything else goes to a grid of losses. A pair used once needs
-neither: its profile is a difference of two masses; Gaussians compose to one. Derivations:
+Both routes are certified from below and from above. Route (a), in this file, inverts the moment-generating function
+where it is known and its integrand decays; the search for epsilon is not certified, but one evaluation of the
+profile certifies each of its two ends. Route (b) puts everything else on a grid of losses. A pair that is used once
+needs neither, because its profile is a difference of two masses. Gaussians compose to one Gaussian. Derivations:
 docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
-
-Route (a): epsilon and delta of a composition by inverting its moment-generating function.
-
-The search for epsilon is a guide; its two ends are certified each by one evaluation of the profile.
 """
 
 from __future__ import annotations

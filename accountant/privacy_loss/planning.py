@@ -1,6 +1,6 @@
-"""Choosing the grid: tilt, step, range and window for an epsilon or a delta.
+"""Choice of the grid: tilt, step, range and window for an epsilon or a delta.
 
-A coarse law of the losses, for choosing a grid; no bound rests on it.
+The choice uses a coarse law of the losses. It affects the accuracy of an answer only. Every plan gives valid bounds.
 """
 
 from __future__ import annotations

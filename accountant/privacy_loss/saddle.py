@@ -4,15 +4,15 @@ For a composition with moment-generating function M and any c > 0,
 
     delta(epsilon) = (1/2 pi i) int_{c - i inf}^{c + i inf} exp(-z epsilon) M(z) / (z (z + 1)) dz.
 
-Every c gives the same value; near the saddle point of the integrand nothing cancels and the integrand is
-short. The search for c is a guide: no error bound rests on where it ends. The trapezoidal sum on the line is
-delta(epsilon) plus terms that are never negative (aliasing, bounded by Chernoff), less what is cut off
-(bounded by ``uniform_layers``), plus rounding (carried along). One set of nodes serves every epsilon near the
-one it was chosen for. Derivation: docs/notes/saddle_inversion.md.
+Every c gives the same value. Near the saddle point nothing cancels and the integrand is short. No error bound rests
+on the c that the search finds. The trapezoidal sum on the line is delta(epsilon) plus aliasing terms, which are
+never negative and are bounded by Chernoff, minus what is cut off, which ``pairs.phases.decay`` bounds, plus
+rounding errors, which are added up along the way. One set of nodes serves all epsilons near the one it was chosen
+for. Derivation: docs/notes/saddle_inversion.md.
 
-Where this route and the grid both refuse, Chernoff's bound serves from above and one use of one pair from
-below: (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so that delta(epsilon) is at most
-M(c) e^(-c epsilon) times that factor; what one mechanism of a composition reveals, all of it reveals too.
+Where this route and the grid are both inapplicable, ``coarse_delta`` gives wide bounds. From above,
+(1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so that delta(epsilon) is at most M(c) e^(-c epsilon)
+times that factor. From below, a composition is no more private than one use of one of its pairs.
 """
 
 from __future__ import annotations

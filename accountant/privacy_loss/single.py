@@ -1,10 +1,10 @@
-"""A single pair's profile is a difference of two masses: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
+"""Privacy profile of a single pair: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
 
-Any threshold gives a lower end. With the threshold moved by at most s from epsilon the difference misses at
-most s times the P-mass between the two: on it 0 <= 1 - e^epsilon dQ/dP <= s in size. A pair with a
+Any threshold in place of epsilon gives a lower bound. If the threshold is off by at most s, the difference misses at
+most s times the P-mass between the two, because 1 - e^epsilon dQ/dP is at most about s in size there. A pair with a
 ``profile`` in closed form gives it in Arb instead, however small its masses are.
 
-What the extremes of a composed loss say: its largest value, and the mass of infinite losses.
+The file also bounds the largest finite loss and the mass of infinite losses of a composition.
 """
 
 from __future__ import annotations
