@@ -1,10 +1,11 @@
-"""Calibration: the least noise certified to meet a target, and a little less that is certified not to.
+"""Calibration: the least noise certified to meet a target, and slightly less noise certified to miss it.
 
-A search in ordinary numbers proposes; two certified evaluations of the guarantee, one on each side,
-decide. It asks for ``delta(epsilon)`` only, which costs a numerical notion one evaluation. What is least
-is the noise for the guarantee: where no pair of neighbours attains it, the mechanism may need less.
+A search in ordinary numbers proposes a noise scale. Two certified evaluations of the guarantee, one on each side,
+decide. The search only evaluates ``delta(epsilon)``, which a numerical notion answers with one evaluation. The
+result is the least noise for the guarantee. Where no pair of neighbours attains the guarantee, the mechanism itself
+may need less.
 
-A ``Target`` is what is to be met, a ``Judge`` the certified judgement whether a noise meets it.
+``Target`` is the (epsilon, delta) to meet. ``Judge`` decides, with a certificate, whether a noise scale meets it.
 """
 
 from __future__ import annotations

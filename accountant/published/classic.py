@@ -1,20 +1,20 @@
 """Formulas of textbooks and general papers, printed beside the exact answers. Logarithms are natural.
 
-Noise primitives: ``s`` the sensitivity of everything released together, ``sigma`` and ``b`` the scale of the noise,
-``T`` the number of answers, ``delta`` the failure probability.
+Variables by topic:
 
-Composition and the sparse vector: ``k`` mechanisms (or positive answers), each (``epsilon``, delta)-DP; ``slack``
-the delta that is spent on top; ``E`` a target epsilon; ``x``, ``y``, ``w`` sensitivity over the scale of threshold,
-query and answer.
+- Noise primitives: ``s`` the sensitivity of everything released together, ``sigma`` and ``b`` the scale of the
+  noise, ``T`` the number of answers, ``delta`` the failure probability.
+- Composition and the sparse vector: ``k`` mechanisms (or positive answers), each (``epsilon``, delta)-DP; ``slack``
+  the additional delta; ``E`` a target epsilon; ``x``, ``y``, ``w`` the sensitivity over the scale of threshold, query
+  and answer.
+- Continual counting by the binary mechanism: ``L`` levels of the tree, ``m`` terms of a sum, ``b`` the scale of
+  Laplace noise, ``beta`` the failure probability, ``epsilon`` the privacy parameter.
+- Noise scaled by a smooth bound on local sensitivity: ``noise`` the scale of the noise over the smooth bound
+  (1/alpha), ``beta`` the smoothing (of the bound itself, not of its square), ``d`` the dimension, ``g`` the exponent
+  of generalised Cauchy noise, ``w`` the spread of log-normal noise, ``delta`` the failure probability.
 
-Continual counting by the binary mechanism: ``L`` levels of the tree, ``m`` terms of a sum, ``b`` the scale of Laplace
-noise, ``beta`` the probability of failure, ``epsilon`` the privacy parameter.
-
-Noise scaled by a smooth bound on local sensitivity: ``noise`` the scale of the noise over the smooth bound (1/alpha),
-``beta`` the smoothing (of the bound itself, not of its square), ``d`` the dimension, ``g`` the exponent of generalised
-Cauchy noise, ``w`` the spread of log-normal noise, ``delta`` the failure probability. Each condition is one formula:
-the printed alpha or beta, solved for epsilon. All conditions of a theorem must hold, so that its epsilon is the
-largest of them.
+Each condition on smooth noise is one formula: the printed alpha or beta, solved for epsilon. All conditions of a
+theorem must hold, so its epsilon is the largest of them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Privacy amplification by shuffling: the clones of a user among the others, summed exactly.
+"""Privacy amplification by shuffling: clones of a user among the others, and k-ary randomised response.
 
-Given that C others look like copies of the user's two inputs, what is seen is a ``BinomialView`` of C fair
-coins. Its delta falls in C, by g(C) = delta_C - delta_{C+1}, a single mass in closed form, so that the
-mean over C is a sum of positive terms, with no tail inside (docs/notes/shuffling.md):
+If C others look like copies of the user's two inputs, the view is a ``BinomialView`` of C fair coins. Its delta
+falls in C by g(C) = delta_C - delta_{C+1}, a single mass in closed form. So the mean over C is a sum of positive
+terms, without a tail inside (docs/notes/shuffling.md):
 
     E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
 
-Excesses of two rare messages among many: the sums behind shuffled k-ary randomised response.
-
-N0 and N1 count two messages of equal chance. Given s = N0 + N1, the excess of one law over the other is
-proportional to N0 - place, place = (s + tilt)/2, so that the best event is N0 >= I, I the integer behind
-place (docs/notes/shuffling.md, section 5).
+``excess`` sums over two messages of equal chance, for shuffled k-ary randomised response. N0 and N1 count these
+messages. Given s = N0 + N1, the excess of one law over the other is proportional to N0 - place,
+place = (s + tilt)/2. So the best event is N0 >= I, I the least integer above place (docs/notes/shuffling.md,
+section 5).
 """
 
 from __future__ import annotations

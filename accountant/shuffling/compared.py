@@ -1,16 +1,13 @@
-"""Amplification by shuffling beside the exact divergence, for counts of randomised bits.
+"""Shuffled randomised response: bounds for k answers, and several routes for counts of bits side by side.
 
-n users flip their bits with chance 1/(1 + e^e0), which is e0-private alone; shuffled, what is seen is their
-sum, and unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2, f the chance of a flip. The profile where
-all others hold 0, the upper end for all data (clones) and the printed closed form answer one question; beside
-them stands SDP-PE's protocol with noise of at most that variance.
+Counts of bits: n users flip their bits with chance 1/(1 + e^e0), which is e0-private by itself. Shuffling shows
+their sum only. Unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2, f the chance of a flip. The comparison
+has the exact profile where all others hold 0, the upper bound for all data (clones), the printed closed form, and
+SDP-PE's protocol with noise of at most that variance.
 
-The closed form that the clones' theorem gives, for print beside the exact value.
-
-Shuffled k-ary randomised response: an upper end by clones, a lower end that data sets attain.
-
-Each of n users sends the own one of k values with chance E p, every other one with chance p = 1/(E + k - 1),
-E = exp(local_epsilon). See docs/notes/shuffling.md, section 5, for both ends.
+k answers: each of n users sends its own value with chance E p and every other value with chance p = 1/(E + k - 1),
+E = exp(local_epsilon). The upper bound comes from clones. Data sets attain the lower bound
+(docs/notes/shuffling.md, section 5).
 """
 
 from __future__ import annotations

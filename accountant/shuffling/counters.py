@@ -1,17 +1,16 @@
-"""Many counters with few noise bits together: what reveals the user for certain, and a bound on the rest.
+"""Many shifted counters together: bounds on delta for few noise bits, and for fair bits.
 
-A counter without a single noise bit (or, the other way round, with all of them) can only be the one user's.
-Where epsilon is beyond the losses that are likely, that is nearly all of delta, and a grid of losses has
-nothing to resolve. Above stands E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) for the
-finite losses, the best c of many; below, the certain mass (docs/notes/sdp_batches.md, section 6).
+Few noise bits (``rare_counters``). A counter without a single noise bit, or in the other direction with all of them,
+reveals the user for certain. Where epsilon is beyond all likely losses, this event is nearly all of delta, and a
+grid of losses cannot resolve it. Its mass is the lower bound. The upper bound adds, for the finite losses,
+E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with the best c of many.
 
-Many counters of fair bits together: delta from both sides by the sum of all of them, however many bits.
+Fair bits (``fair_counters``). ``changes`` counters of N fair bits each are shifted by one. The loss of a counter at y
+is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is nearly linear where v is small, so the composed loss is nearly a
+multiple of the counters' sum, which is one binomial. Every event of that sum gives a lower bound. The upper bound is
+the linear loss plus the most that the cubes and the counters far out can add.
 
-``changes`` counters of N fair bits each, every one shifted by one. The loss of a counter at y is
--2 artanh(v), v = (2y - N - 1)/(N + 1): next to linear where v is small, so that the composed loss is next to
-a multiple of the counters' sum, which is one binomial. Any event of that sum is a lower end; the linear loss,
-with the most that the cubes and the counters far out add, is an upper end
-(docs/notes/sdp_batches.md, section 6).
+Proofs: docs/notes/sdp_batches.md, section 6.
 """
 
 from __future__ import annotations

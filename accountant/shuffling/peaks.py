@@ -1,20 +1,17 @@
-"""Where more noise is not less delta: the peaks of a shuffled count's delta over the chance of a noise bit.
+"""Peaks of a shuffled count's delta as a function of the noise bits' chance: more noise can mean larger delta.
 
-With n noise bits of chance p, the event "at most K" is the best one for p in one interval; there delta
-first rises to its peak at p_K = K s/(n - K + K s), s = exp(epsilon), and then falls. The other direction has
-the mirror image of these peaks, at 1 - p_K. Behind the last peak above a target, in either direction, each
-direction crosses the target once at most (docs/notes/shuffling.md).
+With n noise bits of chance p and s = exp(epsilon), the event "at most K" has
+f_K(p) = P[X <= K] - s P[X <= K - 1] and is the best event for p in one interval. There delta first rises to its
+peak at p_K = K s/(n - K + K s) and then falls. The other direction has the mirror images of these peaks, at 1 - p_K.
+Beyond the last peak above a target each direction crosses the target at most once (docs/notes/shuffling.md).
 
-How high the peaks of a shuffled count's delta are, and that all of them behind a place are below a target.
-
-With n noise bits of chance p and s = exp(epsilon), f_K(p) = P[X <= K] - s P[X <= K - 1] rises up to
-p_K = K s/(n - K + K s) and falls behind it. Its height there is (docs/notes/shuffling_peaks.md)
+The height of the peak is (docs/notes/shuffling_peaks.md)
 
     F(K) = m(K) * integral over r > s of (s - 1)/(r - 1)^2 exp(-n D_r(K/n)) dr,
     D_r(k) = log(1 + (r - 1) k) - k log r,   m(K) the mass of K among n bits of chance K/n.
 
-D_r is concave in k and grows with r, m falls up to n/2. So heights between two peaks are bounded by what
-these two have, and a few evaluations bound all of any number of peaks.
+D_r is concave in k and grows with r, and m falls up to n/2. So two peaks bound the heights of all peaks between them,
+and a few evaluations bound any number of peaks.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""BinomialView: what one user's message adds to a binomial sum, exactly.
+"""BinomialView: the exact privacy of one user's message in a binomial sum.
 
-The others' messages sum to b = Binomial(trials, probability); the user adds 1 with chance ``first`` under
-one input, ``second`` under the other. Every shuffled count of bits is such a view: noise of a protocol
-(the input itself is added: 0 against 1), randomised response among equals, clones given their number.
+The others' messages sum to b = Binomial(trials, probability). The user adds 1 with chance ``first`` under one input
+and ``second`` under the other. Every shuffled count of bits is such a view: the noise of a protocol (the user adds
+the input itself, 0 or 1), randomised response among equal users, and clones given their number.
 
-The likelihood ratio falls in the sum, so that the best event is a lower tail up to a threshold K known
-in closed form, and delta = b(K) (s - (exp(epsilon) - 1) S_K): one mass and one tail ratio
-(docs/notes/shuffling.md).
-
-From a profile to an epsilon, where the target may touch the profile's start or its limit.
+The likelihood ratio falls in the sum. So the best event is a lower tail up to a threshold K known in closed form,
+and delta = b(K) (s - (exp(epsilon) - 1) S_K): one mass and one tail ratio (docs/notes/shuffling.md). The inverse
+allows for targets at the start or at the limit of the profile.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""Heavy-tailed noise on every coordinate of an answer, scaled by a smooth bound on its L2 sensitivity: zCDP.
+"""Heavy-tailed noise on every coordinate, scaled by a smooth bound on the L2 sensitivity: zCDP and pure privacy.
 
-Both families have a cost of a shift by ``a`` scales, at most ``shift a``, and of a dilation by exp(t), at
-most ``dilation |t|``, such that one coordinate is zCDP with half the square of the sum of the two. The
-coordinates are independent, so that their rho add up; by the triangle inequality of vectors of length d
+Both families have a cost of a shift by ``a`` scales, at most ``shift a``, and a cost of a dilation by exp(t), at most
+``dilation |t|``. One coordinate is zCDP with rho half the square of the sum of the two costs. Coordinates are
+independent, so their rho add up. By the triangle inequality in dimension d
 
     rho <= (shift a + sqrt(d) dilation beta)^2 / 2,   a the L2 shift, beta the smoothing.
 
-Student's t is also purely private: its costs bound the loss itself, and add up to at most
+Student's t is also purely private. Its costs bound the loss itself and add up to at most
 
     epsilon <= sqrt(d) shift a + d dilation beta.
 
-docs/notes/policy_evaluation.md, section 4. Compare: Gaussian noise of the same variance, which is tight.
+Proofs, and the comparison with Gaussian noise of the same variance: docs/notes/policy_evaluation.md, section 4.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Noise of polynomial tails scaled by a smooth bound: pure differential privacy, its epsilon exact.
+"""Noise with polynomial tails scaled by a smooth bound: its exact epsilon of pure differential privacy.
 
-Let the noise have a density exp(-phi(|z|)), phi rising, with z phi'(z) nondecreasing. Then the largest
-privacy loss over all admissible pairs occurs at the largest shift, and at scales that are equal or the full
-factor exp(beta) apart (docs/notes/smooth_sensitivity.md). What is left is the largest value of a function of
-one variable: for Student's t at the root of a quadratic, for generalised Cauchy noise at a root that
-bisection encloses.
+Let the noise have a density exp(-phi(|z|)), phi increasing, with z phi'(z) nondecreasing. Over all admissible pairs
+the largest privacy loss has the largest shift, and scales that are equal or differ by the full factor exp(beta)
+(docs/notes/smooth_sensitivity.md). It remains to maximise a function of one variable. For Student's t the maximum
+is at the root of a quadratic. For generalised Cauchy noise bisection encloses the root.
 
 Source: this project's statement classic.smooth_pure.
 """

@@ -1,10 +1,9 @@
-"""What noise scaled by a smooth bound guarantees: a privacy profile that is the largest of a few exact ones.
+"""Noise scaled by a smooth bound: its privacy profile, and what all accountants of smooth sensitivity share.
 
-Setting: S is beta-smooth, S(x) <= exp(beta) S(x') for neighbours, and |f(x) - f(x')| <= S(x). Released is
-f(x) + noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta), and the answers
-by at most the smaller of the two bounds: 1/noise in units of the smaller scale.
-
-What accountants of smooth sensitivity say alike, and what they answer where no pair attains the bound.
+S is beta-smooth: S(x) <= exp(beta) S(x') for neighbours, and |f(x) - f(x')| <= S(x). The release is
+f(x) + noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta), and the answers by at most
+the smaller of the two bounds, which is 1/noise in units of the smaller scale. The profile is the largest of a few
+exact ones. Where no pair attains a bound, the answer says so.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""The hockey stick of two spherical Gaussians of different variance: exact, in any dimension.
+"""Hockey-stick divergence of two spherical Gaussians of different variances: exact, in any dimension.
 
-P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy loss exceeds epsilon is a
-ball or the outside of one, its mass a non-central chi-square probability. Both masses are Bessel sums with
-the same argument; their difference is then a sum of positive terms, so that the relative accuracy holds at
-any delta (docs/notes/smooth_sensitivity.md).
+P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy loss exceeds epsilon is a ball or
+the outside of one. Its mass is a non-central chi-square probability, whose upper tail is ``chi_square_tail``. Both
+masses are Bessel sums with the same argument. Their difference is a sum of positive terms, so that the relative
+accuracy holds at any delta (docs/notes/smooth_sensitivity.md).
 
-Sums of modified Bessel functions of neighbouring orders, all terms positive, enclosed.
-
-The ratios rho_n = I_{n+1}(z)/I_n(z) satisfy rho_{n-1} = 1/(2n/z + rho_n) (DLMF 10.29.1): one pass
-downwards in the order gives all of them, stably, and by Horner's rule every sum over them.
-
-Upper tails of non-central chi-square laws, enclosed: the Bessel sums of ``spherical`` for one law.
+The ratios rho_n = I_{n+1}(z)/I_n(z) of modified Bessel functions satisfy rho_{n-1} = 1/(2n/z + rho_n)
+(DLMF 10.29.1). One pass downwards in the order gives all of them, stably, and Horner's rule every sum over them.
 """
 
 from __future__ import annotations

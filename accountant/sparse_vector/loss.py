@@ -1,8 +1,8 @@
-"""What the sparse vector reveals at delta > 0: a Laplace pair for each threshold, coins for its comparisons.
+"""Privacy loss of the sparse vector at delta > 0: a Laplace pair for each threshold, coins for its comparisons.
 
-Given the threshold's noise, every comparison is a coin that shows heads for sure, or tails for sure, or is
-randomised response of the queries' epsilon; so c positive answers are a post-processing of coins thrown until
-the c-th head, and cost about sqrt(c) times one, not c times. Proof: docs/notes/sparse_vector.md.
+Given the threshold's noise, a comparison is a coin that always shows heads, always shows tails, or is randomised
+response of the queries' epsilon. So c positive answers are a post-processing of coins that are thrown until the c-th
+head. They cost about sqrt(c) times one answer, not c times. Proof: docs/notes/sparse_vector.md.
 """
 
 from __future__ import annotations

@@ -1,29 +1,28 @@
-"""Sparse vector: which of many queries are above a threshold, paid for by the positive answers only.
+"""Accountant of the sparse vector technique: only queries answered above the threshold cost privacy.
 
-Laplace noise of ``threshold_scale`` is added to the threshold, of ``query_scale`` to each query; a query is
-answered "above" or "below", and the run halts after ``positives`` answers "above". With ``answer_scale``
-each of those also releases the query's value with noise of its own. The threshold's noise is drawn once, or
-with ``redraw`` anew after each positive answer: then the runs between them compose.
+Laplace noise of ``threshold_scale`` is added to the threshold and of ``query_scale`` to each query. Each query
+is answered "above" or "below", and the run halts after ``positives`` answers "above". With ``answer_scale``
+each of those also releases the query's value with noise of its own. The threshold's noise is drawn once. With
+``redraw`` it is drawn again after each positive answer, and the runs in between compose.
 
 With S the sensitivity and c the positives, the pure epsilon of one threshold is exactly
 
-    S/b_threshold + 2 c S/b_query + c S/b_answer,
+    S/b_threshold + 2 c S/b_query + c S/b_answer.
 
-and where all queries move the same way between neighbours (monotone, as counts do) exactly the larger of
-S/b_threshold + c max(S/b_query, S/b_answer) and c (S/b_query + S/b_answer): no smaller one holds for streams
-of every length. With delta > 0 the positive answers cost about sqrt(c) times one: given the threshold's noise
-they are coins (``loss``). Proofs and the wrong variants of the literature: docs/notes/sparse_vector.md.
+If all queries move in the same direction between neighbours (monotone, as counts do), it is exactly the larger
+of S/b_threshold + c max(S/b_query, S/b_answer) and c (S/b_query + S/b_answer). No smaller epsilon holds for
+streams of every length. With delta > 0 the positive answers cost about sqrt(c) times one answer: given the
+threshold's noise they are coins (``loss``).
 
-Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. That the
-pure epsilon is exact is this project's statement classic.sparse_vector, the profile its
-statement classic.sparse_vector_profile.
+The neighbours that attain epsilon have N queries answered below, then the positive ones. Unless the threshold's
+noise is large, some of the N queries would have been answered above. So these answers make a large noise
+likely. There every Laplace tail is exactly exponential and every inequality of the privacy proof is an
+equality. All integrals are beta functions. Proofs, and the wrong variants of the literature:
+docs/notes/sparse_vector.md.
 
-The neighbours that attain the sparse vector's epsilon, with the chance of the answers that show it.
-
-N queries answered below, then the positive ones. Unless the threshold's noise is large, some of the N would
-have been above; so these answers make it likely to be large, where every Laplace tail is exactly exponential
-and every inequality of the privacy proof an equality. All integrals are beta functions
-(docs/notes/sparse_vector.md).
+Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. The exact
+pure epsilon is this project's statement classic.sparse_vector, the profile its statement
+classic.sparse_vector_profile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Adaptive composition, one theorem for each notion, and advanced composition; the optimum has its own module.
+"""Adaptive composition, one theorem for each notion, and advanced composition.
 
-Parameters add as exact rationals; where a root is taken the result is rounded outwards. Advanced composition
-trades a little delta for the square root of k. It is an upper bound on the optimum of
-``compose_approx_optimal`` and stands here because papers use it.
+Parameters add as exact rationals. Where a root is taken the result is rounded outwards. Advanced composition gives
+up a little delta for a growth with the square root of k. It is an upper bound on the optimum, which
+``compose_approx_optimal`` computes, and is included because papers use it.
 
 Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21.
 """

@@ -1,8 +1,8 @@
-"""Privacy filters and an odometer: budgets kept when every cost may depend on what was released before.
+"""Privacy filters and an odometer: budgets that hold when every cost may depend on earlier releases.
 
-A filter is asked before each release. What it admits stays, all together and whatever the choices made on
-the way, within the guarantee of its budget. Costs and budgets are exact rationals; a cost known as a bound is
-charged at its upper end. Filters are values: ``spend`` returns a new one, so that threads share them freely.
+Ask a filter before each release. All admitted releases together stay within the guarantee of its budget, however the
+costs were chosen. Costs and budgets are exact rationals. A cost known as a bound is charged at its upper end. Filters
+are immutable values: ``spend`` returns a new one, so that threads can share them.
 
 Proofs and sources: docs/notes/composition.md.
 """

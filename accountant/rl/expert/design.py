@@ -1,11 +1,10 @@
-"""The noise and thresholds of a release of stable prefixes: as printed, or shaped to release the most.
+"""Noise and thresholds for the release of stable prefixes: as printed, or chosen to release the most.
 
-A design is four doubles, accounted for as they are: which formula gave them, and how that was rounded,
-decides how good they are, never whether the answer is sound.
+A design is four doubles, and the accountant uses these doubles. The formula and the rounding that gave them affect
+how much is released, never whether the guarantee is valid.
 
-One round of the release as a pair with one loss each way and a failure, and T of them, exactly.
-
-docs/notes/expert_accounting.md, sections 4 and 5.
+One round is a pair with one loss in each direction and a failure probability. T rounds compose exactly
+(docs/notes/expert_accounting.md, sections 4 and 5).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""From rounds that draw an expert afresh to what can be run on logged data: how far apart the draws are.
+"""From rounds with fresh draws of an expert to rounds on logged data: how far apart their laws are.
 
-The analysis of a round draws an expert uniformly and a trajectory from its policy. On logged data either
-experts are drawn so, each giving its next unused trajectory, until one runs out; or one walks through the
-shuffled trajectories, as printed. Both are close to fresh draws (docs/notes/expert_accounting.md, section 6).
+The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data there are
+two variants. Either experts are drawn uniformly and each gives its next unused trajectory, until one has none left.
+Or the rounds walk through the shuffled trajectories, as printed. Both are close to fresh draws
+(docs/notes/expert_accounting.md, section 6).
 
-What rounds guarantee whose draws are nearly fresh: docs/notes/expert_accounting.md, section 6.
-
-The bound factor (d(e - shift) + slack exp(e - shift)) need not fall with e, and delta does: what holds at an
-epsilon holds above it, so that the bound is followed only down to where it turns.
+The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), d the profile of fresh draws. It
+need not decrease in e, but a profile does. So a bound at one epsilon holds at all larger ones, and the code follows
+the bound only down to where it starts to rise.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""The release of stable prefixes: what it guarantees as printed, and how much less noise is enough.
+"""Accountant of the release of stable prefixes: the guarantee of the printed noise, and the least noise.
 
-In each round an expert is drawn, and the longest prefix of its trajectory is released whose noisy counts pass
-a noisy threshold. A round's losses lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, but for
-a failure whose chance does not grow with a trajectory's length: counts fall along it, and what goes wrong
-needs the first one below c_min/pmin to pass (docs/notes/expert_accounting.md, section 4). T rounds compose as
-one pair does, exactly.
+A round draws an expert and releases the longest prefix of its trajectory whose noisy counts pass a noisy
+threshold. The losses of a round lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, except in a
+failure. A failure requires that the first count below c_min/pmin passes. Counts fall along a trajectory, so the
+failure probability does not grow with its length (docs/notes/expert_accounting.md, section 4). T rounds compose
+exactly, as one pair.
 
-It is about experts' policies, over what their trajectories might have been; two given data sets differ more
-(expert.fixed_data). Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
+The guarantee is about experts' policies, over the randomness of their trajectories. Two fixed data sets can
+differ more (expert.fixed_data). If the draws from logged data alone exceed the target, whatever the noise, the
+search does not start and the error names the cause.
 
-What no noise can reach in a release of prefixes, said by name before a search that could not end well.
+Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
 """
 
 from __future__ import annotations

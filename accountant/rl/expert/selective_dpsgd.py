@@ -1,10 +1,10 @@
-"""Selective DP-SGD's accountant: training in which a coin chooses, step by step, what a step reads.
+"""Accountant of selective DP-SGD: training in which a coin decides for each step which data it reads.
 
-With probability p a step reads the experts' private transitions and adds noise; otherwise it reads released
-prefixes only. The paper accounts for this at the Poisson rate p b/m, as if such a step were one whose batch
-missed the expert. But it carries no noise, so that everybody sees which kind of step it was: each step loses
-what a noisy step at the rate b/m loses, with probability p. Each reading of the coin has a guarantee of its
-own (docs/notes/expert_accounting.md, sections 1 to 3), attained where a pair is named.
+With probability p a step reads the experts' private transitions and adds noise. Otherwise it reads released prefixes
+only. The paper accounts for this at the Poisson rate p b/m, as if a step of the second kind were a noisy step whose
+batch missed the expert. But such a step carries no noise, so everybody sees which kind it was. The exact loss of a
+step is therefore that of a noisy step at the rate b/m, with probability p. Each reading of the coin has its own
+guarantee (docs/notes/expert_accounting.md, sections 1 to 3), which is attained where a pair is named.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4, section 4 and Appendix B.2.
 """

@@ -1,8 +1,8 @@
-"""What one step of selective DP-SGD reveals, by how batches are drawn, and its composition by how coins are.
+"""Privacy loss of one step of selective DP-SGD, by the sampling of batches, and its composition over all steps.
 
-docs/notes/expert_accounting.md, sections 1 to 3.
-
-A step that a visible coin turns on, with the moment-generating function that lets it be composed fast.
+The composition depends on who sees the coin that turns a noisy step on. A step with a visible coin has a
+moment-generating function, so that it can be composed fast. Proofs: docs/notes/expert_accounting.md, sections 1
+to 3.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Other noise for policy evaluation, each with its own smoothing, beside the Gaussian on the same visits.
+"""Alternatives to the printed noise of policy evaluation, and the ladder of scales for exact noise.
 
-The public ladder to which psi is rounded up, so that the released noise has an exact rational variance.
-
-The rungs are L_0 < L_1 < ..., about floor r^j with r^64 = e^beta. The least rung that is at least psi
-replaces psi. If psi changes at most by the factor e^beta between neighbours, then its rung moves by at most
-64 places, so that the rung changes at most by e^beta, too. Rounding up keeps the smoothness. Section 6 of
-docs/notes/policy_evaluation.md has the proof for the numbers that are used, with all rounding.
+Each alternative has a smoothing of its own and is compared on given visits. ``Ladder`` rounds psi up to public
+rungs, so that the released noise has an exact rational variance. The rungs are L_0 < L_1 < ..., about floor r^j
+with r^64 = e^beta. The least rung that is at least psi replaces psi. If psi changes at most by the factor
+e^beta between neighbours, its rung moves by at most 64 places, so that the rung also changes at most by e^beta.
+Rounding up therefore keeps the smoothness. Section 6 of docs/notes/policy_evaluation.md has the proof for the
+numbers that are used, with all rounding.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Smooth bounds on what one trajectory moves: psi of DP-LSW and of DP-LSL, exact, without trying every k.
+"""Smooth upper bounds on the sensitivity to one trajectory: psi of DP-LSW and of DP-LSL, exact and fast.
 
-Both are maxima over k >= 0 of exp(-k beta) phi(k), phi(k) the squared sensitivity on data k trajectories
-away; beta smooths the square, hence the variance. For DP-LSW the maximum stands at k = 0 or where k + 1 is
-the number of visits of a state, for DP-LSL the logarithm is concave in k: docs/notes/policy_evaluation.md.
+Both are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) is the squared sensitivity on data that differ in k
+trajectories, and beta smooths the square, hence the variance. For DP-LSW the maximum is at k = 0 or where k + 1 is
+the number of visits of a state. For DP-LSL the logarithm is concave in k. So the code does not try every k
+(docs/notes/policy_evaluation.md).
 
-The computed number is a bound in the reals: it is smooth with beta and at least phi(0), rounding included.
-Its arithmetic is that of IEEE 754: sums, products, quotients and square roots of doubles. Powers of
-exp(-beta) are products of a few numbers that Arb certifies.
+DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k, which takes O(n log K) altogether. The whole numbers 2, 3, ...
+between k and v fall into dyadic boxes, two for each scale. Each box is at least 1.5 of its lengths away, so that
+1/(v - k)^2 is a short power series about its middle. A box of length 1 holds one number, so nothing is left out
+(section 1 of the note).
 
-sum_s w_s/max(v_s - k, 1)^2 at many k at once: boxes of states seen from afar, in O(n log K) altogether.
-
-Whole numbers 2, 3, ... between k and v fall into dyadic boxes, two a scale, each at least 1.5 of its lengths
-away: from there 1/(v - k)^2 is a short power series about the middle of the box. Nothing is left out, as a
-box of length 1 is one number. Proof and errors: docs/notes/policy_evaluation.md, section 1.
+The computed number is a valid bound: it is smooth with beta and at least phi(0), rounding included. Its arithmetic
+is that of IEEE 754: sums, products, quotients and square roots of doubles. Powers of exp(-beta) are products of a
+few numbers that Arb certifies.
 """
 
 from __future__ import annotations

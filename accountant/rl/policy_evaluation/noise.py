@@ -1,11 +1,10 @@
-"""Noise for policy evaluation: the printed constants, the least that is exact, and smoothing chosen with it.
+"""Noise constants of private policy evaluation: as printed, the least for a given smoothing, and the best pair.
 
-Noise is ``alpha`` times the smooth bound sqrt(psi) (times what a unit of it is worth), ``beta`` smooths psi:
-both as the paper has them. The accountant of smooth Gaussian noise smooths the scale, with beta/2.
+The noise is ``alpha`` times the smooth bound sqrt(psi), times what a unit of it is worth, and ``beta`` smooths psi.
+Both are the paper's parameters. The accountant of smooth Gaussian noise smooths the scale instead, with beta/2.
 
-Two searches in ordinary numbers: where a rising function turns positive, and a place of its least value.
-
-They only propose, or return a place at which the caller's own certified question was answered.
+The two searches (for the sign change of a rising function, and for a least value) work in ordinary numbers. They
+return a place at which the caller has answered its own certified question, or only propose one.
 """
 
 from __future__ import annotations

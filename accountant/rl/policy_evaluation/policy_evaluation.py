@@ -1,14 +1,12 @@
-"""Private policy evaluation's accountant: the exact guarantee of DP-LSW's and DP-LSL's noise.
+"""Accountant of private policy evaluation: the exact guarantee of the noise of DP-LSW and DP-LSL.
 
-Both release a vector with Gaussian noise of deviation alpha sqrt(psi) times what a unit of sensitivity is
-worth, where psi is a smooth bound on the squared sensitivity. What is guaranteed is the worst case over all
-means and variances that this allows (classic.smooth_gaussian). The printed constants are right up to
-epsilon 15 and far too large; calibration takes the least noise, and chooses the smoothing with it.
+Both release a vector with Gaussian noise of deviation alpha sqrt(psi), times what a unit of sensitivity is worth.
+psi is a smooth bound on the squared sensitivity. The guarantee is the worst case over all means and variances that
+this allows (classic.smooth_gaussian). The printed constants are valid up to epsilon 15 and far too large.
+Calibration finds the least noise, and chooses the smoothing with it.
 
 Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
 project (eval.theorem6.corrected, eval.theorem10.corrected).
-
-What the noise of DP-LSW and DP-LSL is set by, and the visits it is compared on.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""What noise on counts guarantees: the losses of all counters that one user moves, composed.
+"""Guarantees of noise on counts: the composed losses of all counters that one user changes, and the least noise.
 
-A user moves some entries of the three families by known amounts, each of them in ``nodes`` noisy values: that
-many shifted pairs of the Laplace law that is drawn, or one Gaussian mechanism of known norm
-(docs/notes/ucb_counters_exact.md). Discrete laws are accounted as such: at delta above 0 they are worse.
+A user changes entries of the three families by known amounts, each in ``nodes`` noisy values. The loss is that of as
+many shifted pairs of the Laplace law that is drawn, or of one Gaussian mechanism of known norm
+(docs/notes/ucb_counters_exact.md). If the largest loss is known between two doubles only, it still gives pure
+privacy at delta 0.
 
-A composed loss whose largest value may be known between two doubles only: pure privacy at delta 0.
-
-The composed pairs of Laplace noise on counts, continuous or discrete: each law by pairs of its own.
-
-Discrete Laplace noise has the continuous law's largest loss, and takes it with a larger probability: a shift
-of 1 is randomised response. So no scale found for the one law at delta above 0 serves the other.
-
-The least noise on counts that meets a target: in closed form where there is one, else by a search.
+Discrete laws have pairs of their own. Discrete Laplace noise has the same largest loss as the continuous law, but
+takes it with a larger probability, so it is less private at delta above 0. A scale found for one of the two laws is
+therefore not valid for the other. The least noise that meets a target has a closed form in some cases; a search
+finds it in the others.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""RLSVI's accountant: the published epsilon, the exact one, and the tight one.
+"""Accountant of RLSVI: the published epsilon, the exact one, and the tight one.
 
-A user is an episode. What is released is every perturbed table Q_h^k; policies and actions follow by
-post-processing and the billboard lemma. Under ``rewards-only`` a changed user changes one cell a step,
-so that the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
-(docs/notes/rlsvi_tight.md). Under ``replace`` the visit counts change too, which is accounted for
-where values are clipped (docs/notes/rlsvi_state_neighbours.md), and is honest rather than useful.
+A user is an episode. The release is every perturbed table Q_h^k; policies and actions follow by post-processing and
+the billboard lemma. Under ``rewards-only`` a changed user changes one cell in each step. So the whole run is a
+Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk)) (docs/notes/rlsvi_tight.md). Sums of
+1/log(c k) are added term by term at first and then enclosed by two integrals. Under ``replace`` the visit counts
+change too. The accountant covers this where values are clipped (docs/notes/rlsvi_state_neighbours.md), but the
+guarantee is too weak to be useful.
 
 Source: arXiv:2606.01952v1; the tight statements are this project's own.
-
-Sums of 1/log(c k) over episodes: term by term at first, then between two integrals.
 """
 
 from __future__ import annotations

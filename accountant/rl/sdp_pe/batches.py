@@ -1,21 +1,17 @@
-"""What one replaced user changes in a batch's counters, and what all of these changes promise together.
+"""Privacy of one batch of SDP-PE: the counters that a replaced user changes, and their exact loss together.
 
-At every released step a replaced user leaves one cell of each family and enters another: one counter falls
-by one, one rises. Bits, one sum each counter, so that a release is h f pairs of shifted binomials, one of
-each direction, for h steps and f families. Two trajectories that differ in every cell attain it, whatever the
-other users hold; fewer changes are processing of these. A user is in one batch, and the other batches have
-the same law given the past: all batches together promise what the weakest one does.
+At every released step a replaced user leaves one cell of each family and enters another: one counter falls by one,
+and one rises by one. With h steps and f families a release is h f pairs of shifted binomials in each direction. Two
+trajectories that differ in every cell attain it, whatever the other users hold. Fewer changes are post-processing of
+these. A user is in one batch, and given the past the other batches have the same law. So all batches together are
+as private as the least private one.
 
-Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md.
+Three routes bound the loss, and each is valid everywhere: the sum of all counters where bits are fair
+(``fair_counters``), certain events and Chernoff's bound where noise bits are rare (``rare_counters``), and the
+grid of losses. The first two take milliseconds and come first. The grid is used where they leave a gap above a
+thousandth and where it is small enough.
 
-The exact loss of one batch's changed counters, by whichever certified route says most.
-
-``changes`` counters fall by one and as many rise. Three routes, each sound everywhere: the sum of all
-counters where bits are fair (``fair_counters``), what is certain and Chernoff's bound where noise bits are
-rare (``rare_counters``), and the engine's grid of losses. The first two take milliseconds and are asked
-first; the grid is asked where they leave more than a thousandth open and it has room.
-
-Source: docs/notes/sdp_batches.md, sections 1 and 6.
+Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md, sections 1 and 6.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""The least noise with which one batch of counters keeps a target, by the exact loss of all changed counters.
+"""The least noise with which a batch of counters keeps a target, and the precision level of its raw counts.
 
-Below as many fair bits as one batch needs, users share these: more fair bits are processing, so that delta
-falls in their number, which is found once for all batches of so few users. Larger batches have one rare bit a
-user; there delta is not monotone in tau, and what is certified is the threshold returned, not all above it.
+The noise is found from the exact loss of all changed counters. If a batch has fewer users than the fair bits
+that it needs, the users share these bits. More fair bits are post-processing, so delta falls in their number.
+It is found once for all batches of so few users. In larger batches every user has one rare bit. There delta is
+not monotone in tau, so the certificate is about the returned threshold only, not about larger ones.
 
-How far a batch's raw counts may be off: the precision level E, by exact binomial tails or as printed.
-
-Raw counts are within E/4 of the true ones, all counters of a release at once, but for the failure chance
-(the union over counters); the linear programme then makes counts within E (docs/notes/sdp_privatizer.md,
-section 4).
+Raw counts are within E/4 of the true ones, for all counters of a release at once, except with the failure
+probability. E comes from exact binomial tails with a union bound over the counters, or as printed. The linear
+programme then makes counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
 """
 
 from __future__ import annotations
