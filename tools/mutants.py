@@ -3,8 +3,8 @@
     python tools/mutants.py [--fast | --all] [--files N] [NUMBER ...]
 
 Each mutant is applied to a copy of the tracked files. N test files that reach its module by imports run there, up to
-the first failure: first those that name the mutated function, then those fewest imports away. With --fast only the
-tests of ``make test`` run.
+the first failure: first those of its name, then those that name the mutated function, then those fewest imports
+away. With --fast only the tests of ``make test`` run.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def importers() -> dict[str, set[str]]:
         for leaf in set(CATALOGUE.values()):
             found.setdefault(f"{layer}.{leaf}", set()).add(finder)
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-z", "*.py", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for path in (ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -140,7 +140,7 @@ def importers() -> dict[str, set[str]]:
 
 
 def nearest_tests(name: str, most: int, words: set[str]) -> list[str]:
-    """The test files that reach a module: first those with one of the words, then the fewest imports away."""
+    """The test files that reach a module: by its name, by the words, by how many imports away."""
     order, ring, seen = [], {name}, {name}
     while ring:
         ring = set().union(*(importers().get(x, set()) for x in ring)) - seen
