@@ -148,9 +148,12 @@ def nearest_tests(name: str, most: int, words: set[str]) -> list[str]:
         order += sorted(x for x in ring if x.rpartition(".")[2].startswith("test_"))
     files = [f"{x.replace('.', '/')}.py" for x in order]
     mentions = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
-    return sorted(files, key=lambda file: not mentions.search((ROOT / file).read_text(encoding="utf-8")))[
-        :most
-    ]
+    leaf = name.rpartition(".")[2].strip("_")
+
+    def distance(file: str) -> tuple[bool, bool]:
+        return leaf not in Path(file).stem, not mentions.search((ROOT / file).read_text(encoding="utf-8"))
+
+    return sorted(files, key=distance)[:most]
 
 
 def around(mutant: Mutant, path: Path) -> set[str]:
