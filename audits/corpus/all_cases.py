@@ -1,7 +1,7 @@
-"""The whole corpus, by kind of mechanism: every module of this folder that has ``CASES``.
+"""The whole corpus of cases, by kind of mechanism: the ``CASES`` of every module of this folder.
 
-``PLACE`` says when the cases of a module come. ``PAPER`` names the paper on whose own mechanisms they are, and
-``QUICK`` those that take seconds, where not all do.
+``PLACE`` gives the order of the modules. ``PAPER`` names the paper whose own mechanisms are the cases of a
+module. ``QUICK`` lists the cases that take seconds, where not all of them do.
 """
 
 from __future__ import annotations

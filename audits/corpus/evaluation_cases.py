@@ -1,9 +1,8 @@
-"""Private policy evaluation: both calibrations on hard batches, and faults in what the noise is scaled by.
+"""Cases of private policy evaluation: both calibrations on hard batches, and planted faults in the noise scale.
 
-Users have one trajectory each. The pairs: returns all 0 or all at the bound, everybody everywhere; states
-that one or two users visit; states that nobody or one user visits.
-
-DP-LSW with planted faults in what its noise is scaled by: the estimator itself, but for one method.
+Every user has one trajectory. The pairs of batches: all returns 0 or all at the bound, and every user visits
+every state; states that one or two users visit; states that no user or one user visits. A fault is DP-LSW with
+one changed method, which computes the scale of its noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expert-level offline learning: the release and a training step as proved, and faults in what they count.
+"""Cases of expert-level offline learning: the release and a training step as proved, and with planted faults.
 
 The pairs: experts who all play alike, and one more; gradients of 0 or of the opposite sign, and one of the
 clipping norm.

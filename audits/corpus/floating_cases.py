@@ -1,7 +1,8 @@
-"""Floating-point samplers: private on real numbers, caught by the bits of what they release.
+"""Cases of floating-point samplers: private on real numbers, but the bits of their outputs violate the claim.
 
-On real numbers each adds noise of the stated law. Which doubles can come out depends on the number that it
-was added to (Mironov 2012). Of one sampler the results do not give the data away.
+On real numbers each sampler adds noise of the stated law. Which doubles can occur depends on the number to
+which the noise was added (Mironov 2012). The snapping mechanism and samplers on a lattice do not have this
+fault.
 """
 
 from __future__ import annotations

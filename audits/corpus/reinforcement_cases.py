@@ -1,12 +1,10 @@
-"""The paper's printed noise, and faults of published code, in the real privatizers of PRIVATE-UCB.
+"""Cases of PRIVATE-UCB: the paper's printed noise, and faults of published code, in the real privatizers.
 
-The promise is epsilon 1 when one user is replaced. Problems are small: of many counters each gives away so
-little that no number of samples tells a pure guarantee from a smaller one.
+The claim is epsilon 1 when one user is replaced. The problems are small. With many counters each reveals so
+little that no feasible number of samples distinguishes a pure guarantee from a smaller one.
 
-The privatizers of PRIVATE-UCB with the faults of published code put in, one each.
-
-All but their noise is the code of `mechanisms.rl.private_ucb.privatizers_paper`. Faults of the scale alone need no code
-here: they are the real privatizers with that scale.
+Each fault is one change in the code of `mechanisms.rl.private_ucb.privatizers_paper`. A fault in the scale
+alone needs no code here: it is the real privatizer with that scale.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is true of the corpus, computed by an independent route: enumeration of outcomes, integrals in Arb.
+"""True epsilons of the corpus, computed independently of the accountant: by enumeration and by integrals in Arb.
 
-A truth is the smallest epsilon at which one pair of inputs is indistinguishable: the most that an audit on
-that pair can find.
+The truth of a case is the smallest epsilon at which one pair of inputs is indistinguishable. It is the most
+that an audit on that pair can find.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Samplers on vectors of counts: histograms, prefix sums, noisy maxima, sparse vectors; sound, and wrong in known ways.
+"""Samplers on vectors of counts, correct and faulty: histograms, prefix sums, noisy maxima, sparse vectors.
 
-Every sampler has the shape ``sampler(counts, n, rng)`` with counts a vector. The mechanisms and their faults
-are those that StatDP (Ding et al. 2018) and DP-Sniper (Bichsel et al. 2021) are measured on.
+Every sampler has the form ``sampler(counts, n, rng)``, where counts is a vector. The mechanisms and their
+faults are those on which StatDP (Ding et al. 2018) and DP-Sniper (Bichsel et al. 2021) are measured.
 
-Of the sparse vector technique and its published variants, most are not private as claimed. They are numbered as in
-Lyu, Su & Li 2017, "Understanding the sparse vector technique", Figure 2. An
-output is a row of codes, one a query: above, below, or not answered because the run had stopped; where values are
-released, of codes and values.
+Most published variants of the sparse vector technique are not private as claimed. They are numbered as in Lyu,
+Su & Li 2017, "Understanding the sparse vector technique", Figure 2. An output is a row with one code for each
+query: above, below, or not answered because the run had stopped. Variants that release values have codes and
+values.
 """
 
 from __future__ import annotations

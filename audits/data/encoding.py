@@ -1,7 +1,7 @@
 """Any output as a fixed number of columns for the scores.
 
-A function of one output alone, fixed before any sample is bet on, like `audits.data.canonical`. An exception is an
-output by its type.
+The columns are a function of one output alone, fixed before any sample is bet on, as in
+`audits.data.canonical`. An exception is an output, represented by its type.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Pairs of neighbouring inputs: validated before anything is sampled.
+"""Pairs of neighbouring inputs, validated before anything is sampled.
 
-Inputs that are not neighbours make every mechanism look bad; such a pair is an error, never a finding.
+Two inputs that are not neighbours would make every mechanism look bad. Such a pair is an error, never a
+finding.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
-"""Is the stated neighbouring relation true of two inputs? What can be checked is; the rest is taken on trust.
+"""Check of the stated neighbouring relation on two inputs, as far as it can be checked; the rest is assumed.
 
-Checked record by record: lists, tuples, arrays and data frames in the order they have, sets and dictionaries
-without one; episodes and users of a learning problem by their own rules. A data set is taken for a sequence,
-so that a permutation of it is another data set: a mechanism may well depend on the order.
+Data sets are compared record by record: lists, tuples, arrays and data frames in their order, sets and
+dictionaries without one. Episodes and users of a learning problem have rules of their own. A list is a
+sequence, so a permutation of it is another data set, because a mechanism may depend on the order.
 
-A dictionary or a tuple can hold records, or be a bundle: the columns of a table, or a data set beside
-settings. Where the readings disagree nothing was checked, and the answer says so.
-
-Records of a data set, so that two data sets can be compared under a neighbouring relation.
-
-A record is an element of a list, a tuple or an array (of an array of two or more dimensions a row), a row of
+A record is an element of a list, a tuple or an array (a row, if the array has two or more dimensions), a row of
 a data frame, an element of a set, or a key of a dictionary with its value. Records are compared by
 `dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
+
+A dictionary or a tuple can hold records. It can also be a bundle: the columns of a table, or a data set beside
+settings. Where these readings disagree nothing is checked, and the answer says so.
 """
 
 from __future__ import annotations

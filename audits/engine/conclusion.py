@@ -1,8 +1,8 @@
-"""From a trial to evidence: the bound, the verdict, and the event that earned most.
+"""The evidence of a trial: the lower bound on epsilon, the verdict, and the event that earned most.
 
-What an audit concludes does not depend on how its samples came: drawn in blocks, or step by step from one
-training run. Most of alpha goes to the verdict (betting against the claimed curve), the rest to the interval
-for epsilon: the first saves samples, the second hardly notices.
+The conclusion does not depend on how the samples came: in blocks, or step by step from one training run. Most
+of alpha goes to the verdict (betting against the claimed curve), the rest to the interval for epsilon. More
+alpha saves samples for the verdict and hardly changes the interval.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Many candidate pairs: find the one that gives most away and audit it, or audit each at a share of alpha.
+"""Audits of many candidate pairs: of the one that reveals most, found by a search, or of each in turn.
 
-The search spends samples of its own and only chooses; the audit of the chosen pair draws fresh ones and has
-all of alpha. Proofs: docs/notes/audit_pairs.md.
-
-The search among candidate pairs: successive halving on samples of its own.
-
-A bad search costs power, never soundness: it only chooses (docs/notes/audit_pairs.md, Theorem 4).
+An audit of each pair in turn has an equal share of alpha. The search is successive halving on samples of its
+own, and it only chooses a pair. A bad search costs power but never validity. The audit of the chosen pair draws
+fresh samples and has all of alpha. Proofs: docs/notes/audit_pairs.md (Theorem 4 for the search).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Inputs and likelihood ratios that several mechanisms share: answers as far apart as neighbours can be.
 
-Where the accountant names a pair that attains its guarantee this is that pair, or one of its kind that
-samples can tell apart. A likelihood ratio is ln p1/p0 of the stated law, for a pair of inputs, called as
-``ratio(outputs, parameters, first, second)``; it returns ``(n,)``. It is a score: on a mechanism of the stated
-law nothing tells the inputs apart better, on any other it is only a choice. It is computed in plain double
+Where the accountant names a pair that attains its guarantee, this is that pair, or one of its kind that samples
+can distinguish. A likelihood ratio is ln p1/p0 of the stated law for a pair of inputs. It is called as
+``ratio(outputs, parameters, first, second)`` and returns ``(n,)``. It is a score: for a mechanism of the stated
+law no score is better, and for any other mechanism it is still a valid one. It is computed in plain double
 precision.
 """
 

@@ -1,7 +1,7 @@
-"""The audit of anything that runs: a claim, what is sampled, and the inputs; also as a call that was written down.
+"""The call of an audit: a claim, what is sampled, and the inputs; also read back from a recorded call.
 
-The public entry is `audit`. What kind of inputs it gets decides how it goes about: one pair of neighbours,
-several pairs, the steps of a training, or canaries of one run.
+The public entry is `audit`. The kind of inputs decides the method: one pair of neighbours, several pairs, the
+steps of a training, or canaries of one run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Audits of what has a name: a callable of an importable module, or a command; their witnesses replay.
+"""Audits of a named callable (``package.module:name``) or a command, whose witnesses can be replayed.
 
-A replay imports, and runs, what the witness names: replay only witnesses whose code you would run anyway.
+A replay imports and runs what the witness names. Replay only witnesses whose code you would run anyway.
 """
 
 from __future__ import annotations

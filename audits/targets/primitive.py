@@ -1,8 +1,8 @@
 """The audit of one release of a primitive of the catalogue, against its accountant's own guarantee.
 
-The leaf of each says which pair of inputs is hard and which score suits it. What runs is the code of
-`mechanisms`, floating-point noise included: Gaussian and Laplace noise is numpy's, and the audit looks at the
-values of what is released, not at their lowest bits.
+The leaf of each primitive names a hard pair of inputs and a suitable score. The audit runs the code of
+`mechanisms`, including its floating-point noise: Gaussian and Laplace noise is numpy's. It looks at the
+released values, not at their lowest bits.
 """
 
 from __future__ import annotations

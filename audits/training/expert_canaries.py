@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD as it is run: one training with many canary experts; views by their words.
+"""Audits of selective DP-SGD in one run with many canary experts, and the views of a run by name.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """

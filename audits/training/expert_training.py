@@ -1,8 +1,8 @@
 """Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
 
-Neighbouring sets of experts differ in one expert more or less. What is claimed is what the accountant says of
-the same parameters; `mechanisms.rl.expert.offline.training` is what is run, or a variant. The settings say what
-is trained: the budget that is claimed, and few experts. torch is an extra, and imported when an audit begins.
+Neighbouring sets of experts differ in one expert more or less. The claim is the accountant's guarantee for the
+same parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant. The settings give what is
+trained: the claimed budget and few experts. torch is an extra, and is imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """

@@ -1,7 +1,8 @@
-"""Guesses about canaries: which of them took part, how many came out right, and how many would have at best.
+"""Guesses about which canaries took part: how many are right, and how many would be right at best.
 
-The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard laws, here
-independently of the others. Real canaries disturb each other, so this is the best case. No certificate.
+The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard laws,
+here independently of the others. Real canaries disturb each other, so this is the best case. The figures carry
+no certificate.
 """
 
 from __future__ import annotations

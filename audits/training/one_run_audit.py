@@ -1,29 +1,24 @@
-"""The audit in one run: a weaker bound than that of many runs, from a single one.
+"""One-run auditing: the number of right guesses about m canaries of a single run, tested against a claim.
 
-One-run auditing: what the number of right guesses about m canaries says of a claim.
-
-Each canary takes part by a fair coin of its own; of the output r guesses are made, v come out right. Under a
-claim of (epsilon, delta)-DP, with q = e^epsilon / (1 + e^epsilon) and B ~ Binomial(r, q),
+Each canary takes part by a fair coin of its own. From the output r guesses are made, and v of them are right.
+Under a claim of (epsilon, delta)-DP, with q = e^epsilon / (1 + e^epsilon) and B ~ Binomial(r, q),
 
     P[right >= v] <= b + m delta b (1 - b) / (v P[B = v]),   b = P[B >= v],
 
-whatever the mechanism and the guessing; for a whole privacy curve a recursion says more. Both are proved in
-docs/notes/audit_one_run.md. What comes out is a weaker bound than that of many runs: canaries disturb each
-other, and a bound for all mechanisms has to allow for worse than what happens.
+for every mechanism and every way to guess. The resulting bound is weaker than that of many runs: canaries
+disturb each other, and a bound for all mechanisms must allow for the worst one.
+
+A whole privacy curve gives more, by a recursion. Let P_j = P[right >= j]. Every point (epsilon, delta) of the
+curve demands, for every j (Theorem 3 of docs/notes/audit_one_run.md, which proves both results),
+
+    (r - j) P_j >= C + m G(y),   C = P_{j+1} + P_{j+2} + ...,   m y = j P_{j+1} + C.
+
+G(y) is the largest of 0 and, over all points, of e^-epsilon (y - delta) and 1 - delta - e^epsilon (1 - y). Both
+sides grow with all P, so that the recursion from P_v = alpha gives lower bounds. One above 1 refutes that
+P[right >= v] is alpha or more.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (the game and, with 2 m delta and another factor, the
 tail, Theorem 5.2); Mahloujifar, Melis and Chaudhuri, arXiv:2410.22235 (privacy curves).
-
-The recursion over numbers of right guesses: too many of them contradict a whole privacy curve.
-
-With P_j = P[right >= j], every point (epsilon, delta) of the curve demands, for every j (docs/notes/
-audit_one_run.md, Theorem 3),
-
-    (r - j) P_j >= C + m G(y),   C = P_{j+1} + P_{j+2} + ...,   m y = j P_{j+1} + C,
-
-G(y) being the largest of 0 and, over all points, of e^-epsilon (y - delta) and 1 - delta - e^epsilon (1 - y).
-All of it grows with all P, so from P_v = alpha on it gives lower bounds; one above 1 refutes that
-P[right >= v] is alpha or more.
 """
 
 from __future__ import annotations

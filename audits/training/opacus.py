@@ -1,10 +1,11 @@
 """White-box audit of a real Opacus run: a `PrivacyEngine`'s own optimizer, sampler and noise, step by step.
 
-Logistic regression is made private by `PrivacyEngine.make_private`. The canary is a record that goes the
-whole way: Opacus's Poisson sampler draws it or not, Opacus's hooks take its gradient, the wrapped optimizer
-clips it, sums, adds noise and moves the weights. It alone has one feature, and its label is the one that the
-model of the moment gets wrong, so that its gradient is always longer than the clipping norm and points one
-way: the weight of that feature shows how far the step went. The rest of a step is the same for both inputs.
+Logistic regression is made private by `PrivacyEngine.make_private`. The canary is a record that Opacus handles
+like any other. Opacus's Poisson sampler draws it or not, Opacus's hooks take its gradient, and the wrapped
+optimizer clips it, sums, adds noise and moves the weights. The canary alone has one feature, and its label is
+the one that the present model gets wrong. So its gradient is always longer than the clipping norm and has one
+direction: the weight of that feature shows how far the step went. The rest of a step is the same for both
+inputs.
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), a coin a step as in `training.steps`.
 Opacus is an extra (``opacus``) and is imported when a run is begun.

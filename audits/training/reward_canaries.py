@@ -1,8 +1,9 @@
 """Many users' rewards as canaries of one run of RLSVI, under rewards-only adjacency.
 
-Every canary pays 0 everywhere or 1 everywhere, by a coin of its own. Each is sent to a state of its own after
-the first step, so its cell there is visited once and all later tables tell of it; only the first step's cell
-is shared. The score is the exact log-likelihood ratio of that user's rewards, all other canaries paying 1/2.
+Every canary has reward 0 everywhere or 1 everywhere, by a coin of its own. Each is sent to a state of its own
+after the first step. Its cell there is visited once, and all later tables depend on it. Only the cell of the
+first step is shared. The score is the exact log-likelihood ratio of that user's rewards, with 1/2 for all other
+canaries.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""White-box audits of a training run: a coin for every step says whether the canary is among the records.
+"""White-box audits of a training run: for every step a coin decides whether the canary is among the records.
 
-Given everything before a step, the step is a mechanism with the claimed guarantee, on two neighbouring
-inputs; the bets of `audits.engine.betting.eprocess` then stay fair whatever the step was chosen by, so one training run
-gives as many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
+Given everything before it, a step is a mechanism with the claimed guarantee, on two neighbouring inputs. The
+bets of `audits.engine.betting.eprocess` stay fair however the step was chosen. So one training run gives as
+many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
 """

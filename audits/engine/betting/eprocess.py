@@ -1,19 +1,19 @@
 """Betting against a privacy claim: an e-process whose wealth depends on counts only.
 
-A fair coin B picks the input, X is the output. If the mechanism is (epsilon, delta)-DP then for every event
-E and 0 <= stake <= 1 / (e^epsilon + delta / 2)
+A fair coin B picks the input, X is the output. If the mechanism is (epsilon, delta)-DP then for every event E
+and 0 <= stake <= 1 / (e^epsilon + delta / 2)
 
-    E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1,
+    E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1.
 
-and likewise with the labels swapped, and for the sum of two such bets on disjoint events (with delta in the
-place of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep
-this; by Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha.
-Proof: docs/notes/audit_betting.md. The bet is that of auditing with label-randomised tail events.
+The same holds with the labels swapped, and for the sum of two such bets on disjoint events (with delta in place
+of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep this
+property. By Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha. The bet
+is that of auditing with label-randomised tail events. Proof: docs/notes/audit_betting.md.
 
-Portfolios are single bets on all tails at all points of a curve, added up within one sample. A sum of bets with
-weights fixed beforehand, the rest kept as cash, is one bet; its wealth depends on how many samples fell between
-the thresholds. The weights are those that grow fastest on a reference violation
-(`audits.engine.betting.reference`): they decide how fast a violation is found, never whether one is claimed
+A portfolio is one bet: single bets on all tails at all points of a curve, added up within one sample with
+weights fixed beforehand, and the rest kept as cash. Its wealth depends on how many samples fell between the
+thresholds. The weights are those that grow fastest on a reference violation
+(`audits.engine.betting.reference`). They decide how fast a violation is found, never whether one is claimed
 (Lemma A of the note).
 """
 

@@ -1,14 +1,14 @@
-"""One score along the stream: fitted, calibrated and bet on, always in this order and never back.
+"""The bets on one score along the stream: always first fitted, then calibrated, then bet on.
 
-Pure claims are also bet against on a learned posterior, which says what tails of a score cannot.
-B is the label, X the output, g(x) any guess of P(B = 1 | X = x) made from earlier samples, lo and hi the ends
-1 / (1 + e^epsilon) and 1 / (1 + e^-epsilon) between which the true posterior lies under the claim. Then
+Pure claims are also bet against with a learned posterior, which can see what tails of a score cannot. B is the
+label, X the output, and g(x) any guess of P(B = 1 | X = x) from earlier samples. Under the claim the true
+posterior lies between lo = 1 / (1 + e^epsilon) and hi = 1 / (1 + e^-epsilon). Then
 
     F = g(B | X) / clip(g, lo, hi)(B | X)
 
-has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma B). So no event has to
-be chosen: the guess may be of any shape. Here it is a histogram of a score, at several resolutions, in
-which a value that comes up often has a cell to itself; codes of discrete outputs are such values.
+has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma B). So no event has to be
+chosen, and the guess may have any shape. Here it is a histogram of a score at several resolutions. A value that
+occurs often, such as the code of a discrete output, has a cell of its own.
 """
 
 from __future__ import annotations

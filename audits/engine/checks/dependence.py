@@ -1,13 +1,12 @@
-"""Rows that share randomness are refused before any verdict, at any distance.
+"""Checks of independence: an audit rejects rows that share randomness before it gives a verdict.
 
-All outputs that were drawn are looked at, up to `KEPT` of each input; before a violation also those of a few
-more calls. What is recognised: noise that is tiled, blocks from a generator that is seeded again, rows that
-come from a pool of one call, on one input or on both. Other dependence is taken on trust.
+The checks look at the outputs of an audit, up to `KEPT` of each input. Before a violation is reported they also
+look at a few fresh calls. They recognise tiled noise, blocks from a generator that is seeded again, and rows
+that come from a pool of one call, on one input or on both. Other dependence is not detected.
 
-Are calls alike? All rows of a call follow the law of one output: that of other calls, however many rows.
-
-A mechanism that divides by the number of outputs it was asked for, or draws all rows of a call from a small
-pool of noise, has a law of its own in every call, by which the call, and with it the label, is recognised.
+They also test whether calls are alike: all rows of a call must follow the law of one output, however many rows
+it has. A mechanism may divide by the number of requested outputs, or draw all rows of a call from a small pool
+of noise. Then every call has a law of its own, which identifies the call and with it the label.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""The probe: is this mechanism one whose outputs are independent samples, and what do they look like?
+"""The probe: are the outputs of this mechanism independent samples, and what do they look like?
 
-It spends some 700 outputs of its own on the two inputs, before any bet (some 5,000 if they hardly vary), and
-where the budget is large some 1,000 more, so that what they look like holds of all but the rarest.
-A mechanism that never uses its generator and always answers the same is legal: a constant is a law like any
-other, and if the two inputs have different answers no epsilon is true of it. One with a fixed seed of its
-own, or that draws once and remembers, looks exactly like that and is treated alike; the checks below
-recognise what can be recognised. Soundness does not rest on the probe but on what it looks for.
+The probe draws some 700 outputs of its own on the two inputs before any bet, and some 5,000 if they hardly
+vary. Where the budget is large it draws some 1,000 more, so that what they look like holds for all but the
+rarest. A mechanism that never uses its generator and always gives the same answer is allowed. A constant is a
+law like any other, and if the two inputs have different answers every claimed epsilon is false. A mechanism
+with a fixed seed of its own, or one that draws once and remembers, looks the same and is treated alike. The
+later checks recognise such mechanisms where that is possible. The audit's validity does not depend on the
+probe, but on the independence that the probe tests.
 
-Are the outputs of one call independent of each other? Bets on their labels are valid only if they are.
-
-A sampler that draws one number for all its outputs, or a random walk through them, would let the call, and
-with it the label, be recognised although the data say nothing. That is an error, never a finding.
+Bets on labels are valid only if the outputs of one call are independent. A sampler that draws one number for
+all its outputs, or a random walk through them, would reveal the call, and with it the label, even if the data
+have no influence. The probe reports this as an error, never as a finding.
 """
 
 from __future__ import annotations

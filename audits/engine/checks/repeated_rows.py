@@ -1,8 +1,8 @@
-"""Do outputs repeat as independent ones would? Rows that share randomness repeat in blocks, or within a call.
+"""Tests of repeated rows: rows that share randomness repeat in blocks or within a call, independent rows do not.
 
-Given how often each value occurs, independent outputs of one input stand in a random order, whatever their
-law. So a constant, an atom or a small support explains itself, and a refusal of an honest sampler has a
-probability that can be stated: below one in a million (docs/notes/audit_pairs.md, Theorem 6).
+Given how often each value occurs, independent outputs of one input stand in a random order, whatever their law.
+So a constant, an atom or a small support is not suspicious. The probability that an honest sampler is refused
+is below one in a million (docs/notes/audit_pairs.md, Theorem 6).
 """
 
 from __future__ import annotations

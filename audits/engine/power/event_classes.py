@@ -1,7 +1,7 @@
-"""The classes of events that violations are planted in, by the kind of the outputs.
+"""Classes of events in which violations are planted, by the kind of the outputs.
 
-Events are chosen by a sketch: outputs that are used for nothing else, drawn after the audit was fixed. So an
-event is independent of the outputs that are planted in it.
+A sketch chooses the events. It consists of outputs that are used for nothing else and are drawn after the audit
+was fixed. So an event is independent of the outputs that are planted in it.
 """
 
 from __future__ import annotations

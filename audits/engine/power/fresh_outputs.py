@@ -1,6 +1,7 @@
 """Fresh outputs of a mechanism on the first input of a pair: some choose events, others are planted.
 
-The chunks have seeds of their own, so what they hold does not depend on workers, nor on when they are drawn.
+Every chunk has a seed of its own, so its outputs do not depend on the number of workers or on when they are
+drawn.
 """
 
 from __future__ import annotations

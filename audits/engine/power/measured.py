@@ -1,6 +1,6 @@
-"""Power that was measured: how many planted audits, of violations in each class of events, refute the claim.
+"""Measured power: how many planted audits, with violations in each class of events, refute the claim.
 
-The count stops as soon as it is decided. A class is seen with power 90 % when a bet against "the power is at
+The count stops as soon as it is decided. Power 90 % is stated for a class once a bet against "the power is at
 most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.md, Lemma 4).
 """
 

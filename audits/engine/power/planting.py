@@ -1,10 +1,10 @@
-"""Planted audits: the very same audit, run on a stream in which a known violation was planted.
+"""Planted audits: the same audit, run on a stream that contains a known violation.
 
 A planted stream throws the coin of each sample, draws a cell from that label's law, and takes the next fresh
-output of the mechanism that lies in the cell. So both laws are made of the mechanism's own outputs on one
-input, and their divergence is exactly that of the two laws on the cells, whatever the mechanism is and however
-well the masses of the cells are known (docs/notes/audit_power.md, Theorem 1). The violation is at most
-twice the claim, and certified so. Within a class of events each output is used at most once.
+output of the mechanism that lies in the cell. So both laws consist of the mechanism's own outputs on one input.
+Their divergence is exactly that of the two laws on the cells, whatever the mechanism is and however well the
+masses of the cells are known (docs/notes/audit_power.md, Theorem 1). The violation is certified to be at most
+twice the claim. Within a class of events each output is used at most once.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What can be audited: vectorised and scalar callables, mechanisms of ours, OpenDP's measurements; made alike here.
+"""Auditable mechanisms in one form: vectorised and scalar callables, own mechanisms, OpenDP's measurements.
 
-They are sampled on a pair: seeded by block, independent of workers, and checked. One stream: a fair coin picks
-the input of each sample. The samples of one label are drawn together, then put where the coins say. So the place
-of a sample in a block tells nothing of its label. That matters: a score is a sum in floating point, whose last bit
-may depend on the place of a row in a matrix. Where outputs are their own scores they stay as they are drawn,
-which saves half of the time.
+They are sampled on a pair. Samples are seeded by block, do not depend on the number of workers, and are
+checked. In a stream a fair coin picks the input of each sample. The samples of one label are drawn together and
+then put where the coins say, so that the place of a sample in a block says nothing about its label. This
+matters because a score is a sum in floating point, whose last bit may depend on the place of a row in a matrix.
+Outputs that are their own scores stay in the order in which they were drawn, which halves the time.
 """
 
 from __future__ import annotations

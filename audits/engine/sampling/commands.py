@@ -1,18 +1,18 @@
-"""A mechanism that is a program: one request on its standard input, one output a line on its standard output.
+"""Programs as mechanisms: one request on standard input, one output on each line of standard output.
 
 The protocol, version 1. The program is started once for each request, in the current folder, with the
-environment of the caller. It is sent one line of JSON,
+environment of the caller. It receives one line of JSON,
 
     {"data": ..., "n": 64, "seed": 4503599627370495}
 
-and then the end of its input. It writes ``n`` lines, each one JSON value, which is one output, and exits with
-0. What it writes to standard error is shown if it fails. ``seed`` is an integer in [0, 2^53); equal requests
-must have equal answers, and the answers to requests with different seeds must be independent. A program with
-randomness of its own says so by ``seeded=False`` and is sent no seed: that its outputs are independent is
-then up to it, and a replay compares verdicts, not counts.
+and then the end of its input. It writes ``n`` lines, each of them one JSON value, which is one output, and
+exits with 0. Its standard error is shown if it fails. ``seed`` is an integer in [0, 2^53). Equal requests must
+have equal answers, and the answers to requests with different seeds must be independent. A program with
+randomness of its own is declared with ``seeded=False`` and receives no seed. Then the program must make its
+outputs independent by itself, and a replay compares verdicts, not counts.
 
-Arrays of numbers are sent as nested lists; dataclasses, such as episodes and users, as objects with a key
-for each field. Besides JSON, ``NaN``, ``Infinity`` and ``-Infinity`` are read.
+Arrays of numbers are sent as nested lists. Dataclasses, such as episodes and users, are sent as objects with a
+key for each field. Besides JSON, ``NaN``, ``Infinity`` and ``-Infinity`` are read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Scores of values that come up again: in a coordinate, as whole outputs, and in the bits of floating-point numbers.
+"""Scores of repeated values: in a coordinate, as whole outputs, and in the bits of floating-point numbers.
 
-A sampler that computes noise in floating point reaches only some doubles, and which ones depends on the
-number the noise was added to (Mironov 2012, "On significance of the least significant bits"). The
-lowest bit that is set tells: it is finer where the sum is small and the data were zero. Whole outputs as
-tokens are for mechanisms whose outputs are words of a finite language.
+A sampler that computes noise in floating point reaches only some doubles. Which ones depends on the number to
+which the noise was added (Mironov 2012, "On significance of the least significant bits"). The lowest set bit
+shows this: it is finer where the sum is small and the data were zero. Whole outputs as tokens are for
+mechanisms whose outputs are words of a finite language.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Scores: one number per output; tails of a score are the events an audit bets on. Those known beforehand stand here.
+"""The protocol of scores, one number for each output, and the scores that are known beforehand.
 
-A bad score costs power, never soundness: a score used on a block is fixed before that block is drawn.
-A score with ``training`` 0 is fixed from the start; any other is fitted to that many samples, which are spent
-on it, and refitted as the stream doubles, each fit being used on later samples only.
+An audit bets on tails of a score. A bad score costs power but never validity, because a score is fixed before
+the block on which it is used is drawn. A score with ``training`` 0 is fixed from the start. Any other score is
+fitted to that many samples, which are then not bet on, and is fitted again whenever the stream doubles. Each
+fit is used on later samples only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Tail events of a score, with thresholds and directions fixed before the samples they are counted on.
+"""Tail events of a score, with thresholds and directions fixed before the samples that they count.
 
-The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable, and a bet
-on ``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. Hence the wealth of a bet
-depends on counts only: samples won, lost and passed in each of the nested tails. See
-docs/notes/audit_betting.md.
+The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable. A bet on
+``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. So the wealth of a bet depends on
+counts only: samples won, lost and passed in each of the nested tails. See docs/notes/audit_betting.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How the release of prefixes is audited: one run on a hard pair of expert sets.
+"""The audit of the release of stable prefixes: one run on a hard pair of expert sets.
 
-What it releases is reduced to its log-likelihood ratio under the two sets, which is post-processing: a
-violation is one of what was released. What one round releases, and its law, stand here, too.
+The release is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a violation
+found in the ratio is a violation of the release. The file also has the outcome of one round, and its law.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How selective DP-SGD is audited: one run on a hard pair of expert sets, or the training as it is run.
+"""The audit of selective DP-SGD: one run on a hard pair of expert sets, or the training as it is run.
 
-What a run releases is reduced to its log-likelihood ratio under the two sets, which is post-processing: a
-violation is one of what was released.
+The output of a run is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a
+violation found in the ratio is a violation of the run.
 """
 
 from __future__ import annotations
