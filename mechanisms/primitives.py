@@ -1,6 +1,6 @@
-"""What a mechanism may offer, a proved guarantee and samples; and the catalogue's primitives as mechanisms.
+"""Interfaces of mechanisms (a proved guarantee, samples), and the catalogue's primitives as mechanisms.
 
-A callable that somebody wants audited need only offer samples: its claim comes from elsewhere.
+A callable can be audited if it offers samples. Its claim may come from elsewhere.
 """
 
 from __future__ import annotations

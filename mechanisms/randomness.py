@@ -1,8 +1,7 @@
 """Sources of randomness, and whether a guarantee may be reported for what they drew.
 
-What is released is drawn from the operating system's entropy. A seed, or a generator that was given, makes a
-*simulation*: whoever has it can compute the noise and subtract it, so no guarantee holds. `guaranteed` is the
-one place that decides.
+A release is drawn from the operating system's entropy. A seed, or a given generator, makes a *simulation*:
+whoever has it can compute the noise and subtract it, so no guarantee holds. `guaranteed` alone decides this.
 """
 
 from __future__ import annotations

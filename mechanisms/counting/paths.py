@@ -1,13 +1,13 @@
-"""Noise paths of running counts, all counters at once, block by block: data-independent.
+"""Noise paths of running counts, for all counters at once and block by block; they do not depend on the data.
 
-A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0.
-Each kind of counter yields blocks of consecutive times, arrays ``(n, counters)``, in order. Noise is float32, fast,
-and not protected against floating-point attacks: a release to the world draws from
+A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0. Each
+kind of counter yields blocks of consecutive times in order, as arrays ``(n, counters)``. The noise is float32,
+fast, and not protected against floating-point attacks. A release to the world draws from
 `dpproof.mechanisms.counting.streaming` instead.
 
-A factorised counter has the noise B z, B the running count's second factor: the release at time t adds up
-b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of C x
-(`dpproof.accountant.counting.matrix_counting`), by fast Fourier transforms.
+A factorised counter has the noise B z, B the running count's second factor. The release at time t adds b_0 z_t
++ b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of C x
+(`dpproof.accountant.counting.matrix_counting`). Fast Fourier transforms compute it.
 """
 
 from __future__ import annotations

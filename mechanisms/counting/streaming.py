@@ -1,16 +1,16 @@
-"""The binary tree as a stream: thousands of counters at once, O(log K) numbers for each; and noise for its releases.
+"""The binary tree as a stream: thousands of counters with O(log K) numbers for each, and secure noise.
 
 After t leaves only the nodes that make up the first t are kept, one for each binary one of t: a sum and its
-noise, drawn once when the node is complete. Smaller nodes inside it are dropped at that moment.
-Source: Chan, Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
+noise, drawn once when the node is complete. Smaller nodes inside it are dropped at that moment. Source: Chan,
+Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
 
-The noise of a release to the world is discrete, exact, from a secure source, by OpenDP (the extra ``release``).
-Counts are integers and get integer noise, so that no floating-point sampler is attacked. The laws are named
-for what they are, as the continuous laws' guarantees are not theirs. Discrete Laplace noise of scale b has
-the same largest loss (the ratio of its masses at distance d is at most exp(d/b)), but at delta above 0 it is
-worse than continuous noise of that scale. Discrete Gaussian noise is rho-zCDP with rho = D^2/(2 sigma^2), D
-the L2 sensitivity (Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4), not Gaussian
-differential privacy. Real numbers, such as costs, are counted in whole grains first.
+The noise of a release to the world is discrete and exact, from a secure source, by OpenDP (the extra
+``release``). Counts are integers and get integer noise, so that no floating-point sampler can be attacked.
+Discrete laws have names of their own, because the guarantees of continuous laws do not apply to them. Discrete
+Laplace noise of scale b has the same largest loss (the ratio of its masses at distance d is at most exp(d/b)),
+but at delta above 0 it is less private than continuous noise of that scale. Discrete Gaussian noise is rho-zCDP
+with rho = D^2/(2 sigma^2), D the L2 sensitivity (Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4), not
+Gaussian differential privacy. Real numbers, such as costs, are counted in whole grains.
 """
 
 from __future__ import annotations

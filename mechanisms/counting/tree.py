@@ -1,7 +1,7 @@
-"""The binary tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010): its noise, all releases at once.
+"""Noise of the binary tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010), for all releases at once.
 
 The noise does not depend on the data: a released running count is the true one plus a path of noise.
-Which nodes a release adds up, and how many of them hold a leaf: `dpproof.accountant.counting.tree`.
+`dpproof.accountant.counting.tree` says which nodes a release adds, and how many of them hold a leaf.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""Gymnasium environments of the tabular decision processes; needs the extra `environments`.
+"""The tabular decision processes and HIV treatment as Gymnasium environments; needs the extra `environments`.
 
-Importing this module registers them, and Gymnasium imports it itself when the id names it:
-`gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`; likewise `dpproof/Chain-v0`,
-`dpproof/HIVTreatment-v0`. Gymnasium
-from 1.0 on does not read the entry-point group `gymnasium.envs`; `register` serves whatever still does.
-
-HIV treatment under Gymnasium's interface; needs the extra `environments`.
+Importing this module registers the environments. Gymnasium imports it when the id names it:
+`gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`, and likewise `dpproof/Chain-v0`
+and `dpproof/HIVTreatment-v0`. From version 1.0 on Gymnasium does not read the entry-point group
+`gymnasium.envs`. `register` serves what still reads it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """HIV treatment: six concentrations under two drugs that are given or not, for some days at a time.
 
 The state is (T1, T2, T1*, T2*, V, E): healthy and infected CD4+ cells and macrophages, free virus, immune
-effectors, per millilitre. Both sources print the same rates; they differ in where an episode begins and in
-how long an action lasts, and the experiments of the expert-level paper in the length alone.
-Source: Adams, Banks, Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and
-Wehenkel, CDC 2006, 667-672.
+effectors, per millilitre. Both sources print the same rates. They differ in the start of an episode and in the
+length of an action; the experiments of the expert-level paper differ in the length alone. Source: Adams, Banks,
+Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and Wehenkel, CDC 2006, 667-672.
 
-The equations are solved by compiled steps, every patient with a step size of its own, for rebounds are stiff:
-Dormand and Prince's pair of orders 5 and 4 (J. Comput. Appl. Math. 6, 1980), local error estimated from the
-pair.
+Compiled code solves the equations by Dormand and Prince's pair of orders 5 and 4 (J. Comput. Appl. Math. 6,
+1980). The pair estimates the local error. Every patient has a step size of its own, because rebounds are stiff.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""LunarLander-v3 of Gymnasium in batches: one simulation an episode, stepped in turn. Needs `box2d`.
+"""LunarLander-v3 of Gymnasium in batches: one simulation for each episode, stepped in turn. Needs `box2d`.
 
-Box2D has no batches; a batch here is a list of simulations behind the interface of the others.
+Box2D has no batches, so a batch here is a list of simulations behind the common interface.
 """
 
 from __future__ import annotations

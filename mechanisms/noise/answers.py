@@ -1,7 +1,7 @@
 """The true answers to which noise is added, checked.
 
-A leaf of this folder is sampled as ``sample(parameters, answers, n, rng)``, with the parameters of its
-accountant, and returns ``n`` independent releases, one a row.
+A sampler of this folder has the form ``sample(parameters, answers, n, rng)``, with the parameters of its
+accountant, and returns ``n`` independent releases, one in each row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Biased coins tossed exactly: every chance is that of the law, not that of a rounding of it.
+"""Biased coins, tossed exactly: the chance is that of the law, without rounding.
 
-All randomness is uniform integers; chances are compared as fractions, so the only assumption is that the
+All randomness is uniform integers, and chances are compared as fractions. The only assumption is that the
 generator's words are uniform and independent (Canonne, Kamath and Steinke, arXiv:2004.00010, Algorithm 1).
 """
 

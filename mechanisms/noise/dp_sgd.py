@@ -1,6 +1,6 @@
-"""The noisy sums of DP-SGD along one direction: what a run releases of one user, all others sending zero.
+"""The noisy sums of DP-SGD along one direction, for one user while all others send zero.
 
-Floating-point Gaussian noise, numpy's.
+The noise is numpy's Gaussian noise in floating point.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Whole answers plus two-sided geometric noise, drawn exactly.
 
-A geometric variable's binary digits are independent coins, which makes the law cheap at every scale.
+The binary digits of a geometric variable are independent coins, so that the law is cheap to draw at every
+scale.
 """
 
 from __future__ import annotations

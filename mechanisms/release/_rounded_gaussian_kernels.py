@@ -1,6 +1,6 @@
 """The compiled fast path of `rounded_gaussian`: one word of each uniform number, and 128-bit intervals.
 
-Every comparison that the first words do not decide ends the attempt; the exact path repeats it from the same
+A comparison that the first words do not decide ends the attempt. The exact path then repeats it from the same
 words. There is no floating-point operation.
 """
 

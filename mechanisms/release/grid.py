@@ -1,6 +1,6 @@
-"""Public grids of releases: their exponents, rewards in whole grains, and what an exact sampler drew on them.
+"""Public grids of releases: their exponents, rewards in whole grains, and exact draws in steps of the grid.
 
-What was drawn are integers in steps of the grid, as a release or as a simulation.
+The draws are integers. Their type says whether they are a release or a simulation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sources of random 64-bit words, and a stream that can be read again from a position.
 
-A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator;
-whoever knows the seed can subtract the noise, so what is drawn from it is a simulation and not a release.
+A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator.
+Whoever knows the seed can subtract the noise, so a draw from it is a simulation and not a release.
 """
 
 from __future__ import annotations

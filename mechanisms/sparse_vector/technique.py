@@ -1,6 +1,6 @@
-"""The sparse vector technique: which queries are above a threshold, until there were enough of them.
+"""The sparse vector technique: tells which queries are above a threshold, until enough of them were.
 
-Floating-point Laplace noise, numpy's.
+The noise is numpy's Laplace noise in floating point.
 """
 
 from __future__ import annotations

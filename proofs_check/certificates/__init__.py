@@ -1,6 +1,6 @@
-"""Stored certificates: one file a paper, one certificate a line, sorted by id.
+"""Stored certificates: one file for each paper, one certificate on each line, sorted by id.
 
-Nothing here is believed: whoever takes a text from here has the kernel check it against the goal it is for.
+Certificates are untrusted. Whoever takes one from here lets the kernel check it against its goal.
 """
 
 from __future__ import annotations

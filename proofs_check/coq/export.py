@@ -1,7 +1,7 @@
-"""A claim as the statement of a Coq lemma over the reals: what Coq proves is the claim, not its certificate.
+"""A claim as the statement of a Coq lemma over the reals; Coq proves the claim, not its certificate.
 
-Coq's division, logarithm and square root are total (there 1/0 is a number), so that a lemma also says
-that every divisor in the goal is nonzero, every argument of a logarithm positive and of a root not negative.
+Coq's division, logarithm and square root are total (1/0 is a number). So a lemma also says that every divisor
+in the goal is nonzero, every argument of a logarithm is positive, and every argument of a root is not negative.
 See docs/notes/coq.md.
 """
 

@@ -1,7 +1,7 @@
-"""What Coq has accepted, by the hash of the claim, and the status of a statement that follows.
+"""The record of what Coq has accepted, by the hash of the claim, and the Coq status of a statement.
 
-The status is what the record says, on whatever machine it is shown. ``make coq`` writes ``checked.json`` only after
-one compilation of everything in it, and every later ``make coq`` compiles it again.
+The status is what the record says, on every machine. ``make coq`` writes ``checked.json`` only after one
+compilation of everything in it, and every later ``make coq`` compiles it again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proof scripts for exported lemmas, guided by certificates; nothing here is believed, Coq decides.
+"""Proof scripts for exported lemmas, guided by certificates; the scripts are untrusted, Coq decides.
 
 Each kind of proof node of the kernel has its counterpart among the tactics of ``prelude.v``.
 """

@@ -1,9 +1,9 @@
-"""Re-check certificate files: ``python -m dpproof.proofs_check.kernel FILE...``.
+"""Check certificate files again: ``python -m dpproof.proofs_check.kernel FILE...``.
 
-A file has one certificate a line, or one certificate; ``FILE:12`` means its line 12.
+A file has one certificate on each line, or one certificate; ``FILE:12`` means its line 12.
 
-Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked
-against the claim it carries; that the claim is the paper's is the registry's business.
+Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked against
+the claim that it carries. The registry is responsible for this claim being the paper's.
 """
 
 import sys

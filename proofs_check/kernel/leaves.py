@@ -1,6 +1,6 @@
-"""The leaves of a proof: each shows a goal outright, one small function per kind.
+"""The leaves of a proof: each shows a goal outright, one small function for each kind.
 
-``mono`` moves to the face where the goal is least and goes on there.
+``mono`` moves to the face where the goal is least and continues the proof there.
 """
 
 from dataclasses import replace

@@ -1,10 +1,10 @@
-"""What experts logged: episodes with continuous observations, by expert, in one NPZ file.
+"""Logged data of experts: episodes with continuous observations, by expert, in one NPZ file.
 
-The episodes are an `accountant.claims.episodes.Episodes`: `user` is the expert, and a state is the number of its
-step, where `observations` says what was seen. Rewards lie in [0, 1] there, on the scale of these data. So
-`episodes` is for those who hold the data: `ExpertData.released` may be published. What a learner sees are
-`ExpertData.rewards`, as they were paid: taken back from a common scale, one expert's would be rounded by how
-large another's are.
+The episodes are an `accountant.claims.episodes.Episodes`. `user` is the expert, and a state is the number of
+its step, where `observations` has what was seen. Rewards lie in [0, 1] there, on the scale of these data. The
+scale depends on all experts, so only the holders of the data may use `episodes`. `ExpertData.released` may be
+published. A learner uses `ExpertData.rewards`, as they were paid: on the common scale, the rounding of one
+expert's rewards would depend on how large another's are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Thousands of experts that differ: a few trained networks, each expert with a last layer of its own.
+"""Thousands of experts that differ: a few trained networks, and a last layer of its own for each expert.
 
-An expert is one of the trained networks whose last layer is disturbed a little, made soft: the action it
-likes best has probability 1 - (A - 1) pmin, every other one pmin. The trained networks come with the
-package (`tools/train_experts.py` makes them from nothing); what the disturbances do to the experts' returns
-is measured, not assumed.
+An expert is one of the trained networks with a slightly disturbed last layer, made soft: its preferred action
+has probability 1 - (A - 1) pmin, every other one pmin. The trained networks come with the package
+(`tools/train_experts.py` trains them anew). The effect of the disturbances on the experts' returns is measured,
+not assumed.
 
 Source: Sharma et al. (2024), Appendix B.1 for pmin and the softening. The paper trains every expert.
 """

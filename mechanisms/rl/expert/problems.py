@@ -1,7 +1,7 @@
 """The four problems of the expert-level experiments: environments, the variations experts learn in, scales.
 
-Experts learn in variations of a problem and act in the default one. Scales are public constants: they make
-observations and scaled rewards numbers of order one for a network, and depend on no data.
+Experts learn in variations of a problem and act in the default one. Scales are public constants that do not
+depend on data. They make observations and rewards numbers of order one for a network.
 
 Source: Sharma et al. (2024), section 6.1 and Appendix B.1: what is varied, within which bounds, pmin = 0.02.
 """

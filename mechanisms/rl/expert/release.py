@@ -1,7 +1,7 @@
 """The release of stable prefixes: Algorithms 1 and 2, with the printed noise or the accountant's.
 
-Every round draws a trajectory and asks for ever longer prefixes until the first whose noisy count fails; the
-comparisons are those of the one sparse vector, halting at the first answer below. Laplace noise is numpy's.
+Every round draws a trajectory and tests longer and longer prefixes until a noisy count fails. The comparisons
+are those of one sparse vector that halts at the first answer below. Laplace noise is numpy's.
 """
 
 from __future__ import annotations

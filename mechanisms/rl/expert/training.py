@@ -1,6 +1,7 @@
-"""Experts from nothing: double DQN with replay, in many copies of one variation of a problem at once.
+"""Training of experts: double DQN with replay, in many copies of one variation of a problem at once.
 
-No privacy here: experts learn by themselves, online; what is private is who they are. Needs torch.
+This training is not private. Experts learn by themselves, online; the privacy claim is about which experts
+there are. Needs torch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns.
 
-One compiled backward pass over each trajectory computes a return in doubles, from its own trajectory alone, cuts
-it off, and rounds it to whole units. Units are added as integers, so that the sums are exact and do not depend on
-the order of the trajectories.
+One compiled backward pass over each trajectory computes a return in doubles, cuts it off, and rounds it to
+whole units. It uses that trajectory alone. Units are added as integers, so that the sums are exact and do not
+depend on the order of the trajectories.
 """
 
 from __future__ import annotations

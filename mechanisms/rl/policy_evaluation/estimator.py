@@ -1,8 +1,8 @@
 """Estimators in the manner of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
 
 `fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
-integers on a public grid, and what follows from them: `coef_`, the same numbers as doubles, and predictions.
-The guarantee covers every bit of these. The noise's standard deviation depends on the data; it is private and
+integers on a public grid. `coef_`, the same numbers as doubles, and predictions follow from these integers. The
+guarantee covers every bit of all of them. The noise's standard deviation depends on the data. It is private and
 is neither kept nor shown. A `random_state` makes a simulation: another type, which has no guarantee.
 """
 

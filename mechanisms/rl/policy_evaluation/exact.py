@@ -1,6 +1,7 @@
 """Least squares in exact rationals, and certified operator norms of public matrices.
 
-Columns that no row joins are independent problems: tabular features and aggregations are solved by division.
+Columns that share no row with a nonzero entry are independent problems. So tabular features and aggregations
+are solved by division.
 """
 
 from __future__ import annotations

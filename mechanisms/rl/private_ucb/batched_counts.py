@@ -1,7 +1,7 @@
-"""A user of counts in batches as an audit needs it: capped counts, two users far apart, and what is released.
+"""Audit of counts in batches: capped counts, two users far apart, and the releases that the audit looks at.
 
-The other users are the same in both streams, and noise is added whatever they are: their counts, a known
-shift, are left out. Of many batches the first ones are looked at.
+The other users are the same in both streams, and the noise does not depend on the data. Their counts are a
+known shift, so they are left out. If there are many batches, the audit looks at the first ones.
 """
 
 from __future__ import annotations

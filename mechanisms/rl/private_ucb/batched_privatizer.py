@@ -1,11 +1,11 @@
-"""Counts released now and then: fewer releases, and fewer visits of a user counted, need less noise.
+"""Privatizer of counts in batches: fewer releases, and a cap on a user's visits, need less noise.
 
-Two changes of what is released, besides the counter's matrix. A release costs noise whether or not the policy
-would change, so that counts are released before some episodes only; and an episode counts at most `cap`
-visits of a state and action, so that nobody weighs more than the square root of H cap. Transitions counted
-are still draws of the same law: which visit is the first, second, ... is known before its successor is.
+It changes what is released in two ways, besides the counter's matrix. A release costs noise whether or not the
+policy would change, so counts are released before some episodes only. And an episode counts at most `cap`
+visits of a state and action, so that no user has a norm above the square root of H cap. Counted transitions are
+still draws of the same law, because the number of a visit is known before its successor is drawn.
 
-Source: this project's own; what it guarantees is `dpproof.accountant.rl.private_ucb.batched_counts`.
+Source: this project's own; the guarantee is `dpproof.accountant.rl.private_ucb.batched_counts`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The constants optimistic learning is run with: those of the theory, and tuned ones by name.
+"""The constants of optimistic learning: those of the theory, and tuned ones by name.
 
 Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, per cell and with n = max(1, N~ + E1),
 

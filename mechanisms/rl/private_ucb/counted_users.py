@@ -1,8 +1,9 @@
-"""Users of a privatizer as an audit needs them: the pair that attains its guarantee, and what is looked at of them.
+"""Users for the audit of a privatizer: the pair that attains its guarantee, and the counters that it looks at.
 
-They are the first of a stream, with the counters that are looked at. A part of what is released is released, so that
-a violation found in it is one; counters in which no user differs, and episodes long after the user who does, only
-cost time. The best score there is, the exact log-likelihood ratio, says how likely what was released is under either.
+They are the first users of a stream, restricted to some counters. A part of a release is itself released, so a
+violation found in the part is a violation. Counters in which no user differs, and episodes long after the user
+who differs, only cost time. The best score is the exact log-likelihood ratio of the release under the two
+streams.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and what a user of the LOCAL one sends.
+"""Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and the report of a user of the LOCAL one.
 
-Unlike noise paths of `mechanisms.rl.private_ucb.privatizers`, which simulations add to true counts, this keeps O(log
-K) numbers a counter, takes trajectories, and refuses what it must not count. With `SecureNoise` the counts
-are integers, costs in whole grains; the parameters must then name a discrete law, so that the guarantee is
-that of the noise that is drawn.
+The noise paths of `mechanisms.rl.private_ucb.privatizers` are for simulations, which add them to true counts.
+This file keeps O(log K) numbers for each counter, takes trajectories, and refuses those that it must not count.
+With `SecureNoise` the counts are integers, costs in whole grains. The parameters must then name a discrete law,
+so that the guarantee is that of the noise that is drawn.
 """
 
 from __future__ import annotations

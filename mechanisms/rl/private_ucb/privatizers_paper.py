@@ -1,8 +1,8 @@
-"""The paper's two privatizers, with its noise or with the noise that a promise needs, and better counters.
+"""The paper's two privatizers, with its noise or with the noise that a claim needs, and better counters.
 
-Printed: ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. As it should be:
-``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Other noise,
-counters and tables are words of the parameters.
+Printed noise: ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. Noise for a
+claim: ``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Fields
+of the parameters select other noise, counters and tables.
 
 Source: Chowdhury and Zhou (AAAI 2022), Section 5.
 """

@@ -1,12 +1,12 @@
 """RLSVI: randomized least-squares value iteration, whose exploration noise also makes it private.
 
-Every episode solves the empirical model by backward induction, with Gaussian noise added to every Q; the
-greedy policy of the perturbed table is rolled out by the next user. Source: arXiv:2606.01952v1, Algorithm 1.
+Every episode solves the empirical model by backward induction, with Gaussian noise added to every Q. The next
+user follows the greedy policy of the perturbed table. Source: arXiv:2606.01952v1, Algorithm 1.
 
-The exact likelihood ratio of releases on neighbouring users is the strongest test there is. Given the tables
-released so far, both sequences of users have walked through the same states, so the counts agree; every entry of the
-next table is Gaussian with variance beta_k / (N + 1) under both, and only the means differ, through Rhat, at the one
-cell per step that the changed user visited (Lemma 11).
+The exact likelihood ratio of releases on neighbouring users is the strongest test. Given the tables released so
+far, both sequences of users have walked through the same states, so the counts agree. Every entry of the next
+table is Gaussian with variance beta_k / (N + 1) under both. Only the means differ, through Rhat, at the one
+cell in each step that the changed user visited (Lemma 11).
 """
 
 from __future__ import annotations

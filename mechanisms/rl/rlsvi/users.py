@@ -1,8 +1,8 @@
-"""Users who answer whatever they are asked: the fixed data that a release of RLSVI is a function of.
+"""Users with fixed responses: the data of which a release of RLSVI is a function.
 
-A user is what one episode would be under any policy: the next state and the reward at every (h, s, a).
-Two sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the
-rewards of one user only: whatever is released, both then walk through the same states and actions.
+A user has the next state and the reward at every (h, s, a), so it fixes one episode under any policy. Two
+sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the rewards
+of one user only. Whatever is released, both then walk through the same states and actions.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """SDP-PE: policy elimination in stages, from private counts of batches of users.
 
-The possible transitions are taken as known: the learner is told which next states each action may lead to,
-and learns their probabilities. All policies are enumerated, so that only tiny problems can be run.
+The possible transitions are taken as known: the learner is told which next states each action may lead to, and
+learns their probabilities. The learner enumerates all policies, so that only tiny problems can be run.
 
-Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
-privacy" (2026), Algorithms 1 to 3. All active policies are held; each stage explores crudely, step by step,
-then finely, forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where
-the paper asks for the best single explorative policy, which does not exist, a mixture is played
+All active policies are held. Each stage explores crudely, step by step, then finely (Algorithms 2 and 3),
+forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where the paper asks
+for the best single explorative policy, which does not exist, the learner plays a mixture
 (`dpproof.mechanisms.rl.sdp_pe.coverage`).
 
-Crude and fine exploration, Algorithms 2 and 3: what is played, and the models its private counts give.
+Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
+privacy" (2026), Algorithms 1 to 3.
 """
 
 from __future__ import annotations

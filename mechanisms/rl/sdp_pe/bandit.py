@@ -1,12 +1,12 @@
-"""Optimism for bandits with bits as rewards: what policy elimination is compared with for X = H = 1.
+"""Optimism for bandits with bits as rewards: the comparison for policy elimination with X = H = 1.
 
-`PrivateUCBVI` counts what an environment pays on average, which in a bandit leaves nothing to learn. Here
+`PrivateUCBVI` counts what an environment pays on average, which leaves nothing to learn in a bandit. Here
 rewards are drawn. Before every episode the arm of the largest index is pulled,
 
     R~(a)/n + width sqrt(log(2AK/delta)/n), n = max(1, N~(a)),
 
-R~ and N~ the private counts so far, R~ within [0, n]. Source: section VI of the paper names the comparison,
-not its constants.
+R~ and N~ the private counts so far, R~ within [0, n]. Source: section VI of the paper names the comparison, not
+its constants.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Batches of episodes: how many a stage has, and the counts that a mixture of policies leaves behind.
 
-What a privatizer is given are sums over a batch. Given how many of a batch's users are in a state, where
-they go is multinomial, so that the sums are drawn directly, by the law they have when every user is.
-Rewards are bits that are 1 with the chance the environment pays.
+A privatizer receives sums over a batch. Given how many of a batch's users are in a state, their next states are
+multinomial. So the sums are drawn directly, by the law that they have when every user is simulated. Rewards are
+bits that are 1 with the chance the environment pays.
 """
 
 from __future__ import annotations

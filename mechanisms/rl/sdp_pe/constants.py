@@ -1,12 +1,11 @@
-"""The constants policy elimination is run with: the printed ones, those of the proof, and tuned ones by name.
+"""The constants of policy elimination: the printed ones, those of the proof, and tuned ones by name.
 
 A policy is dropped when its estimated value is at least
 
     2 (root sqrt(XAH^3 iota/L) + noise X^3AH^5 E iota/L)
 
-below the best active one; a tuple (h, x, a, x') is infrequent when its crude count is at most
-frequent E H^2 iota. The paper has root = noise = C, an unnamed constant, frequent = C_1 = 6 and iota =
-log(2HAK/delta).
+below the best active one. A tuple (h, x, a, x') is infrequent when its crude count is at most frequent E H^2
+iota. The paper has root = noise = C, an unnamed constant, frequent = C_1 = 6 and iota = log(2HAK/delta).
 """
 
 from __future__ import annotations

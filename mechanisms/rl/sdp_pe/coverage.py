@@ -1,10 +1,10 @@
-"""The explorative policy of fine exploration: a mixture whose worst coverage comes near the least possible.
+"""The explorative policy of fine exploration: a mixture whose worst coverage is near the least possible.
 
-With u the chances of all pairs (step, state, action) under a mixture, a policy's coverage is the sum of its
-own chances over u, over the D pairs that active policies can visit. A mixture's own coverage is D, so that
-the worst is at least D; where sum log u is largest no policy gains, and the worst is D: no more than the
-XAH of Lemma 13. Found by adding the policy of largest coverage, one evaluation of all policies, and moving
-the weights of those held. The worst coverage over D, less 1, is a duality gap: it certifies what was found.
+Let u be the chances of all pairs (step, state, action) under a mixture. A policy's coverage is the sum of its
+own chances over u, over the D pairs that active policies can visit. A mixture's own coverage is D, so the worst
+one is at least D. Where sum log u is largest, no policy has more, and the worst one is D, which is at most the
+XAH of Lemma 13. The search adds the policy of largest coverage, by one evaluation of all policies, and moves
+the weights of the present ones. The worst coverage over D, less 1, is a duality gap: it certifies the mixture.
 
 Equation (4) of the paper minimises over single policies instead. As soon as two active policies differ at a
 pair that one of them reaches, every single policy misses a pair, and the minimum is infinite.

@@ -1,8 +1,7 @@
-"""All deterministic policies of a small problem, numbered: those that differ where an episode can come.
+"""All deterministic policies of a small problem, numbered; policies that agree on reachable states are one.
 
-Two policies that choose alike in every reachable pair (step, state) are one. A policy's number has the
-actions of its reachable pairs as digits in base A, the first step's first; so that the policies that begin
-alike stand side by side, and what they share is computed once.
+The digits of a policy's number in base A are the actions at its reachable pairs (step, state), the first step's
+first. So policies with the same beginning have consecutive numbers, and what they share is computed once.
 """
 
 from __future__ import annotations

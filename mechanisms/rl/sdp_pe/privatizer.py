@@ -1,27 +1,27 @@
-"""What policy elimination needs of a privatizer of one batch's counts (Assumption 4 of SDP-PE), and the simple ones.
+"""Privatizers of one batch's counts for policy elimination (Assumption 4 of SDP-PE), and simple examples.
 
     released = privatizer.release(counts, users, rng)
     level = privatizer.level(counts.shape, users, failure)
 
-- ``counts`` are the true numbers of one batch (``BatchCounts``): arrays of any leading axes (seeds), then
-  (h, s, a) or (h, s, a, s'). A crude layer passes the one step it explores (h = 1) and no rewards, a fine
-  batch all H steps and rewards. What is passed decides how many counters a replaced user changes, so that
-  ``counts.shape`` (a ``ReleaseShape``) is all that noise is set by.
+- ``counts`` are the true numbers of one batch (``BatchCounts``): arrays of any leading axes (seeds), then (h,
+  s, a) or (h, s, a, s'). A crude layer passes the one step it explores (h = 1) and no rewards, a fine batch all
+  H steps and rewards. The passed arrays decide how many counters a replaced user changes, so the noise depends
+  on ``counts.shape`` (a ``ReleaseShape``) only.
 - ``users`` is the number of users (episodes) in the batch, the same along all leading axes.
-- ``released`` (``ReleasedCounts``) is private. With ``level`` as E, and but for chance ``failure`` (a bound
-  for the whole release): |N~ - N| <= E for visits and transitions, |R~ - R| <= E; N~(h, s, a) is the sum of
-  N~(h, s, a, .) and at least N(h, s, a); N~(h, s, a, s') is positive. Sums and signs hold surely. Rewards are
-  raw: they may be negative or exceed the visits; clip estimates to [0, 1].
+- ``released`` (``ReleasedCounts``) is private. With ``level`` as E, except with probability ``failure`` (a
+  bound for the whole release): |N~ - N| <= E for visits and transitions, |R~ - R| <= E; N~(h, s, a) is the sum
+  of N~(h, s, a, .) and at least N(h, s, a); N~(h, s, a, s') is positive. Sums and signs always hold. Rewards
+  are raw: they may be negative or exceed the visits; clip estimates to [0, 1].
 - The level used in ``release`` is the one for the privatizer's own ``failure``.
 
 Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer``); here ``NoPrivacy`` and
-``LaplaceCounts``, with a trusted curator or users who trust nobody. The Laplace ones are pure: a replaced user
-moves 2 ``shape.changes`` counters by one each.
+``LaplaceCounts``, with a trusted curator or in the local model. The Laplace ones are purely private: a replaced
+user changes 2 ``shape.changes`` counters by one each.
 
-Raw counts are made consistent by a linear programme, in closed form for all cells of a batch at once.
-For one (h, s, a) with raw counts a(s') and M: the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t
-and |sum n - M| <= slack. Given t, n(s') may be anything in [max(a - t, 0), a + t], so that its sum fills an
-interval that grows with t: the least t is the largest of three, (a) max(0, -min a), (b) what the sum of a + t
+A linear programme makes raw counts consistent, in closed form for all cells of a batch at once. For one (h, s,
+a) with raw counts a(s') and M it finds the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t and |sum
+n - M| <= slack. Given t, n(s') may be anything in [max(a - t, 0), a + t], so that its sum fills an interval
+that grows with t. The least t is the largest of three numbers: (a) max(0, -min a), (b) what the sum of a + t
 needs to reach M - slack, (c) what the sum of max(a - t, 0) needs to come down to M + slack.
 
 Source: Section V of the paper; docs/notes/sdp_batches.md, section 4.

@@ -1,6 +1,6 @@
 """One whole release of SDP-PE from its users' trajectories, as the analyser sees it: all shuffled counters.
 
-Shuffled bits say no more than their sum. What is drawn is the sum of every counter less the noise's mean,
+Shuffled bits reveal no more than their sum. The sampler draws the sum of every counter less the noise's mean,
 before any post-processing. Coins are numpy's binomials, in floating point.
 """
 

@@ -4,13 +4,13 @@
     shown = shuffled(messages, rng)             trusted: all messages of a counter, in random order
     counts = encoder.analyse(shown, users)      untrusted: sees nothing else
 
-``BitEncoder`` sends the data bit and each noise bit as a message of its own, ``SumEncoder`` their sum as one
-number, as the paper prints it. What the analyser sees of a counter is a multiset: ``histograms``. For whole
-experiments the same counts are drawn at once (``BitEncoder.counts``, one binomial a counter).
+``BitEncoder`` sends the data bit and each noise bit as a message of its own. ``SumEncoder`` sends their sum as
+one number, as the paper prints it. The analyser sees a multiset of each counter: ``histograms``. For whole
+experiments ``BitEncoder.counts`` draws the same counts at once, one binomial for each counter. ``sample`` draws
+what is seen of one counter. Coins are numpy's, in floating point.
 
-Source: Section V of the paper; the law and the exact privacy are ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
-
-``sample`` draws what is seen of one counter. Coins are numpy's, in floating point.
+Source: Section V of the paper; the law and the exact privacy are
+``dpproof.accountant.rl.sdp_pe.shuffled_count``.
 """
 
 from __future__ import annotations

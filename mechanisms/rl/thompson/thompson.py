@@ -1,13 +1,13 @@
-"""Gaussian Thompson sampling: a learner that is private without being changed.
+"""Gaussian Thompson sampling: a bandit learner that is private without being changed.
 
-Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampling", Algorithm 2; the pulls
-before and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
+Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampling", Algorithm 2. The initial
+pulls and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
 arXiv:2407.14879v1.
 
-It is released on a public grid, exactly, round after round. A draw is round(f + sigma Z) on the grid 2^exponent,
-by `dpproof.mechanisms.release.rounded_gaussian`. Its mean S_i/(n_i + 1) is an exact rational, because rewards are
-rounded to multiples of 2^-30 when a user arrives; the variance c/(n_i + 1) is one, too. The arms pulled follow
-from the integers. docs/notes/thompson.md has the argument.
+The draws are released on a public grid, exactly, round after round. A draw is round(f + sigma Z) on the grid
+2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean S_i/(n_i + 1) is an exact rational,
+because rewards are rounded to multiples of 2^-30 when a user arrives. So is the variance c/(n_i + 1). The
+pulled arms follow from the integers. docs/notes/thompson.md has the argument.
 """
 
 from __future__ import annotations

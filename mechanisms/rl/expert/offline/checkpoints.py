@@ -1,13 +1,13 @@
-"""A training run on disk: interrupted and resumed, it spends the same budget, neither twice nor forgotten.
+"""A training run on disk: after an interruption it resumes and spends its budget exactly once.
 
-Steps are written down before they are taken (`spent.json`), the state after. A run resumed from an older
-state takes the steps in between again with the same data and the same randomness: they are the same steps,
-and reveal nothing new. Whatever could make them others - settings, data, key, versions of torch and numpy,
-the machine - is part of the configuration, and a folder of another one is refused.
+The number of begun steps is written first (`spent.json`), the state after the steps. A run that resumes from an
+older state repeats the steps in between with the same data and the same randomness. These are the same steps
+and reveal nothing new. The configuration has everything that could change them: settings, data, key, versions
+of torch and numpy, and the machine. A folder with another configuration is refused.
 
 The folder is a private working file. It holds the key, from which the noise can be computed, so it stays with
-those who hold the data: `PRIVATE-configuration.json`, `PRIVATE-state.npz`. What may be published is the file
-that `publish` writes. It holds the network's parameters and what was accounted for, neither key nor state.
+the holders of the data: `PRIVATE-configuration.json`, `PRIVATE-state.npz`. The file that `publish` writes may
+be published. It has the network's parameters and what was accounted for, neither key nor state.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Networks of linear layers and ReLU, sums of clipped per-example gradients without the gradients, and optimisers.
+"""Networks of linear layers and ReLU, optimisers, and sums of clipped gradients without forming each one.
 
 The gradient of one example is, layer by layer, the outer product of its back-propagated signal d and the
-layer's input a, and d itself for the bias. Its square norm is therefore the sum over the layers of |d|^2
-(|a|^2 + 1), and a weighted sum over the batch is one product of matrices a layer: no example's gradient is
-ever formed. Plain descent and Adam are post-processing of noisy gradients.
+layer's input a, and d itself for the bias. So its square norm is the sum over the layers of |d|^2 (|a|^2 + 1),
+and a weighted sum over the batch is one product of matrices for each layer. Plain descent and Adam are
+post-processing of noisy gradients.
 
 Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
 """

@@ -1,17 +1,17 @@
 """Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
 
-What is accounted for is what is run: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise and
-the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` says what they reveal. All randomness of a
-step derives from a key and the step's number, so that a step that is run again is the same step. The key is
-128 bits of entropy, unless a seed is given: that makes a simulation, of which no guarantee is reported.
+The training runs what the accountant covers: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise
+and the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` gives their guarantee. All
+randomness of a step derives from a key and the step's number, so that a repeated step is the same step. The key
+is 128 bits of entropy. A seed makes a simulation, for which no guarantee is reported.
 
-Which data a step reads depends on the accountant's word for who sees the coin. The gradient of a step is
+The accountant's parameter for who sees the coin decides which data a step reads. The gradient of a step is
 `private` times (the clipped sum of a private batch) / b, plus `plain` times the mean gradient of released
-transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a private batch are drawn at `rate`
-times the accounted rate. b and the rate are public numbers of the settings.
+transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a private batch are drawn at
+`rate` times the accounted rate. b and the rate are public numbers of the settings.
 
-The guarantee is one in real arithmetic; the released doubles are not covered: noise and sums are numpy's and
-torch's, in single precision.
+The guarantee holds in real arithmetic. It does not cover the released doubles, because noise and sums are
+numpy's and torch's, in single precision.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4.
 """
