@@ -1,6 +1,6 @@
-"""Claim: what a deployment promises, as frozen data. Unknown things are refused, never guessed.
+"""Claim: the privacy statement of one deployment, as frozen data. Unknown fields are refused.
 
-The meaning of a field never changes; new fields are optional.
+The meaning of a field never changes, and new fields are optional.
 """
 
 from __future__ import annotations

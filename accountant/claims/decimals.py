@@ -1,10 +1,9 @@
-"""Bounds at typed decimals, such as 0.1, that double precision does not hold.
+"""Bounds for typed decimals, such as 0.1, that are not doubles.
 
-Accountants compute with doubles. A typed decimal is the rational that it writes. For a parameter of which
-more is known to be more private, or less private, the exact mechanism lies between two others, whose
-parameters are the doubles on both sides. So the guarantee of the less private one bounds it from above and
-that of the more private one from below. Fields of parameters say which way they go (``safer``). Proofs of the
-directions: docs/notes/typed_decimals.md.
+Accountants compute with doubles, but a typed decimal means the rational that it writes. For many parameters it
+is known whether a larger value is more or less private (``safer`` of the field). Then the exact mechanism lies
+between two mechanisms whose parameters are the doubles on both sides. The less private one bounds its guarantee
+from above, and the more private one from below. Proofs of the directions: docs/notes/typed_decimals.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Episodes: one batch of trajectories for all papers, array-backed, ragged by length.
+"""Episodes: a batch of trajectories of different lengths, in flat arrays, for all papers.
 
-Steps of all episodes lie one after another; ``lengths`` says where one ends. The file format is NPZ
-with a version, checked on reading.
+The steps of all episodes stand one after another, and ``lengths`` says where one ends. The file format is NPZ
+with a version, which is checked on reading.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Sensitivity: how far one record moves an answer; stated by the user, or derived from a stated query.
+"""Sensitivity: how far one record moves an answer, given by the user or derived from a named query.
 
-A sensitivity belongs to a neighbouring relation: a histogram moves in one cell if a record is added and in
-two cells if a record is replaced. Where users and a relation are named it is therefore never guessed: either
-``sensitivity`` is given, or ``query`` says what is asked and the sensitivity follows from the relation.
+A sensitivity belongs to a neighbouring relation: a histogram changes in one cell if a record is added, and in
+two cells if a record is replaced. So where users and a relation are named it is never guessed. Either
+``sensitivity`` is given, or ``query`` names what is asked and the sensitivity follows from the relation.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The accountant of the binary tree mechanism with Gaussian noise.
+"""Accountant of the binary tree mechanism with Gaussian noise.
 
-Every complete node of the tree gets independent noise of standard deviation sigma; all prefix counts are
-sums of released nodes. One user's leaves move the nodes by a vector of known largest norm, so that the run
-is one Gaussian mechanism, with equality on a stream that moves the worst leaves by the whole sensitivity.
+Every complete node of the tree gets independent noise of standard deviation sigma. All prefix counts are sums
+of released nodes. One user's leaves change the nodes by a vector of known largest norm, so the run is one
+Gaussian mechanism. A stream that changes the worst leaves by the whole sensitivity attains it.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011); Dwork, Naor, Pitassi and
-Rothblum, Differential privacy under continual observation (2010); the norm is this project's own
+Rothblum, Differential privacy under continual observation (2010). The norm is this project's own
 (docs/notes/counting.md).
 """
 

@@ -1,12 +1,12 @@
-"""The accountant of continual counting by a factorised matrix with Gaussian noise.
+"""Accountant of continual counting by a factorised matrix with Gaussian noise.
 
-Running counts are released as B (C x + noise), C the square root of the running count or its first bands.
-One user moves C x by a vector of known largest norm; the run is that one Gaussian mechanism. It stays so
-for streams chosen in view of the releases, because C is lower triangular: Gaussian noise on C x, one row
-after the other, is an adaptive Gaussian composition under a fixed budget (docs/notes/counting.md).
+Running counts are released as B (C x + noise), C the square root of the running count or its first bands. One
+user changes C x by a vector of known largest norm, so the run is one Gaussian mechanism. This also holds for
+streams that depend on earlier releases. C is lower triangular, so Gaussian noise on C x, one row after the
+other, is an adaptive Gaussian composition under a fixed budget (docs/notes/counting.md).
 
 Source: Fichtenberger, Henzinger and Upadhyay, Constant matters (ICML 2023); Kalinin and Lampert,
-arXiv:2405.13763; the norm over patterns is proved in the note.
+arXiv:2405.13763. The note proves the norm over patterns of participation.
 """
 
 from __future__ import annotations

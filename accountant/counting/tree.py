@@ -1,6 +1,6 @@
-"""The binary tree over a stream of K leaves: which noisy nodes hold a leaf, which ones a release adds up.
+"""The binary tree over a stream of K leaves: which noisy nodes hold a leaf, and which ones a release adds.
 
-A node of level l covers 2^l leaves, (j 2^l, (j+1) 2^l]; it is complete when the stream is long enough to
+A node of level l covers the 2^l leaves (j 2^l, (j+1) 2^l]. It is complete when the stream is long enough to
 fill it, and only complete nodes are ever released. Leaves and times count from 1.
 """
 

@@ -1,7 +1,7 @@
-"""The normal tail and its inverse; the Gaussian pair N(0,1), N(mu,1): its privacy profile in both directions.
+"""The normal tail and its inverse, and the privacy profile of the Gaussian pair N(0,1), N(mu,1).
 
-Everything is computed from complementary error functions in Arb, so that the relative accuracy
-holds for a delta of 1e-300 as for one of 0.1.
+Everything is computed from complementary error functions in Arb, so that a delta of 1e-300 is relatively as
+accurate as one of 0.1. The profile is the same in both directions of the pair.
 """
 
 from __future__ import annotations

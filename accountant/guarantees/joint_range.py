@@ -1,9 +1,9 @@
 """The largest delta that a bound on one Renyi divergence allows: the optimal conversion.
 
-An event turns any pair of distributions into a pair of coins (p, q), and lowers no Renyi divergence
-bound. So delta(epsilon) is the maximum of p - e^epsilon q over coins with
-Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) renyi). Phi is jointly convex: the optimum has
-one stationary point, and the Lagrangian certifies it from above (docs/notes/optimal_conversion.md).
+An event turns any pair of distributions into a pair of coins (p, q) and never raises a Renyi divergence. So
+delta(epsilon) is the maximum of p - e^epsilon q over coins with Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a)
+<= e^((a-1) renyi). Phi is jointly convex, so the optimum has one stationary point, and the Lagrangian certifies
+it from above (docs/notes/optimal_conversion.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The notions of privacy: what a proved guarantee says, as a privacy profile and its inverse.
+"""Notions of privacy: what a proved guarantee states, as a privacy profile and its inverse.
 
-Each notion has ``delta(epsilon)`` and ``epsilon(delta)``, as bounds on the optimum that the guarantee
-implies. A parameter may be an exact number or a ``Bound`` around it. Composition and conversion stand
-in modules of their own; one suite of laws in the tests runs over all notions. The functions at the end say
-which notion implies which, one theorem each.
+Each notion has ``delta(epsilon)`` and ``epsilon(delta)``, as bounds on the optimum that the guarantee implies.
+A parameter may be an exact number or a ``Bound`` around it. Composition and conversion are in modules of their
+own. One suite of laws in the tests runs over all notions. The functions at the end convert one notion to
+another, one theorem each.
 """
 
 from __future__ import annotations

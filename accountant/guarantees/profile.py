@@ -1,11 +1,11 @@
 """Profile: the base class of every proved privacy guarantee.
 
-A subclass says what delta is at an exact epsilon. The base class checks the arguments, inverts the profile where
-the subclass knows nothing faster, and finds the trade-off function. That function, f, gives the least false
-negative rate of a test between two neighbours that raises a false alarm with probability alpha. It is the
-conjugate of the privacy profile: with Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t)
-below, f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a lower end; where delta is convex in
-e^epsilon, secants through three values give the upper one (docs/notes/trade_off.md).
+A subclass gives delta at an exact epsilon. The base class checks the arguments, inverts the profile where the
+subclass has no faster way, and computes the trade-off function f. f(alpha) is the least false negative rate of
+a test between two neighbours whose false positive rate is alpha. It is the conjugate of the privacy profile.
+Let Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t) below. Then f(alpha) = sup over t
+> 0 of 1 - Delta(t) - t alpha. Every t gives a lower bound. Where delta is convex in e^epsilon, secants through
+three values give an upper bound (docs/notes/trade_off.md).
 """
 
 from __future__ import annotations

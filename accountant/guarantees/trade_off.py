@@ -1,10 +1,7 @@
-"""What the trade-off function of a guarantee says: how well the best attack does, at every false positive rate.
+"""The trade-off function of a guarantee: how well the best attack does at every false positive rate.
 
-f(alpha) is the least false negative rate of a test between two neighbours that raises a false alarm with
-probability alpha. It is the conjugate of the privacy profile: with Delta(t) = delta(log t) for t >= 1 and
-Delta(t) = 1 - t + t delta(-log t) below, f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a
-lower end; where delta is convex in e^epsilon, secants through three values give the upper one
-(docs/notes/trade_off.md).
+f(alpha) is the least false negative rate of a test between two neighbours whose false positive rate is alpha.
+`dpproof.accountant.guarantees.profile` says how it follows from the privacy profile (docs/notes/trade_off.md).
 """
 
 from __future__ import annotations

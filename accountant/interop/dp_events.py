@@ -1,8 +1,8 @@
-"""dp-accounting's DpEvent, in and out.
+"""Conversion from and to dp-accounting's DpEvent.
 
-An event is a tree of compositions over primitives; each primitive has a dominating pair, or, where it is
-known by a guarantee only (zCDP), is given one: everything here composes with everything else. The noise of an
-event is relative to the norm of one record's contribution: replacing a record moves a sum twice as far.
+An event is a tree of compositions over primitives. Each primitive has a dominating pair. One that is known by a
+guarantee only (zCDP) is given one, so that everything composes. The noise of an event is relative to the norm
+of one record's contribution, so replacing a record moves a sum twice as far.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What OpenDP says of its measurements, as guarantees that convert and compare with everything here.
+"""Guarantees of OpenDP's measurements, for conversion and comparison.
 
-The numbers are OpenDP's: its maps round conservatively, which is taken on trust; what is done with them here
+The numbers are OpenDP's. Its maps round conservatively, which dpproof does not verify. All further computation
 is certified. Needs the extra ``release``.
 """
 

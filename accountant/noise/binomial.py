@@ -1,10 +1,10 @@
-"""The accountant of binomial noise on a count: some fair (or unfair) coins more.
+"""Accountant of binomial noise on a count: the number of heads of fair or unfair coins is added.
 
-The outcome that no coin produced gives a user away, so that delta is never below its probability.
+The outcome without a single head reveals the user, so delta is never below its probability.
 
-Noise of unfair coins is skewed: a count that rises and one that falls have different losses, and together
-they may reveal more than two that rise, or two that fall. Only counts that are known to move in one direction
-are therefore accounted in each direction by itself.
+Noise of unfair coins is skewed. A count that rises and one that falls then have different losses, and one of
+each may reveal more than two that rise or two that fall. So each direction is accounted by itself only for
+counts that are known to move in one direction.
 
 Source: Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4. This project's statement
 classic.binomial.

@@ -1,7 +1,7 @@
-"""The accountant of permute-and-flip, which chooses better than the exponential mechanism at one epsilon.
+"""Accountant of permute-and-flip, which chooses better than the exponential mechanism at the same epsilon.
 
-It is differentially private with 2 sensitivity/scale, and nothing smaller is proved of its losses: the pair
-of randomised response serves it.
+It is differentially private with epsilon 2 sensitivity/scale, and nothing smaller is proved for its losses. So
+the accountant uses the pair of randomised response.
 
 Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1. This project's statement classic.permuted.
 """

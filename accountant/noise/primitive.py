@@ -1,9 +1,9 @@
-"""What all noise primitives say alike: whom they speak of, what is released, which pair attains it.
+"""What all noise primitives share: the neighbouring relation, the release, and the attaining pair.
 
-A primitive is given a sensitivity, which is a function of a neighbouring relation. It is therefore private
-under every relation whose neighbours' answers differ by at most that much: without a relation the answer
-speaks of inputs ``by-sensitivity``. With a relation the sensitivity is given, and taken to be the one under
-it, or follows from a stated query; see `dpproof.accountant.claims.sensitivity`.
+A primitive has a sensitivity, which depends on a neighbouring relation. So it is private under every relation
+whose neighbours' answers differ by at most that much. Without a relation the answer is about inputs
+``by-sensitivity``. With a relation the sensitivity is given, and is assumed to be the one under it, or it
+follows from a named query. See `dpproof.accountant.claims.sensitivity`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The accountant of randomised response: now and then a random answer instead of the true one.
+"""Accountant of randomised response: with a given probability the answer is random instead of true.
 
-Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two answers. This
-project's statement classic.randomised_response.
+Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two answers. This project's
+statement classic.randomised_response.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The accountant of the staircase mechanism: numbers plus noise whose density falls in steps.
+"""Accountant of the staircase mechanism: numbers plus noise whose density falls in steps.
 
-Of all noise that is added to a number and makes it epsilon-differentially private, a staircase of the right
-``gamma`` is the smallest on average. Answers that move by at most one width of a step are dominated by the
-product of as many pairs of shifted staircases, and attain it.
+Of all additive noise on a number that is epsilon-differentially private, a staircase of the right ``gamma`` is
+the smallest on average. Answers that move by at most the width of one step are dominated by the product of as
+many pairs of shifted staircases, and attain it.
 
 Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the mechanism;
 docs/notes/staircase.md for its privacy at delta above 0, and under composition. This project's statement

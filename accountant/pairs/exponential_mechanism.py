@@ -1,8 +1,8 @@
-"""Bounded range: the pair of the exponential mechanism, and what permute-and-flip has instead.
+"""Pairs of bounded range, which the exponential mechanism has, and the pair of permute-and-flip.
 
-A mechanism has range epsilon if its losses on any two neighbours lie in an interval of length epsilon,
-[t - epsilon, t]; where the interval lies may depend on the neighbours. One pair dominates them all, for
-every t at once, and so under adaptive composition too. Its law is found in docs/notes/pairs.md, section 2.
+A mechanism has range epsilon if its losses on any two neighbours lie in an interval of length epsilon, [t -
+epsilon, t]. t may depend on the neighbours. One pair dominates for all t at once, and so also under adaptive
+composition. Section 2 of docs/notes/pairs.md derives it.
 """
 
 from __future__ import annotations

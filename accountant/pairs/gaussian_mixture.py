@@ -1,8 +1,8 @@
-"""A user with several sampled records: binomially many of them join a sum with Gaussian noise.
+"""The pair of a user with several sampled records, of which binomially many join a sum with Gaussian noise.
 
-With k records of norm at most 1, each sampled with chance q, the mixture of N(j, s^2) with weights
-Bin(k, q)(j) against N(0, s^2) dominates removing the user, and the reverse adding one, whatever the records'
-directions (docs/notes/group_privacy.md, section 3).
+With k records of norm at most 1, each sampled with chance q, the mixture of N(j, s^2) with weights Bin(k, q)(j)
+against N(0, s^2) dominates the removal of the user, and the reverse dominates the addition, whatever the
+records' directions (docs/notes/group_privacy.md, section 3).
 """
 
 from __future__ import annotations

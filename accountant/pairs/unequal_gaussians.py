@@ -1,11 +1,11 @@
-"""Two Gaussians whose variances differ, of one output or of many.
+"""Pairs of two Gaussians with different variances, in one dimension or many.
 
 In one dimension the loss is a parabola, so a cell of losses has two intervals. For spherical Gaussians in any
 dimension, P = N(m, e^h I) and Q = N(0, I), |m| = a, x = e^h - 1 and g(z) = 1 - x z, the loss has
 
     log M(z) = a^2 z (z + 1)/(2 g(z)) - (d/2) (h z + log g(z)),    Re g(z) > 0,
 
-and is an affine function of a non-central chi-square law, under P, under Q and under every tilt
+and is an affine function of a non-central chi-square variable, under P, under Q and under every tilt
 (docs/notes/smooth_sensitivity.md, section 7).
 """
 

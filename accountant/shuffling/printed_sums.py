@@ -1,11 +1,11 @@
-"""Printed sums of fair bits, shuffled: what their multiset tells of one user's bit.
+"""Printed sums of fair bits, shuffled: what their multiset reveals about one user's bit.
 
-Each of n users sends z = d + the sum of m fair bits. Among users who all hold 1 the multiset's likelihood
-ratio of bit 0 to bit 1 is the mean of R = (m + 1 - z)/z over the messages, and a message 0 tells bit 0. So
-the divergence is the mean of a convex function of a sum of n independent R: certified on a lattice; from
-below also by the message 0 and by the sum of all messages, n m bits (docs/notes/shuffling.md, section 6).
-Whatever the others hold, half of them hold the same bit: for all data the value is at most that of half as
-many users who are alike, and at most that of one message by itself.
+Each of n users sends z = d + the sum of m fair bits. If all other users hold 1, the likelihood ratio of bit 0
+to bit 1, given the multiset, is the mean of R = (m + 1 - z)/z over the messages, and a message 0 reveals bit 0.
+So the divergence is the mean of a convex function of a sum of n independent R. It is certified on a lattice.
+Two more lower bounds come from the message 0, and from the sum of all messages, n m bits
+(docs/notes/shuffling.md, section 6). Whatever the others hold, half of them hold the same bit. So for all data
+the value is at most that of half as many users who are alike, and at most that of one message by itself.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""k equal coins: the exact privacy profile of randomised response composed with itself.
+"""Privacy profile of randomised response composed with itself: k equal coins, exactly.
 
-Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon).
-With J heads the loss is (2J - k) epsilon, so the hockey stick is a difference of two binomial tails,
+Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon). With J
+heads the loss is (2J - k) epsilon. So the hockey stick is a difference of two binomial tails,
 
     H(x) = P(J >= j) - e^x Q(J >= j),   j the least number of heads with (2j - k) epsilon > x,
 
-and between two losses it inverts in closed form (docs/notes/composition.md).
+and between two losses it has an inverse in closed form (docs/notes/composition.md).
 """
 
 from __future__ import annotations

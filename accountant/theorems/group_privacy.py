@@ -1,8 +1,8 @@
-"""Group privacy: what a guarantee for one record says about k records of one user.
+"""Group privacy: what a guarantee for one record implies for k records of one user.
 
-Neighbouring data that differ in k records are the ends of a chain of k steps. Each notion has its theorem;
-any other guarantee is carried along the chain by its privacy profile, which loses nothing: the bound is the
-trade-off function composed k times with itself (docs/notes/group_privacy.md).
+Data sets that differ in k records are the ends of a chain of k neighbouring steps. Some notions have a theorem
+of their own. Any other guarantee follows the chain by its privacy profile, which loses nothing: the bound is
+the trade-off function composed k times with itself (docs/notes/group_privacy.md).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The optimal composition of (epsilon, delta)-differentially private mechanisms, adaptively chosen.
 
-An (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and else is
-randomised response, so the composition is exactly as private as the coins together:
-1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta
-holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
+An (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and otherwise
+is randomised response. So the composition is exactly as private as the coins together: 1 - delta_total(x) = (1
+- H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta holds for all mechanisms
+with these parameters. Proof and limits: docs/notes/composition.md.
 
-Of coins of several kinds, all kinds but the most numerous are convolved outright, losses being exact rationals that
-merge where they agree; the most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
-#P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is for what ``affordable`` admits.
+With coins of several kinds, all kinds but the most numerous are convolved. Losses are exact rationals, and
+equal ones merge. The most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
+#P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is for parts that ``affordable`` admits.
 """
 
 from __future__ import annotations

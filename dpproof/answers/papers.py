@@ -1,8 +1,8 @@
 """The ledger of the papers: bounds, verdicts, evidence and experiments of each, joined by id.
 
-The figures and findings of an experiment are those that ``docs/experiments`` keeps; ``dpproof reproduce PAPER``
-made them, and nothing here runs it again. An installed package has no such documents. It then shows the command
-only. The ledger of claims is `answers.claims`.
+The figures and findings of an experiment are those in ``docs/experiments``. ``dpproof reproduce PAPER`` made
+them, and nothing here runs it again. An installed package has no such documents and shows the command only. The
+ledger of claims is `answers.claims`.
 """
 
 from __future__ import annotations

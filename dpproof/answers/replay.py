@@ -1,9 +1,9 @@
-"""A finding run again: the same as before, news about an implementation that has changed, or a broken file.
+"""Replay of a witness: the same finding as before, news about a changed implementation, or a broken file.
 
-A witness whose code was changed since does not come out the same, and that is what its reader wants to know:
-whether the violation is gone. The news rests on the audit that was just run, never on the file. A file is
-broken, not news, where what was asked (`ASKED`) or the verdict alone came out differently: the verdict
-follows from the figures, so that one cannot change without the others.
+If the audited code was changed since, the replay gives another result. Its reader wants to know whether the
+violation is gone. This news comes from the new audit, never from the file. The file is broken if the question
+(`ASKED`) or the verdict alone came out differently: the verdict follows from the figures, so it cannot change
+without them.
 """
 
 from __future__ import annotations

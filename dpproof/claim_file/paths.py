@@ -1,16 +1,17 @@
-"""The files that a claim names: they stay inside the project unless whoever runs the check allows more.
+"""The files that a claim names: they must be inside the project, unless the user allows more.
 
-The project is the folder one stands in and the folder of the claim file. A claim file may come from somebody
-else; it shall not make this machine read a file of another place, or start a program there.
+The project is the current folder and the folder of the claim file. A claim file may come from somebody else. It
+must not make this machine read a file elsewhere or start a program there.
 
-Checked, links followed: every parameter that is a file; the program of a command that is written with a path
-separator; and of its arguments each one, and each piece between white space, quotes and other signs of a
-shell, that has a path separator or names something that exists. Of an argument that itself exists neither the
-beginning is such a piece nor what follows a bracket that closes: names of files hold signs, too.
+Checked, after following links: every parameter that is a file, the program of a command that is written with a
+path separator, and every argument of it. An argument is also cut into pieces at white space, quotes and other
+signs of a shell. A piece is checked if it has a path separator or names something that exists. If the whole
+argument exists, its beginning and what follows a closing bracket are not pieces, because file names may hold
+such signs.
 
-Not checked: a program named without a separator, which the search path finds; programs beside the Python
-that runs, and what Python imports; paths that text given to an interpreter (``sh -c``, ``python -c``) makes
-up when it runs, such as ``$HOME``; and what a program does once it runs.
+Not checked: a program named without a separator, which the search path finds; programs beside the running
+Python, and what Python imports; paths that text for an interpreter (``sh -c``, ``python -c``) builds when it
+runs, such as ``$HOME``; and what a program does once it runs.
 """
 
 from __future__ import annotations

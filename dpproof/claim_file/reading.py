@@ -1,8 +1,8 @@
-"""A claim file as a whole: its claims, its budget, and what is wrong with it, by file and line.
+"""A claim file as a whole: its claims, its budget, and its errors with file and line.
 
-The reader of TOML keeps no line numbers. `Lines` finds them again in one pass over the text: it cuts the text into
-statements (a header, or a key with its value), which may take several lines. Strings, comments and brackets are
-told apart as TOML 1.0 says. The text must be one that the reader of TOML takes, or nearly so.
+The TOML reader keeps no line numbers. `Lines` finds them in one pass over the text. It cuts the text into
+statements (a header, or a key with its value), which may take several lines. It recognises strings, comments
+and brackets by the rules of TOML 1.0, in any text that the TOML reader accepts, or nearly so.
 """
 
 from __future__ import annotations

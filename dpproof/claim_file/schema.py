@@ -1,6 +1,6 @@
-"""The JSON Schema of claim files, for editors: completion, and errors where they are made.
+"""The JSON Schema of claim files, with which editors complete keys and show errors.
 
-Generated from the parameters of every mechanism and from what `claim_file.entry` reads.
+It is generated from the parameters of every mechanism and from what `claim_file.entry` reads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""``dpproof explain`` and ``dpproof init``: what a name means, and a claim file to begin with.
+"""``dpproof explain`` and ``dpproof init``: the meaning of a name, and a claim file to begin with.
 
-``dpproof explain`` knows statements, mechanisms, notions of privacy, neighbouring relations, verdicts and errors.
+``dpproof explain`` knows statements, mechanisms, notions of privacy, neighbouring relations, verdicts and
+errors.
 """
 
 from __future__ import annotations

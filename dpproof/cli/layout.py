@@ -1,7 +1,7 @@
-"""Tables that lose nothing: columns narrow to their longest word; where that is too wide, rows are stacked.
+"""Tables without cut words: columns narrow to their longest word, and rows are stacked if that is too wide.
 
-rich cuts a cell that does not fit, with an ellipsis, and narrows the widest column first, which is the one
-that holds an identifier. Here no word is cut or broken: a person copies ids and numbers from the screen.
+rich cuts a cell that does not fit, with an ellipsis, and narrows the widest column first, which often holds an
+identifier. Here no word is cut or broken, because people copy ids and numbers from the screen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What rests on what, drawn: a layered graph as SVG, the same bytes for the same statements.
+"""The dependencies of statements as a layered graph in SVG; the same statements give the same bytes.
 
-A statement stands to the right of everything that it rests on. A part that no other statement rests on is
-drawn inside its whole; statements without a neighbour are left out.
+A statement is drawn to the right of everything that it rests on. A part that no other statement rests on is
+drawn inside its whole. Statements without a neighbour are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs no network, everything from outside escaped.
+"""The report: one HTML file that needs no network and escapes everything from outside.
 
-One paper's report has a derivation by computer algebra: from a Renyi curve c * alpha to the epsilon that is
-printed. Its steps are sympy's, each checked by an identity that sympy reduces to zero.
+One paper's report has a derivation by computer algebra, from a Renyi curve c * alpha to the printed epsilon.
+Its steps are sympy's. An identity that sympy reduces to zero checks each of them.
 """
 
 from __future__ import annotations

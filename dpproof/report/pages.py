@@ -1,6 +1,6 @@
-"""Pages of the documentation that are generated from data: ledger, parameter tables, experiments.
+"""Generated pages of the documentation: ledger, parameter tables, experiments.
 
-``python -m dpproof.report.pages`` writes them; with ``--check`` it only says whether they are up to date.
+``python -m dpproof.report.pages`` writes them. With ``--check`` it only reports whether they are up to date.
 """
 
 from __future__ import annotations

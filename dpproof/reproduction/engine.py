@@ -1,7 +1,7 @@
-"""The engine of the experiments: it runs a study, keeps tables, plots and a page, and answers.
+"""The engine of the experiments: it runs a study and keeps its tables, plots and page.
 
-A paper's `Study` says what is measured and what the page tells; its folder has the page as a template,
-``page.md.j2``. A page is written from the recorded files alone, so that it can be written again without a run.
+A paper's `Study` defines what is measured and what the page says. Its folder has the template of the page,
+``page.md.j2``. A page is written from the recorded files alone, so it can be written again without a run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The first lines of an experiment's page: where it disagrees with the paper, and what it cannot show.
 
-Each experiment computes its sentences from its tables, so that a run whose numbers contradict the paper
-cannot leave them out. A reader who reads nothing else has read them.
+Each experiment computes these sentences from its tables, so that a run whose numbers contradict the paper
+cannot leave them out. They stand first, for readers who read nothing else.
 """
 
 from __future__ import annotations

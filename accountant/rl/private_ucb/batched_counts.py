@@ -1,9 +1,9 @@
-"""The accountant of counts in batches: fewer releases, and fewer visits of a user counted, need less noise.
+"""Accountant of counts in batches: fewer releases, and fewer counted visits of a user, need less noise.
 
-A user is an episode. Of an episode at most ``cap`` visits of a state and action are counted, at all steps
-together; running counts over batches of users are released before some episodes only, through the square root
-of their matrix, with Gaussian noise. One user moves one batch, by a vector of known largest norm: the run is
-one Gaussian mechanism (docs/notes/ucb_batches.md).
+A user is an episode. At most ``cap`` visits of a state and action in an episode are counted, over all steps
+together. Running counts over batches of users are released before some episodes only, through the square root
+of their matrix, with Gaussian noise. One user changes one batch, by a vector of known largest norm, so the run
+is one Gaussian mechanism (docs/notes/ucb_batches.md).
 
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """

@@ -1,10 +1,10 @@
-"""CENTRAL-PRIVATIZER's accountant: what its noise guarantees, beside the epsilon that the paper prints.
+"""Accountant of CENTRAL-PRIVATIZER: the exact guarantee of its noise, beside the printed epsilon.
 
 A user is an episode. Running counts of visits, costs and transitions are released before each episode through
-one binary tree a counter. The printed scale 3H log K/epsilon counts one change a step and family where
-replacing a user makes two, and log K nodes where there are ceil(log2 K): the true epsilon is
-(2 - 1/H) ceil(log2 K)/log K times the printed one, attained (docs/notes/ucb_privacy.md). Gaussian noise,
-averaged subtrees and the square root of the running count are accounted alike.
+one binary tree for each counter. The printed scale 3H log K/epsilon counts one change in each step and family,
+but replacing a user makes two. It also counts log K nodes where there are ceil(log2 K). So the true epsilon is
+(2 - 1/H) ceil(log2 K)/log K times the printed one, and it is attained (docs/notes/ucb_privacy.md). Gaussian
+noise, averaged subtrees and the square root of the running count are accounted in the same way.
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.1; the exact statements are this project's own.
 """

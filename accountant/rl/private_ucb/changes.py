@@ -1,9 +1,9 @@
-"""How far one user moves the counts of PRIVATE-UCB: visits N(s, a), costs C(s, a), transitions N(s, a, s').
+"""Sensitivity of PRIVATE-UCB's counts to one user: visits N(s, a), costs C(s, a), transitions N(s, a, s').
 
-A user is a trajectory of H steps; each step adds one to a cell of visits, one to a cell of transitions and a
-cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). For
-Laplace noise the sum of the changes counts, for Gaussian noise that of their squares; one pair attains
-both (docs/notes/ucb_counters_exact.md).
+A user is a trajectory of H steps. Each step adds one to a cell of visits, one to a cell of transitions, and a
+cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). Laplace
+noise needs the sum of the changes, Gaussian noise the sum of their squares. One pair attains both
+(docs/notes/ucb_counters_exact.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Precision levels of private counts (Assumption 1): the printed ones, and certified ones beside them.
+"""Precision levels of private counts (Assumption 1): the printed ones, and certified ones.
 
 With probability 1 - delta all private counts of all episodes are within the levels of their families at once.
-delta is split evenly over the three families, and over the counters of each; a counter's level is the
-quantile of its largest error over all releases (docs/notes/ucb_counters_exact.md).
+delta is split evenly over the three families and over the counters of each. A counter's level is the quantile
+of its largest error over all releases (docs/notes/ucb_counters_exact.md).
 """
 
 from __future__ import annotations

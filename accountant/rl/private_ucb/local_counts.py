@@ -1,8 +1,8 @@
-"""LOCAL-PRIVATIZER's accountant: what one user's noise guarantees, beside the epsilon that the paper prints.
+"""Accountant of LOCAL-PRIVATIZER: the exact guarantee of one user's noise, beside the printed epsilon.
 
-Every user adds noise to each entry of own counts and sends them. The printed scale 3H/epsilon counts one
-change a step and family, where two trajectories differ in two: the true epsilon is twice the printed one,
-2 - 1/H times for trajectories that share the first state and action (docs/notes/ucb_privacy.md).
+Every user adds noise to each of its own counts and sends them. The printed scale 3H/epsilon counts one change
+in each step and family, but two trajectories differ in two. So the true epsilon is twice the printed one, and 2
+- 1/H times for trajectories that share the first state and action (docs/notes/ucb_privacy.md).
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
 """

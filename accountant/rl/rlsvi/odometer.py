@@ -1,7 +1,7 @@
-"""What a run of RLSVI really spent, from the visit counts of the run: an odometer and a filter.
+"""The privacy loss that a run of RLSVI actually had, from its visit counts: an odometer and a filter.
 
-Under ``rewards-only`` the counts are the same for both neighbours, so they may be used. A cell with N
-visits costs its users (N+1)/(2 beta_k N^2) of rho at every later release, not the worst case 1/beta_k.
+Under ``rewards-only`` the counts are the same for both neighbours, so they may be used. A cell with N visits
+costs its users (N+1)/(2 beta_k N^2) of rho at every later release, instead of the worst case 1/beta_k.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""One whole release of SDP-PE: all counters that a replaced user changes, composed, over all batches.
+"""Accountant of one whole release of SDP-PE: all counters that a replaced user changes, over all batches.
 
-A fine release has visits, transitions and rewards of all H steps; a crude one visits and transitions of one
-step. Bits are messages of their own. A user is in one batch, so that B batches promise what one of them does.
+A fine release has visits, transitions and rewards of all H steps. A crude one has visits and transitions of one
+step. Every bit is a message of its own. A user is in one batch, so all batches together have the guarantee of
+one batch.
 
 Source: Section V and Lemma 10 of the paper; classic.shuffled_counters; docs/notes/sdp_batches.md.
 """

@@ -1,9 +1,9 @@
-"""The shuffled count of SDP-PE: every user's bit with noise bits, shuffled, in both readings of the paper.
+"""Accountant of the shuffled count of SDP-PE: every user's bit with noise bits, in both readings of the paper.
 
-With ``bits``, each user sends the data bit and the noise bits as separate messages: what is seen is one
-binomial sum with the users' total, and its exact divergence is attained whatever the others hold. With
-``sum``, each user sends the printed z = d + noise as one number: among users who all hold 1, a message 0
-can only come from the one who holds 0, so that shuffling hides next to nothing (docs/notes/shuffling.md).
+With ``bits`` each user sends the data bit and the noise bits as separate messages. The view is one binomial sum
+with the users' total, and its exact divergence is attained whatever the others hold. With ``sum`` each user
+sends the printed z = d + noise as one number. If all other users hold 1, a message 0 can only come from the
+user who holds 0, so shuffling hides almost nothing (docs/notes/shuffling.md).
 
 Source: Lemma 10 of the paper and its proof; the exact statements are this project's own.
 """

@@ -1,6 +1,7 @@
-"""The experiment of private policy evaluation: what its page says of the runs, and the plots.
+"""The experiment of private policy evaluation: the sentences of its page, and the plots.
 
-What the paper says of its Figure 1 in section 6 is counted in what was measured.
+For what section 6 of the paper says about its Figure 1, the file counts how often it holds in the measured
+tables.
 """
 
 from __future__ import annotations
