@@ -285,6 +285,11 @@ def test_field_operations_contain_the_true_value(x, y, left, right, n):
             assert contains(ia.power(b, n, 40), arb(y**n))
 
 
+def test_the_inverse_of_a_nonzero_number_of_unknown_sign_is_any_number():
+    between = ia.Interval((0, Fraction(-1)), (0, Fraction(2)), True)
+    assert ia.inverse(between, 40)[:2] == (ia.NEG_INF, ia.INF)
+
+
 @pytest.mark.parametrize("q", ["1", "1/3", "7", "123456789/1000"])
 def test_functions_are_tight(q):
     x = ia.point(Fraction(q))

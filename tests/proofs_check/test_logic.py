@@ -186,6 +186,12 @@ FALSE = {
     "induction without a step": (
         make_goal({"n": "[0, inf)"}, "0 >= n", integers=["n"]), induct("n", POSITIVE, positive(("1", 0))),
     ),
+    "induction without a step over two numbers": (
+        make_goal({"n": "[0, 1]"}, "0 >= n", integers=["n"]), induct("n", POSITIVE, POSITIVE),
+    ),
+    "a range of whole numbers that ends between two": (
+        make_goal({"n": "[0, 5/2]"}, "n*(n-1) >= 0", integers=["n"]), enumerated("n", RANGE),
+    ),
     "induction from an open end": (
         make_goal({"n": "(0, inf)"}, "n >= 1", integers=["n"]), induct("n", POSITIVE, POSITIVE),
     ),
