@@ -99,9 +99,10 @@ def test_numbers_outside_their_range_are_refused(epsilon, delta, rule):
         one_run_tail(Guesses(10, 10, 5), epsilon, delta)
 
 
-def test_impossible_guesses_are_refused():
-    with pytest.raises(ValueError, match="right \\(11\\)"):
-        Guesses(20, 10, 11)
+@pytest.mark.parametrize("wrong", [(20, 10, 11), (9, 10, 5), (20, 10, -1), (20, 0, 0)])
+def test_impossible_guesses_are_refused(wrong):
+    with pytest.raises(ValueError, match=rf"right \({wrong[2]}\), guesses \({wrong[1]}\)"):
+        Guesses(*wrong)
 
 
 def test_guesses_are_a_function_of_the_scores_and_their_number_is_fixed():
