@@ -2,9 +2,9 @@
 
     python tools/mutants.py [--fast | --all] [--files N] [NUMBER ...]
 
-Each mutant is applied to a copy of the tracked files. N test files that reach its module by imports run there, up to
-the first failure: first those of its name, then those that name the mutated function, then those fewest imports
-away. With --fast only the tests of ``make test`` run.
+Each mutant is applied to a copy of the tracked files. The examples of its module run there, and N test files that
+reach it by imports, up to the first failure: first those of its name, then those that name the mutated function,
+then those fewest imports away. With --fast only the tests of ``make test`` run.
 """
 
 from __future__ import annotations
@@ -140,20 +140,20 @@ def importers() -> dict[str, set[str]]:
 
 
 def nearest_tests(name: str, most: int, words: set[str]) -> list[str]:
-    """The test files that reach a module: by its name, by the words, by how many imports away."""
+    """The module itself, for its examples, and the test files that reach it: by its name, the words, the distance."""
     order, ring, seen = [], {name}, {name}
     while ring:
         ring = set().union(*(importers().get(x, set()) for x in ring)) - seen
         seen |= ring
         order += sorted(x for x in ring if x.rpartition(".")[2].startswith("test_"))
-    files = [f"{x.replace('.', '/')}.py" for x in order]
+    examples, files = f"{name.replace('.', '/')}.py", [f"{x.replace('.', '/')}.py" for x in order]
     mentions = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b")
     leaf = name.rpartition(".")[2].strip("_")
 
     def distance(file: str) -> tuple[bool, bool]:
         return leaf not in Path(file).stem, not mentions.search((ROOT / file).read_text(encoding="utf-8"))
 
-    return sorted(files, key=distance)[:most]
+    return [examples, *sorted(files, key=distance)[:most]]
 
 
 def around(mutant: Mutant, path: Path) -> set[str]:
