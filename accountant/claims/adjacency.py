@@ -37,7 +37,7 @@ class Adjacency(enum.Enum):
 
 
 class UnprovedAdjacencyError(ValueError):
-    """Raised when a guarantee is asked for under an adjacency that nothing proves."""
+    """Raised for a guarantee under a neighbouring relation for which none is proved."""
 
     def __init__(self, mechanism: str, adjacency: Adjacency, why: str) -> None:
         self.mechanism, self.adjacency, self.why = mechanism, adjacency, why

@@ -27,7 +27,7 @@ __all__ = ["NoNoiseNeededError", "TargetError", "UnreachableTargetError", "calib
 
 
 class TargetError(ValueError):
-    """Raised when no noise is the least that meets a target."""
+    """Raised when there is no least noise that meets a target."""
 
 
 class UnreachableTargetError(TargetError):
@@ -65,7 +65,7 @@ class Target:
 
 @dataclass
 class Judge:
-    """Certified yes, certified no, and a rough distance, of the guarantee with a given noise."""
+    """Decides whether a noise meets the target: certified yes, certified no, and an estimated distance."""
 
     guarantee: Callable[[Any], Profile]
     target: Target
@@ -84,7 +84,7 @@ class Judge:
         return self.guarantee(noise).delta(self.target.above).lower > self.target.delta
 
     def gap(self, noise: Any) -> tuple[float, float]:
-        """How far from the target, above 0 where it is missed, and how uncertain that is; guides only.
+        """Estimated distance from the target, above 0 where it is missed, and its uncertainty. Not certified.
 
         Measured in sqrt(-2 log delta), which is about linear in the noise of a Gaussian.
         """
@@ -126,7 +126,7 @@ def calibrate_noise(
     *,
     safer: int = 1,
 ) -> tuple[Chosen, Chosen]:
-    """The parameters with the least noise certified to meet the target, and ones just below that do not.
+    """Parameters with the least noise certified to meet the target, and nearby ones certified to miss it.
 
     Of the first, epsilon at ``delta`` is certified at most the target; of the second, above the next
     double after it. They are neighbours in ``name``, 1e-9 apart or as near as the guarantee's own accuracy
@@ -169,7 +169,7 @@ def calibrate_noise(
 
 @dataclass(frozen=True)
 class _Scale:
-    """The searched field on a scale that rises with privacy: logarithms of reals, integers as they are."""
+    """The searched field on a scale that rises with privacy: logarithms of reals, integers unchanged."""
 
     lower: float
     upper: float
@@ -185,7 +185,7 @@ class _Scale:
         return min(max(math.exp(self.safer * place), self.ends()[0]), self.ends()[1])
 
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest value that is tried; an open end of the domain is approached."""
+        """The least and the greatest value to try; an open end of the domain is approached."""
         inside = math.nextafter(self.upper, 0)
         return max(math.nextafter(self.lower, 1), _LEAST), min(inside, _MOST)
 
@@ -201,7 +201,7 @@ _FINEST, _COARSEST, _FARTHEST = 2.0**-33, 0.5, 0.1
 
 
 def _bracket(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
-    """Places around the change of sign, found in growing steps from ``start``."""
+    """Places on both sides of the change of sign, found in growing steps from ``start``."""
     first, last = scale.reach()
     place = min(max(start, first), last)
     side = judge.gap(scale.to_value(place))[0] > 0
@@ -248,7 +248,7 @@ def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, 
 
 
 def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) -> tuple[float, float]:
-    """Where the gap changes sign, and the step by which it tells places apart.
+    """The place where the gap changes sign, and the step below which places cannot be distinguished.
 
     Secants through the last two places; the middle of the bracket where they leave it or are slow. Not
     ``sign_change``: the gap is known up to a blur, and the search ends where the blur hides its sign.

@@ -36,7 +36,7 @@ _PROMISES: dict[frozenset[str], Callable[[Mapping[str, float]], Profile]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One promise about one mechanism.
+    """One privacy claim about one mechanism.
 
     Attributes:
         name: free text, unique in its file.
@@ -92,16 +92,16 @@ class Claim:
 
     @property
     def outside(self) -> bool:
-        """Whether the mechanism is no implementation of this project, but somebody's callable or command."""
+        """Whether the mechanism is a callable or command of the user, not an implementation of this project."""
         return ":" in self.mechanism
 
     @property
     def delta(self) -> float:
-        """The delta at which the promise is compared: its own, or 1e-6 for a promise of a curve."""
+        """The delta at which the claim is compared: its own, or 1e-6 for a claim of a curve."""
         given = self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6)
         return given if isinstance(given, Written) else float(given)
 
     @property
     def epsilon(self) -> float:
-        """The promised epsilon at ``delta``; for a promised curve, the largest it allows there."""
+        """The claimed epsilon at ``delta``; for a claimed curve, the largest epsilon it allows there."""
         return self.guarantee.epsilon(self.delta).upper

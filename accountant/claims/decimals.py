@@ -19,7 +19,7 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return parameters at least as private, ones at most as private, and notes on what was rounded.
+    """Parameters at least as private, parameters at most as private, and notes on what was rounded.
 
     Both are ``parameters`` itself unless it holds decimals that are no doubles.
 
@@ -51,7 +51,7 @@ def _typed(parameters: Any) -> dict[str, Written]:
 
 
 def _rounded(name: str, value: Written) -> str:
-    """What a reader must know of a decimal that no doubles enclose."""
+    """Note for a reader on a decimal that no doubles enclose."""
     return f"{name} is taken to be the double nearest to {value.text}: {Fraction(float(value))}"
 
 
@@ -72,7 +72,7 @@ def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] |
 
 
 def doubles(parameters: Any) -> Any:
-    """Return the parameters with which an implementation runs: of each typed decimal the nearest double."""
+    """Return the parameters with which an implementation runs: each typed decimal becomes the nearest double."""
     changed = {name: float(value) for name, value in _typed(parameters).items()}
     return replace(parameters, **changed) if changed else parameters
 

@@ -71,7 +71,7 @@ class Episodes:
 
     @classmethod
     def rectangular(cls, states: Any, actions: Any, rewards: Any) -> Episodes:
-        """Episodes of equal length, from arrays of shape (episodes, steps); each is its own user."""
+        """Return episodes of equal length, from arrays of shape (episodes, steps); each has a user of its own."""
         tables = {
             "states": np.asarray(states),
             "actions": np.asarray(actions),
@@ -131,7 +131,7 @@ class Episodes:
 
 
 def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) -> bool:
-    """Whether the two agree outside one user's steps, in lengths and users everywhere."""
+    """Whether the two batches agree, in lengths and users, outside one user's steps."""
     if not (np.array_equal(first.user, second.user) and np.array_equal(first.lengths, second.lengths)):
         return False
     owner = np.repeat(first.user, first.lengths)
@@ -142,11 +142,11 @@ def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) 
 
 
 def differ_only_in_rewards(first: Episodes, second: Episodes) -> bool:
-    """Whether the batches are neighbours under ``rewards-only``: one user's rewards, nothing else."""
+    """Whether the batches are neighbours under ``rewards-only``: they differ in one user's rewards only."""
     same = all(np.array_equal(getattr(first, name), getattr(second, name)) for name in ("states", "actions"))
     return same and _one_user_apart(first, second, ("rewards",))
 
 
 def replaces_one_user(first: Episodes, second: Episodes) -> bool:
-    """Whether the batches, of equal lengths, are neighbours under ``replace``: one user's steps differ."""
+    """Whether the batches, of equal lengths, are neighbours under ``replace``: they differ in one user's steps."""
     return _one_user_apart(first, second, _STEPS)

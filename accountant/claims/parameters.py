@@ -19,7 +19,7 @@ from dpproof.accountant.numbers.enclosures import typed
 
 
 class Values(Protocol):
-    """The values that a field may take; as text, the rule that error messages state."""
+    """The values that a field may take; its text is the rule in error messages."""
 
     @property
     def kind(self) -> type:
@@ -45,7 +45,7 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class Domain:
-    """An interval of numbers; ``lower_open``/``upper_open`` leave the end itself out."""
+    """An interval of numbers; ``lower_open`` and ``upper_open`` exclude an end."""
 
     lower: float = -math.inf
     upper: float = math.inf

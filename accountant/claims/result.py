@@ -31,7 +31,7 @@ IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """The paper's own answer: its printed epsilon, and what its own accounting gives without loss."""
+    """The paper's own answer: its printed epsilon, and what the paper's accounting gives without loss."""
 
     statement: str
     """Id of the statement that prints it."""
@@ -64,7 +64,7 @@ def at_positive_delta(
 
 @dataclass(frozen=True)
 class Attained:
-    """A lower bound on the privacy loss of what is released: a pair of neighbours that realises it.
+    """A lower bound on the privacy loss, from a pair of neighbours that attains it.
 
     It speaks of everything released. Who sees less (in the joint model, the other users' actions) may
     learn less.
@@ -104,18 +104,18 @@ class PrivacyResult:
 
     @property
     def covers_released_bits(self) -> bool:
-        """Whether the library can release what is accounted for without a bit that is not covered."""
+        """Whether the library can release the output such that the guarantee covers every released bit."""
         return self.exact_sampler is not None
 
     @property
     def released_bits(self) -> str:
-        """The same in words, to stand wherever epsilon does."""
+        """``covers_released_bits`` in words, to be printed wherever epsilon is."""
         if self.exact_sampler is None:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
 
     def epsilon(self, delta: Number) -> Bound:
-        """The guarantee's epsilon; its ``assumptions`` are all that it rests on.
+        """The guarantee's epsilon; ``assumptions`` lists what it rests on.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
@@ -125,7 +125,7 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.epsilon(delta))
 
     def delta(self, epsilon: Number) -> Bound:
-        """The guarantee's delta, likewise."""
+        """The guarantee's delta; ``assumptions`` lists what it rests on."""
         return self._asked(lambda: self.guarantee.delta(epsilon))
 
     def _asked(self, question: Callable[[], Bound]) -> Bound:
@@ -136,13 +136,13 @@ class PrivacyResult:
 
     @property
     def notion(self) -> Profile:
-        """The guarantee, as the notion of privacy it is stated in."""
+        """The proved guarantee, in its notion of privacy."""
         return self.guarantee
 
 
 @dataclass(frozen=True)
 class Accountant:
-    """One mechanism's accountant, as the command line and claim files see it."""
+    """The accountant of one mechanism, as the command line and claim files use it."""
 
     name: str
     title: str
@@ -172,7 +172,7 @@ class Accountant:
         object.__setattr__(self, "account", scoped(_at_decimals(self.account)))
 
     def relation(self, given: str | None) -> Adjacency:
-        """The neighbouring relation of that name, or without one the relation that is meant.
+        """The neighbouring relation of that name; without a name, the default relation.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> accountant_for("gaussian").relation(None).value
@@ -189,7 +189,7 @@ class Accountant:
         return self.adjacency
 
     def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
-        """Parameters with the least noise certified to meet (epsilon, delta), and ones just below that miss.
+        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
 
         Raises:
             ValueError: for a bad target, or one that no noise, or every noise, meets.
@@ -205,7 +205,7 @@ class Accountant:
         return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)
 
     def _least(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
-        """The same for parameters that are doubles."""
+        """``least_noise`` for parameters that are doubles."""
         if self.calibrate is not None:
             return self.calibrate(parameters, adjacency, epsilon, delta)
 
@@ -259,7 +259,7 @@ def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
 
 
 def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
-    """The paper's own answer, which is shown beside ours: the hull of both."""
+    """The paper's own answer, printed beside dpproof's: an interval that contains both ends."""
     if more is None or less is None:
         return None
 
@@ -271,7 +271,7 @@ def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None)
 
 
 def check_run(parameters: Parameters) -> None:
-    """Refuse parameters under which nothing is run, so that nothing could be claimed of it.
+    """Raise ValueError for parameters under which nothing is run, because there would be nothing to claim.
 
     Raises:
         ValueError: naming the parameter.

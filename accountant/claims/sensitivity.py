@@ -25,7 +25,7 @@ _SUM = re.compile(r"\s*sum\s+in\s*\[([^,\[\]]+),([^,\[\]]+)\]\s*")
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked of a data set in which each record belongs to one user, and each user has one record.
+    """A query of a data set in which each record belongs to one user, and each user has one record.
 
     A count is the number of records with a property. A histogram has one count for each cell, and each record
     is in exactly one cell. A sum adds one number of [lower, upper] for each record.
@@ -59,7 +59,7 @@ class Query:
         return cls("sum", lower, upper)
 
     def moved(self, adjacency: Adjacency) -> tuple[Fraction, ...]:
-        """By how much the coordinates move that move, between the neighbours farthest apart.
+        """The change of each changed coordinate, between the neighbours that are farthest apart.
 
         Raises:
             ValueError: for a relation other than add-remove and replace.
@@ -74,7 +74,7 @@ class Query:
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
     def monotone(self, adjacency: Adjacency) -> bool:
-        """Whether all such queries of one data set move in one direction between any two neighbours."""
+        """Whether all such queries of a data set change in the same direction between any two neighbours."""
         return adjacency is Adjacency.ADD_REMOVE and (self.lower >= 0 or self.upper <= 0)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries that may be stated, as the values of a parameter.
+    """The queries that a parameter may name.
 
     >>> Queries().admits("count"), Queries().admits("sum in [1, 0]"), str(Queries())
     (True, False, "count, histogram or 'sum in [a, b]' with numbers a < b")
@@ -148,7 +148,7 @@ class Measured(Parameters):
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighbours move an answer: ``coordinates`` of it, each by ``moved``; all others stay.
+    """How far neighbours move an answer: ``coordinates`` of it change, each by ``moved``, and the others do not.
 
     >>> found = Sensitivity(Fraction(1), 2, L2)
     >>> found.exact, found.value, found.value**2 > 2
@@ -186,13 +186,13 @@ class Sensitivity:
         return {"norm": self.norm, "value": self.value, "exact": self.exact, "rule": self.rule}
 
     def __str__(self) -> str:
-        """By how much answers differ, for the description of a pair."""
+        """The largest difference of answers, for the description of a pair."""
         each = f" in each of {self.coordinates} coordinates" if self.coordinates > 1 else ""
         return f"{float(self.moved):g}{each}"
 
 
 def sensitivity_of(parameters: Any, adjacency: Adjacency, norm: str) -> Sensitivity:
-    """The sensitivity of the parameters under a relation; 1 where no users are named and nothing is given.
+    """The sensitivity of the parameters under a relation; by default 1 if no users are named.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> sensitivity_of(GaussianParameters(5.0, query="histogram"), Adjacency.REPLACE, L2).squared
@@ -239,7 +239,7 @@ def _derived(query: Query, adjacency: Adjacency, norm: str) -> Sensitivity:
 
 
 def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> tuple[Sensitivity, int]:
-    """The same for noise on whole numbers, and by how much a coordinate moves, an integer.
+    """The sensitivity for noise on whole numbers, and the change of a coordinate, an integer.
 
     Raises:
         ValueError: as `sensitivity_of`, or for a query whose answers are not whole numbers, or move further
@@ -260,7 +260,7 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
 
 
 def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
-    """The largest size of what a user adds to a leaf of a stream (``by-sensitivity``: of a leaf's change).
+    """The largest absolute value that a user adds to a leaf of a stream (``by-sensitivity``: the leaf's change).
 
     Raises:
         ValueError: if users are named and none is given.
@@ -270,12 +270,12 @@ def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
 
 
 def contributed(parameters: Any, adjacency: Adjacency) -> Fraction:
-    """The same as a number."""
+    """``contribution`` as a number."""
     return contribution(parameters, adjacency).moved
 
 
 def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
-    """Refuse parameters that call queries monotone whose stated kind is not.
+    """Raise ValueError for parameters that call queries monotone whose named kind is not.
 
     Raises:
         ValueError: naming the query and the relation.
@@ -290,6 +290,6 @@ def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
 
 
 def _short(value: Fraction) -> str:
-    """A rational as a decimal where that is exact and short, else as a fraction."""
+    """A rational as a decimal if that is exact and short, otherwise as a fraction."""
     shown = f"{float(value):.12g}"
     return shown if Fraction(shown) == value else str(value)

@@ -24,7 +24,7 @@ def word(kind: type[Word], label: str, name: str) -> Word:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """What ends an error on an unknown name: the known one it may stand for, if one is close.
+    """The last part of an error on an unknown name: a known name that is close, if there is one.
 
     >>> nearest("replase", ["add-remove", "replace"]), nearest("users", ["add-remove", "replace"])
     ("; did you mean 'replace'?", '')

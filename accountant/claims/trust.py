@@ -12,7 +12,7 @@ BILLBOARD = Source("arXiv:1311.2828", "v2", "Lemma 9", "rlsvi.lemma9")
 
 
 class TrustModel(enum.Enum):
-    """Who sees raw data, and what an adversary sees."""
+    """The trust model: who sees raw data, and what an adversary sees."""
 
     CENTRAL = "central"
     """A trusted curator sees all raw data; the adversary sees everything it publishes."""
@@ -38,7 +38,7 @@ _STRONGEST_FIRST = (TrustModel.LOCAL, TrustModel.SHUFFLE, TrustModel.CENTRAL, Tr
 
 
 def implies(proved: TrustModel, promised: TrustModel) -> bool:
-    """Whether a guarantee in one model is one in another, with the same parameters, by post-processing.
+    """Whether a guarantee in one model implies the same guarantee in another, by post-processing.
 
     The shuffled messages are made from the messages, what a curator publishes from these, and what all others
     receive is a part of that.
@@ -50,7 +50,7 @@ def implies(proved: TrustModel, promised: TrustModel) -> bool:
 
 
 def billboard(model: TrustModel) -> TrustModel:
-    """What a guarantee of a published billboard becomes for the actions computed from it.
+    """The model of the actions computed from a published billboard, given that of the billboard.
 
     If the billboard is private in the central model, and each user's actions are computed from the
     billboard and that user's own data, then the actions are joint differentially private with the same

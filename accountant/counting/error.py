@@ -35,7 +35,7 @@ from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
-    """The smallest x at which the sum over all times of P(|error| > x) is at most ``beta``, certified.
+    """The smallest x at which the sum over all times of P(|error| > x) is certified to be at most ``beta``.
 
     With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end. The bound
     speaks of the union bound's value; ``maximum_error_bound`` finds the quantile itself.
@@ -57,7 +57,7 @@ def _union(counts: tuple[int, ...], noise: Noise, point: Fraction) -> flint.arb:
 
 
 def _deviation(noise: Noise, terms: int) -> float:
-    """The standard deviation, roughly: where a search begins."""
+    """The approximate standard deviation, at which a search starts."""
     try:
         return math.sqrt(terms * noise.variance)
     except OverflowError:
@@ -75,7 +75,7 @@ _FACTORISED_BITS, _BLOCKS = 192, 200
 
 
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
-    """Ends around the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
+    """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
 
     With probability at least 1 - ``beta`` no release errs by more than the upper end.
 
@@ -105,7 +105,7 @@ def _variances(strategy: Strategy, sigma: Fraction) -> list[flint.arb]:
 
 
 def _edges(leaves: int) -> list[int]:
-    """Times 0 = t_0 < ... < K, evenly spaced and with growing steps."""
+    """Times 0 = t_0 < ... < K, first evenly spaced and then with growing steps."""
     even = {leaves * i // _BLOCKS for i in range(_BLOCKS + 1)}
     growing = {round(leaves ** (i / _BLOCKS)) for i in range(_BLOCKS + 1)}
     return sorted(even | growing | {0, leaves})
@@ -145,7 +145,7 @@ def node_variance(level: int) -> Fraction:
 
 
 def from_below(time: int) -> Fraction:
-    """The variance of the release at ``time``, for noise of variance 1: all nodes complete by then are used.
+    """Variance of the release at ``time`` from all nodes complete by then, for noise of variance 1.
 
     >>> from_below(7), from_below(8)
     (Fraction(47, 21), Fraction(8, 15))
@@ -158,7 +158,7 @@ def from_below(time: int) -> Fraction:
 
 
 def full(time: int, leaves: int) -> Fraction:
-    """The variance of the best linear unbiased estimate of the count at ``time``, given all nodes in the end.
+    """Variance of the best linear unbiased estimate of the count at ``time``, given all nodes of the whole stream.
 
     For noise of variance 1 on each of the complete nodes of a stream of ``leaves`` leaves.
 
@@ -179,7 +179,7 @@ def full(time: int, leaves: int) -> Fraction:
 
 
 def _prefix(level: int, count: int) -> tuple[Fraction, Fraction]:
-    """Of a tree's first ``count`` leaves: the variance of their estimate, its covariance with the root's."""
+    """Variance of the estimate of a tree's first ``count`` leaves, and its covariance with the root's."""
     if count == 0:
         return Fraction(0), Fraction(0)
     if count == 2**level:
@@ -196,7 +196,7 @@ _GRAIN = 64
 
 
 def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
-    """Ends around the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
+    """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
 
     With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end.
 
@@ -234,7 +234,7 @@ def _union_by_variance(leaves: int, sigma: Fraction, up: bool) -> Decreasing:
 
 @lru_cache(maxsize=8)
 def _times_by_variance(leaves: int, up: bool) -> tuple[tuple[int, int], ...]:
-    """(units, times): at how many of the times 1..K the rounded variance is so many grains."""
+    """Array (units, times): at how many of the times 1..K the rounded variance is that many grains."""
     cost = [_rounded(node_variance(level), up) for level in range(levels(leaves) + 1)]
     total: Counter[int] = Counter()
     free: Counter[int] = Counter({0: 1})  # over all settings of the digits below the present one

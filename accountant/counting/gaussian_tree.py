@@ -65,7 +65,7 @@ class TreeParameters(Measured):
 
 
 def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
-    """Ends around the largest squared change of all nodes together, for contributions of at most 1 to a leaf.
+    """Bounds on the largest squared change of all nodes together, for contributions of at most 1 to a leaf.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place. ``replace``: the
     user's values and leaves may be others afterwards; where they may have either sign, the worst is to go
@@ -95,7 +95,7 @@ def _changed(parameters: TreeParameters) -> tuple[int, int]:
 
 
 def _replaced(parameters: TreeParameters) -> tuple[int, int]:
-    """Signed: twice one user's change. Else between adding a user and replacing one, who may crowd."""
+    """The change when a user is replaced: twice one user's change if contributions are signed, otherwise bounds."""
     if parameters.contributions == SIGNED:
         low, high = _changed(parameters)
         return 4 * low, 4 * high
@@ -111,7 +111,7 @@ _NORMS = {
 
 
 def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """Gaussian differential privacy with mu^2 = squared norm * sensitivity^2 / sigma^2, exactly attained.
+    """The guarantee: Gaussian DP with mu^2 = squared norm * sensitivity^2 / sigma^2, exactly attained.
 
     >>> found = account(TreeParameters(16384, 10.0)).guarantee
     >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper
@@ -143,7 +143,7 @@ def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:
 
 
 def finite_mu(mu: flint.arb, sigma: float) -> Bound:
-    """Doubles around ``mu``.
+    """Bounds on ``mu`` as finite doubles.
 
     Raises:
         ValueError: naming ``sigma``, where mu is beyond double precision.
@@ -157,7 +157,7 @@ def finite_mu(mu: flint.arb, sigma: float) -> Bound:
 
 
 def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bound:
-    """Two sigmas around the smallest that makes a Gaussian mechanism meet a target.
+    """Bounds on the smallest sigma with which a Gaussian mechanism meets a target.
 
     The upper end meets (epsilon, delta) for the last of the L2 sensitivities ``norms``; the lower end does
     not for the first. Call it inside ``precision``.
@@ -177,7 +177,7 @@ def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bo
 def _calibrate(
     parameters: TreeParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[TreeParameters, TreeParameters]:
-    """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
+    """The smallest sigma that meets (epsilon, delta), and one just below it that does not."""
     with precision(_BITS):
         norms = _mus(replace(parameters, sigma=1.0), adjacency)
         sigma = calibrated_sigma(norms, epsilon, delta)

@@ -58,7 +58,7 @@ class TooManyProfilesError(ValueError):
 
 
 def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
-    """The profiles that no other profile of a set of at most k leaves dominates, over all complete nodes.
+    """The profiles that no other profile dominates, of all sets of at most k leaves and over all complete nodes.
 
     >>> worst_profiles(16384, 1)
     ((15,),)
@@ -82,7 +82,7 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
 
 
 def _plus(profile: Counts, moved: int) -> Counts:
-    """One more node, which moves by ``moved``."""
+    """The profile with one more node, which changes by ``moved``."""
     return tuple(n + (c == moved) for c, n in enumerate(profile, 1))
 
 
@@ -97,7 +97,7 @@ def _joined(left: list[set[Counts]], right: list[set[Counts]]) -> list[set[Count
 
 
 def _undominated(profiles: set[Counts]) -> set[Counts]:
-    """Without those whose changes can be packed into another one's nodes."""
+    """The profiles, without those whose changes can be packed into another one's nodes."""
     if len(profiles) > MOST_HELD**2:
         raise TooManyProfilesError(f"profiles ({len(profiles)}) must be at most {MOST_HELD**2} at a time")
     kept: list[Counts] = []
@@ -110,12 +110,12 @@ def _undominated(profiles: set[Counts]) -> set[Counts]:
 
 
 def _order(profile: Counts) -> tuple[int, int]:
-    """One that holds another comes before it: it has the larger total, or the same in fewer nodes."""
+    """Sort key under which a profile comes before those it can hold: larger totals first, then fewer nodes."""
     return sum(c * n for c, n in enumerate(profile, 1)), -sum(profile)
 
 
 def _packs(changes: Counts, boxes: Counts) -> bool:
-    """Whether putting the changes, the largest first, each into the tightest box, places all of them."""
+    """Whether all changes fit if each, the largest first, is put into the tightest box."""
     rooms, largest = [0, *boxes], len(boxes)
     for size in range(largest, 0, -1):
         left = changes[size - 1]
@@ -229,7 +229,7 @@ def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]
 
 
 def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> list[Counts]:
-    """The profiles of all trees together, or none where there are too many."""
+    """The profiles of all trees together, or an empty result if there are too many."""
     trees = parameters.restarts + 1
     if adjacency is Adjacency.REPLACE:
         return [_replacement(parameters, trees)] if parameters.participations == 1 else []
@@ -249,7 +249,7 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
 
 
 def _composable(ratio: Fraction, alternatives: list[Counts]) -> list[Counts]:
-    """The alternatives, or none where a ratio of scale and change is not one that losses are composed for."""
+    """The alternatives, or an empty result if losses cannot be composed for a ratio of scale and change."""
     shifts = {c for profile in alternatives for c, n in enumerate(profile, 1) if n}
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
 
@@ -268,7 +268,7 @@ def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Counts:
 
 
 def _loss(ratio: Fraction, alternatives: list[Counts]) -> Profile:
-    """The composition with each ratio of scale and shift moved to a double on either side."""
+    """The composition, with each ratio of scale and shift rounded to a double on one side."""
     low, high = ({c: neighbours_of(ratio / c)[side] for c in range(1, MOST_PROFILED + 1)} for side in (0, 1))
     less = _composed(alternatives, low)
     exactly = all(Fraction(low[c]) * c == ratio for c in range(1, len(alternatives[0]) + 1))

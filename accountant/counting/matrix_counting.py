@@ -86,7 +86,7 @@ def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
 def account(
     parameters: MatrixCountingParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Gaussian differential privacy with mu = norm * sensitivity / sigma.
+    """The guarantee: Gaussian DP with mu = norm * sensitivity / sigma.
 
     ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place; a pair attains
     mu. ``replace``: the user's values and leaves may be others afterwards. That costs twice as much where
@@ -124,7 +124,7 @@ _REPLACED = {SIGNED: 4, NONNEGATIVE: 2}
 
 
 def _changes(parameters: MatrixCountingParameters, adjacency: Adjacency) -> int:
-    """How many times the squared norm of one user's contributions a change costs."""
+    """The squared norm of a change, as a multiple of that of one user's contributions."""
     return _REPLACED[parameters.contributions] if adjacency is Adjacency.REPLACE else 1
 
 
@@ -137,7 +137,7 @@ def _mu(parameters: MatrixCountingParameters, adjacency: Adjacency) -> flint.arb
 def _calibrate(
     parameters: MatrixCountingParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[MatrixCountingParameters, MatrixCountingParameters]:
-    """The smallest sigma that meets (epsilon, delta), and one just below that does not."""
+    """The smallest sigma that meets (epsilon, delta), and one just below it that does not."""
     account(parameters, adjacency)
     with precision(_BITS):
         sigma = calibrated_sigma([_mu(replace(parameters, sigma=1.0), adjacency)], epsilon, delta)

@@ -36,7 +36,7 @@ _Floats = NDArray[np.float64]
 
 
 def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: int = _CELLS) -> Bound:
-    """P(some release at times 1..K errs by more than ``error``), enclosed.
+    """Enclosure of P(some release at times 1..K errs by more than ``error``).
 
     More ``cells`` make the enclosure tighter; the time grows with their square.
 
@@ -110,7 +110,7 @@ class _Grid:
             )
 
     def some_time(self, leaves: int, reach: int) -> float:
-        """An end of P(some error at times 1..K is above ``reach`` steps)."""
+        """A bound on P(some error at times 1..K is above ``reach`` steps)."""
         if reach == 0:
             return 1.0
         times, full = leaves + 1, np.zeros(reach + 1)
@@ -138,7 +138,7 @@ class _Grid:
         return self._outwards(inside + beyond, 2 * reach + 8)
 
     def _outwards(self, values: _Floats, operations: int) -> _Floats:
-        """Move sums of that many nonnegative products beyond their rounding errors, into [0, 1]."""
+        """Move sums of that many nonnegative products outwards by their rounding errors, within [0, 1]."""
         moved = 2 * operations * _ULP
         if self.upper:
             return np.minimum(values * (1 + moved) + _TINY, 1.0)
@@ -146,7 +146,7 @@ class _Grid:
 
 
 def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
-    """The step, at most ``most``, after the last one found at which the grid's end is above the target."""
+    """The step, at most ``most``, that follows the last one found with the grid's bound above the target."""
     known = -math.log(target), _excess(grid, leaves, target, most)
     if known[1] > 0:
         return most
@@ -155,7 +155,7 @@ def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
 
 
 def _excess(grid: _Grid, leaves: int, target: Fraction, reach: float) -> float:
-    """log(end / target), roughly, but above 0 exactly where the end is above the target."""
+    """Approximately log(bound / target), but above 0 exactly where the bound is above the target."""
     end = grid.some_time(leaves, int(reach))
     size = abs(math.log(end) - math.log(target)) if end else 1e3
     return max(size, _TINY) if Fraction(end) > target else -max(size, _TINY)

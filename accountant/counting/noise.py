@@ -22,7 +22,7 @@ from dpproof.accountant.numbers.inversion import refined
 
 
 class NoiseLaw(StrEnum):
-    """The law of the noise of a counter, by its word in parameters."""
+    """The law of a counter's noise, under its name in parameters."""
 
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
@@ -31,7 +31,7 @@ class NoiseLaw(StrEnum):
 
     @property
     def gaussian(self) -> bool:
-        """Whether it is the Gaussian law, on the reals or on the integers."""
+        """Whether this is the Gaussian law, on the reals or on the integers."""
         return self in (NoiseLaw.GAUSSIAN, NoiseLaw.DISCRETE_GAUSSIAN)
 
 
@@ -41,7 +41,7 @@ MOST_TERMS = 100_000
 
 @lru_cache(maxsize=256)
 def _polynomial(terms: int, bits: int) -> flint.arb_poly:
-    """The polynomial p with P(sum > x) = exp(-x) p(x) for x >= 0, at ``bits`` of precision.
+    """The polynomial p with P(sum > x) = exp(-x) p(x) for x >= 0, with ``bits`` of precision.
 
     The gamma law of shape n has tail exp(-x) sum_{i < n} x^i/i!, so x^i/i! meets the weights of j < m - i.
     """
@@ -58,7 +58,7 @@ def _polynomial(terms: int, bits: int) -> flint.arb_poly:
 
 
 def laplace_sum_tail(terms: int, point: Fraction) -> flint.arb:
-    """P(sum of ``terms`` independent Laplace variables of scale 1 > ``point``), enclosed; any real point.
+    """Enclosure of P(sum of ``terms`` independent Laplace variables of scale 1 > ``point``), any real point.
 
     >>> from fractions import Fraction
     >>> float(laplace_sum_tail(1, Fraction(2)).mid())

@@ -75,7 +75,7 @@ def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes =
 
 
 def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The same for the sum of absolute differences.
+    """The largest sum over released nodes of |difference| when a user leaves k leaves and enters k.
 
     >>> absolute_replacement(16384), absolute_replacement(2, 2)
     (28, 4)
@@ -103,7 +103,7 @@ def _participations(value: int) -> int:
 
 
 def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Table:
-    """The best totals by (leaves gained, leaves lost), over the complete trees that K leaves fill."""
+    """The largest totals by (leaves gained, leaves lost), over the complete trees that K leaves fill."""
     own = np.abs(np.subtract.outer(np.arange(gained + 1), np.arange(lost + 1))).astype(np.int64) ** power
     below = np.zeros_like(own)  # totals of the nodes strictly below a node of this level
     below[(own > 1) | (np.add.outer(np.arange(gained + 1), np.arange(lost + 1)) > 1)] = _NEVER
@@ -118,7 +118,7 @@ def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Tab
 
 
 def _together(left: _Table, right: _Table) -> _Table:
-    """The max-plus convolution: the best totals when the leaves are divided between two trees."""
+    """The max-plus convolution: the largest totals when the leaves are divided between two trees."""
     best = np.full_like(left, _NEVER)
     rows, columns = left.shape
     for up, down in itertools.product(range(rows), range(columns)):
@@ -135,7 +135,7 @@ _WORK, _CALL = 10**9, 20_000
 def separated_sensitivity(
     leaves: int, participations: int, separation: int, nodes: Nodes = Nodes.COMPLETE
 ) -> tuple[int, int]:
-    """Ends around the largest sum over nodes of (leaves of one user below)^2 with leaves that far apart.
+    """Bounds on the largest sum over nodes of (leaves of one user below)^2 with leaves that far apart.
 
     >>> separated_sensitivity(16384, 2, 1), separated_sensitivity(16384, 2, 2)
     ((58, 58), (56, 56))
@@ -166,7 +166,7 @@ def separated_sensitivity(
 
 
 def _block_level(count: int, separation: int) -> int | None:
-    """The finest blocks, of 2^level leaves, for which the programme is quick, or that lose nothing."""
+    """The finest blocks, of 2^level leaves, with which the programme is quick or exact."""
     free = (separation & -separation).bit_length() - 1
     for level in range(free, separation.bit_length()):
         gap = separation >> level
@@ -176,7 +176,7 @@ def _block_level(count: int, separation: int) -> int | None:
 
 
 def _crude(leaves: int, count: int, separation: int, nodes: Nodes) -> tuple[int, int]:
-    """Ends where the programme is too long: the leftmost pattern, and blocks without a separation."""
+    """Bounds where the programme takes too long: the leftmost pattern, and blocks without a separation."""
     places, low = np.arange(count, dtype=object) * separation, 0
     for level in range(levels(leaves)):
         held = Counter(int(place) >> level for place in places)
@@ -208,7 +208,7 @@ def _separated_best(leaves: int, count: int, gap: int, level: int, nodes: Nodes)
 
 
 def _single(count: int, gap: int, value: int) -> _Table:
-    """One leaf in one block, worth ``value``, or none."""
+    """The programme's table of one block: one leaf, worth ``value``, or none."""
     table = np.full((count + 1, gap, gap), _NEVER, dtype=np.int64)
     table[0] = 0
     table[1, 0, 0] = value
@@ -216,7 +216,7 @@ def _single(count: int, gap: int, value: int) -> _Table:
 
 
 def _joined(left: _Table, right: _Table, size: int) -> _Table:
-    """Best totals of two neighbours, ``size`` blocks on the left and at most that many on the right.
+    """The largest totals of two neighbours: ``size`` blocks on the left, at most that many on the right.
 
     table[c, a, z]: c leaves, at least a free blocks before the first, at least z after the last; where the
     right is smaller, only z = 0 is exact, and only that is asked for.
@@ -272,7 +272,7 @@ def restarts(runs: str) -> Any:
 
 
 def assumed(values: str, adjacency: Adjacency) -> tuple[str, ...]:
-    """What the guarantee takes the user's contributions to be, to be read beside it.
+    """The assumption about the user's contributions, to be printed beside the guarantee.
 
     >>> assumed("signed", Adjacency.ADD_REMOVE)
     ()

@@ -59,7 +59,7 @@ class Strategy(Protocol):
 
     @property
     def bands(self) -> int:
-        """How many leading coefficients of C are not 0."""
+        """Number of leading coefficients of C up to the last nonzero one."""
         ...
 
     @property
@@ -130,7 +130,7 @@ def _square_root(count: int, bits: int) -> flint.arb_poly:
 
 @dataclass(frozen=True)
 class Banded:
-    """A strategy C with few coefficients, whatever they are; the first must be above 0.
+    """A strategy C given by its few coefficients; the first must be above 0.
 
     >>> Banded(10, (1, "0.5")).decreasing
     True
@@ -197,7 +197,7 @@ def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
 
 
 def _float_reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
-    """A guess in ordinary numbers; nothing rests on it."""
+    """The reciprocal in ordinary floating point. It is not certified."""
     from scipy import signal  # takes long to import
 
     floats = [float(value.mid()) for value in series.coeffs()]
@@ -218,7 +218,7 @@ def _midpoints(series: flint.arb_poly) -> flint.arb_poly:
 
 
 def banded_square_root(leaves: int, bands: int) -> Banded:
-    """The first ``bands`` coefficients of the square root, nothing beyond.
+    """The first ``bands`` coefficients of the square root, and 0 beyond.
 
     Source: Kalinin and Lampert, arXiv:2405.13763, banded square root factorisation.
 
@@ -255,7 +255,7 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
 
 
 def _moved(strategy: Strategy, participations: int, separation: int) -> list[flint.arb]:
-    """The change of C x by the leaves 1, 1 + separation, ...: running sums where a user is in all of them."""
+    """The change of C x by the leaves 1, 1 + separation, ...; running sums if a user is in all leaves."""
     column: list[flint.arb] = strategy.column().coeffs()
     if participations * separation >= strategy.leaves:
         column += [flint.arb(0)] * (strategy.leaves - len(column))
@@ -270,7 +270,7 @@ def _moved(strategy: Strategy, participations: int, separation: int) -> list[fli
 
 @dataclass(frozen=True)
 class Errors:
-    """Squared errors of the running counts in units of (noise per unit of C x)^2, and the norm to pay for."""
+    """Squared errors of the running counts in units of (noise per unit of C x)^2, and the participation norm."""
 
     squared_norm: Bound
     """The largest squared change of C x by one user."""
@@ -285,7 +285,7 @@ class Errors:
 
 
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:
-    """The certified errors of a strategy, with the noise that one user's participation requires.
+    """The certified errors of a strategy, with the noise required for one user's participation.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = errors(SquareRoot(16384))

@@ -21,7 +21,7 @@ class Nodes(enum.Enum):
 
 
 def levels(leaves: int) -> int:
-    """floor(log2 K) + 1: the levels of complete nodes, and the most complete nodes that hold one leaf.
+    """floor(log2 K) + 1: the number of levels, and the most complete nodes that hold one leaf.
 
     >>> levels(16383), levels(16384)
     (14, 15)
@@ -54,7 +54,7 @@ def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
 
 
 def releases_by_size(leaves: int) -> tuple[int, ...]:
-    """For m = 0, 1, ...: at how many times t in 1..K the release adds up m nodes (the binary ones of t).
+    """For m = 0, 1, ..., the number of times t in 1..K whose release adds m nodes (the binary ones of t).
 
     >>> releases_by_size(6)
     (0, 3, 3)

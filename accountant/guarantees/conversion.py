@@ -69,7 +69,7 @@ OPTIMAL = Conversion("optimal", Source("arXiv:2001.05990", "v1", "Theorem 3"), _
 def convert(
     conversion: Conversion, curve: Curve, orders: Orders, epsilon: Fraction, two_sided: bool = True
 ) -> tuple[flint.arb, flint.arb]:
-    """Certified ends around the smallest delta that ``conversion`` gives over all ``orders``.
+    """Certified bounds on the smallest delta that ``conversion`` gives over all ``orders``.
 
     Both ends are at most 1. The lower end is 0 where the search cannot certify a better one, or where
     ``two_sided`` is off and the costly part of that search is left out.
@@ -98,13 +98,13 @@ _BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 
 
 def bits_needed(epsilon: float, delta: flint.arb) -> int:
-    """Working precision: the Lagrangian multiplies its error by e^epsilon and compares it with delta."""
+    """Working precision in bits, since the Lagrangian multiplies its error by e^epsilon."""
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))
 
 
 def _bits_to_resolve(curve: Curve, orders: Orders) -> int:
-    """Extra working bits, so that the square of a Renyi divergence far below 1 is still resolved."""
+    """Extra working bits that resolve the square of a Renyi divergence far below 1."""
     some = orders.listed[0] if orders.listed else (1 + orders.below) / 2 if orders.below else Fraction(2)
     size = curve(arb_of(some)).log().mid()
     return max(0, int(-2 * float(size) / math.log(2))) if size.is_finite() else 0
@@ -143,12 +143,12 @@ def _least(values: list[flint.arb]) -> flint.arb:
 
 
 def _log(value: flint.arb) -> flint.arb:
-    """The logarithm of a lower end; -inf where it is not certain to be above 0."""
+    """The logarithm of a lower bound; -inf where it may not be above 0."""
     return value.log() if value > 0 else flint.arb("-inf")
 
 
 def _log_above(value: flint.arb) -> flint.arb:
-    """The logarithm of an upper end; of the highest number it may be, if it is not certain to be above 0."""
+    """The logarithm of an upper bound, or of the largest possible value if it may not be above 0."""
     if value > 0:
         return value.log()
     top = flint.arb("inf") if value.is_nan() else value.upper()
@@ -156,14 +156,14 @@ def _log_above(value: flint.arb) -> flint.arb:
 
 
 def _delta_above(log_delta: flint.arb) -> flint.arb:
-    """A number at most 1 and at least every delta with this logarithm or less; 1 if it is unknown."""
+    """A number in [0, 1] that is at least every delta with this logarithm or less; 1 if it is unknown."""
     if log_delta.is_nan() or not log_delta < 0:
         return flint.arb(1)
     return flint.arb(0) if log_delta == flint.arb("-inf") else log_delta.exp()
 
 
 def _delta_below(log_delta: flint.arb) -> flint.arb:
-    """A number at most 1 and at most every delta with this logarithm or more; 0 if it is unknown."""
+    """A number in [0, 1] that is at most every delta with this logarithm or more; 0 if it is unknown."""
     if log_delta >= 0:
         return flint.arb(1)
     if log_delta.is_nan() or not log_delta.is_finite():
@@ -177,7 +177,7 @@ _ORDER_BITS, _ORDER_MOST_BITS, _MOST_BITS_BELOW = 192, 1024, 4096
 def least_epsilon(
     conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
 ) -> tuple[float, float]:
-    """Ends of the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` at some order.
+    """Bounds on the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` at some order.
 
     >>> from dpproof.accountant.guarantees.conversion import OPTIMAL
     >>> low, high = least_epsilon(OPTIMAL, lambda order: order / 2, Orders(), Fraction(1, 10**6))
@@ -208,7 +208,7 @@ _TINY = 1e-12
 
 
 def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction) -> tuple[float, float]:
-    """The best of finitely many orders: guessed, then certified alone from above and among all from below."""
+    """The best of finitely many orders; one order certifies the upper bound, all of them the lower bound."""
     guess, best = _best_listed(conversion, curve, orders.listed or (), delta)
     if not guess < math.inf:
         return 0.0, math.inf
@@ -224,7 +224,7 @@ def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fractio
 def _best_listed(
     conversion: Conversion, curve: Curve, listed: tuple[Fraction, ...], delta: Fraction
 ) -> tuple[float, Fraction]:
-    """The least epsilon over the orders and where; for the optimal conversion among the likely ones only."""
+    """The least epsilon over the orders and its order; the optimal conversion tries likely orders only."""
     with precision(_ORDER_BITS):
         epsilon, goal = _by_closed_form(conversion, curve, delta), arb_of(delta).log()
         ranked = sorted((_number(epsilon(arb_of(order))), order) for order in listed)
@@ -247,7 +247,7 @@ def _number(value: flint.arb) -> float:
 
 
 def _by_closed_form(conversion: Conversion, curve: Curve, delta: Fraction) -> Curve:
-    """Order -> epsilon of a theorem whose log delta is (order - 1)(renyi - epsilon) + rest of order."""
+    """Order -> epsilon of a theorem whose log delta is (order - 1)(renyi - epsilon) + a function of the order."""
     theorem = conversion if conversion.convex else CANONNE_KAMATH_STEINKE
     goal, zero = arb_of(delta).log(), flint.arb(0)
     return lambda a: curve(a) + (theorem.log_delta(a, zero, zero)[1] - goal) / (a - 1)
@@ -276,7 +276,7 @@ def _exact(curve: Curve, orders: Orders, delta: Fraction, start: float, rough: f
 
 
 def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
-    """Epsilon at which the optimal delta of one order has the logarithm ``goal``, by secants in Arb; a guess."""
+    """Estimate of the epsilon at which the optimal delta of one order has the logarithm ``goal``, by secants in Arb."""
     renyi, gap, zero = curve(order).mid(), order - 1, flint.arb(0)
     rest = CANONNE_KAMATH_STEINKE.log_delta(order, zero, zero)[1]
     right = (renyi + (rest - goal) / gap).mid()

@@ -18,7 +18,9 @@ _FAR, _TERMS = 1000, 40
 
 
 def normal_tail(x: flint.arb) -> flint.arb:
-    """P[Z > x]; far out by its asymptotic series, each partial sum of which errs by less than the next term.
+    """P[Z > x] of a standard normal Z; far out by its asymptotic series.
+
+    The error of each partial sum is below the next term.
 
     Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
     (DLMF 7.12.1); complementary error functions lose their relative accuracy there.
@@ -32,14 +34,14 @@ def normal_tail(x: flint.arb) -> flint.arb:
 
 
 def normal_quantile(alpha: Fraction) -> flint.arb:
-    """The z above which a standard normal is with chance ``alpha``, in (0, 1)."""
+    """The z that a standard normal variable exceeds with probability ``alpha``, in (0, 1)."""
     if 2 * alpha > 1:
         return -normal_quantile(1 - alpha)
     return arb_of(2 * alpha).erfcinv() * flint.arb(2).sqrt()
 
 
 def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
-    """delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), enclosed.
+    """Enclosure of delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
 
     Source: Balle and Wang, arXiv:1805.06530v2, Theorem 8; Dong, Roth and Su, arXiv:1905.02383v3,
     Corollary 1.
@@ -60,7 +62,7 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
 
 
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
-    """Ends around the largest mu whose profile satisfies delta(epsilon) <= delta.
+    """Bounds on the largest mu whose profile satisfies delta(epsilon) <= delta.
 
     The lower end is certified to satisfy it, the upper end not to.
 

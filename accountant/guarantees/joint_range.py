@@ -19,7 +19,7 @@ from dpproof.accountant.numbers.enclosures import arb_of
 
 @dataclass(frozen=True)
 class CoinPair:
-    """Two coins with their certified ``lower`` <= optimal delta <= ``upper``."""
+    """Two coins, with certified bounds ``lower`` <= optimal delta <= ``upper``."""
 
     first: flint.arb
     second: flint.arb
@@ -87,14 +87,14 @@ def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> Coi
 
 
 def _boundary(problem: _Problem) -> CoinPair:
-    """The optimum at p = 1: the constraint there reads q >= e^-renyi."""
+    """The optimum at p = 1, where the constraint is q >= e^-renyi."""
     q = (-problem.renyi).exp()
     value = 1 - problem.epsilon.exp() * q
     return CoinPair(flint.arb(1), q, value, value)
 
 
 def _binding(problem: _Problem) -> flint.arb:
-    """Log u at which the constraint binds, by secants with more bits than doubles (nothing rests on it)."""
+    """Estimate of the log u at which the constraint binds, by secants with more bits than doubles."""
     budget = problem.budget
     guess = ((budget - 1) / (budget * problem.epsilon.exp() + 1)).log().mid()
     left, right = guess, guess - flint.arb(1) / 8
@@ -134,7 +134,7 @@ def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
 
 
 def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float) -> flint.arb:
-    """The order near position ``start`` whose optimal delta is smallest (nothing rests on it)."""
+    """Estimate of the order near position ``start`` whose optimal delta is smallest; not certified."""
 
     def height(position: float) -> float:
         order = orders.at(position)
@@ -145,7 +145,7 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
 
 
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
-    """A delta attained by coins that satisfy the Renyi bound at every order, so no theorem beats it.
+    """A delta attained by coins that satisfy the Renyi bound at every order; no theorem gives less.
 
     The optimal coins of ``order`` are moved together by a relative 1e-9 (or 1e-6, 1e-3), until the bound
     holds along the whole curve; 0 if it never does. ``curve`` is nondecreasing and (order - 1) * curve
@@ -165,7 +165,7 @@ _MOST_STEPS = 300
 
 
 def _remembered(curve: Function) -> Function:
-    """The same curve, evaluated once at each exact order."""
+    """Wrap a curve so that it is evaluated once at each exact order."""
     memo: dict[object, flint.arb] = {}
 
     def look_up(order: flint.arb) -> flint.arb:
@@ -181,7 +181,7 @@ def _remembered(curve: Function) -> Function:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line below a convex function, by one of its points and a slope."""
+    """A line below a convex function, given by a point and a slope."""
 
     at: flint.arb
     value: flint.arb

@@ -113,7 +113,7 @@ def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read a
 
 @dataclass(frozen=True)
 class BoundedLoss(Profile):
-    """A composition whose largest possible loss is ``most``, which is attained: pure differential privacy.
+    """A composition whose largest possible loss is ``most`` and is attained: pure differential privacy.
 
     The numerical ``loss`` answers wherever delta is above 0 and epsilon below ``most``.
 
@@ -223,7 +223,7 @@ class RenyiDP(Profile):
         return super().trade_off_ends(alpha)[0], arb_of(1 - alpha)
 
     def _by_profile(self, target: Fraction, found: Bound) -> Bound:
-        """The same through the profile, where the search in the order left wide ends; slower."""
+        """``epsilon`` through the profile, for a search in the order that left wide bounds; slower."""
         _, high = bracket(lambda point: self._ends(point, two_sided=False)[1], target)
         if math.isinf(high):
             return found
@@ -298,7 +298,7 @@ class ZCDP(Profile):
 
 
 def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
-    """Doubles around both parameters."""
+    """The doubles that enclose both parameters."""
     least, most = ends_of(low, name)[0], ends_of(high, name)[1]
     below, above = neighbours_of(most)
     return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)

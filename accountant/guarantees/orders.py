@@ -72,7 +72,7 @@ def lowest(
     tolerance: float = 1e-7,
     reach: float = _REACH,
 ) -> float:
-    """Where ``height``, falling and then rising, is lowest within reach; nothing rests on it.
+    """Estimate of the place where ``height``, which falls and then rises, is lowest; not certified.
 
     Downhill from ``start`` in doubling steps, then through the vertices of parabolas, and by golden section
     where these do not close in.
@@ -114,7 +114,7 @@ _SMALL = 1 - 0.6180339887498949
 def _downhill(
     at: Callable[[float], float], start: float, step: float, reach: float
 ) -> tuple[float, float, float]:
-    """Three positions, the middle one lowest, or at an end of the reach."""
+    """Three positions of which the middle one is lowest, unless it is at an end of the reach."""
     left, middle, right = start - step, start, start + step
     while left > -reach and at(left) < at(middle):
         left, middle, right = max(middle - 3 * (middle - left), -reach), left, middle
@@ -124,7 +124,7 @@ def _downhill(
 
 
 def _vertex(at: Callable[[float], float], left: float, middle: float, right: float) -> float:
-    """Of the parabola through three points; NaN where there is none."""
+    """The vertex of the parabola through three points; NaN if there is none."""
     fall = (middle - left) * (at(middle) - at(right))
     rise = (middle - right) * (at(middle) - at(left))
     if not math.isfinite(fall - rise) or fall == rise:
@@ -133,12 +133,12 @@ def _vertex(at: Callable[[float], float], left: float, middle: float, right: flo
 
 
 def lowest_position(function: Function, orders: Orders, start: float = 0.0) -> float:
-    """The position (as ``Orders.at`` reads it) of the best order for a convex ``function``."""
+    """Position (as in ``Orders.at``) of the best order for a convex ``function``."""
     return lowest(lambda position: _height(function, orders, position), start, 2.0)
 
 
 def minimise_convex(function: Function, orders: Orders, start: float = 0.0) -> tuple[flint.arb, flint.arb]:
-    """Certified ends around the minimum of ``function`` over an interval of ``orders``.
+    """Certified bounds on the minimum of ``function`` over an interval of ``orders``.
 
     ``function`` is convex in the order and tends to 0 as the order tends to 1. Three points with the
     middle one lowest bound the minimum from below by their secants.
@@ -152,7 +152,7 @@ def _height(function: Function, orders: Orders, position: float) -> float:
 
 
 def certified_minimum(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
-    """Certified ends around the minimum of a convex ``function``, from a guess where it is lowest.
+    """Certified bounds on the minimum of a convex ``function``, from a guess where it is lowest.
 
     The upper end is a value, sound at any guess; the lower one is -inf where the guess was bad.
     """

@@ -55,7 +55,7 @@ class Profile(ABC):
         return self._epsilon_at(below_one(delta, "delta"))
 
     def trade_off(self, alpha: Number, near: float | None = None) -> Bound:
-        """Ends around f(alpha), the false negative rate that a test of false positive rate alpha must have.
+        """Bounds on f(alpha), the false negative rate that a test of false positive rate alpha must have.
 
         A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
         function gives the false positive rate at a false negative rate. The upper end supposes that delta is
@@ -79,7 +79,7 @@ class Profile(ABC):
             return Bound(max(round_down(low), 0.0), min(max(round_up(high), 0.0), round_up(best)))
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Ends of f(alpha) at the precision in force, by a search over t; alpha is below 1."""
+        """Bounds on f(alpha) at the precision in force, by a search over t; alpha is below 1."""
         return _by_search(self.delta, alpha, near)
 
     def enclosing(self, less: Profile) -> Profile:
@@ -88,10 +88,10 @@ class Profile(ABC):
 
     @abstractmethod
     def _delta_at(self, point: Fraction) -> Bound:
-        """Bounds on delta at an exact epsilon, which is at least 0."""
+        """Bounds on delta at an exact epsilon >= 0."""
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Bounds on epsilon at an exact delta in [0, 1): by evaluations of delta, which falls in epsilon."""
+        """Bounds on epsilon at an exact delta in [0, 1), by evaluations of delta, which decreases in epsilon."""
         last = self._delta_at(_FAR)
         if not exact(last.upper) <= target:
             return Bound(float(_FAR) if exact(last.lower) > target else 0.0, math.inf)
@@ -104,7 +104,7 @@ class Profile(ABC):
 
 
 def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
-    """The exact ends of a parameter, at least 0.
+    """The exact lower and upper end of a parameter, which must be at least 0.
 
     Raises:
         ValueError: naming the parameter, for a negative, infinite or undefined value.
@@ -117,7 +117,7 @@ def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class Enclosed(Profile):
-    """A guarantee known between two others: one at least as private, one at most as private."""
+    """A guarantee between two others: one at least as private, one at most as private."""
 
     more: Profile
     less: Profile
@@ -131,7 +131,7 @@ class Enclosed(Profile):
 
 @dataclass(frozen=True)
 class BestOf(Profile):
-    """All of ``routes`` hold of one mechanism, for the same neighbours: the smallest answer counts.
+    """Several guarantees (``routes``) of one mechanism for the same neighbours; the smallest answer is used.
 
     The bounds enclose the least of the routes' optima: each end is the least of the routes' ends. What the
     routes imply together (the supremum of their trade-off functions made convex) may be smaller still.
@@ -167,7 +167,7 @@ def _least(found: list[Bound]) -> Bound:
 
 
 def greatest(routes: Iterable[Profile], alpha: Fraction) -> Ends:
-    """The greatest of several trade-off functions, end by end."""
+    """The pointwise greatest of several trade-off functions, for both ends."""
     ends = [route.trade_off_ends(alpha) for route in routes]
     return tuple(reduce(lambda one, other: one.max(other), side) for side in zip(*ends, strict=True))
 
@@ -176,7 +176,7 @@ _Delta = Callable[[Number], Bound]
 
 
 def _by_search(delta: _Delta, alpha: Fraction, guess: float | None) -> Ends:
-    """Ends of f(alpha) where delta is convex in e^epsilon: the top on either side of t = 1."""
+    """Bounds on f(alpha) where delta is convex in e^epsilon: the top on either side of t = 1."""
     if alpha == 0:
         return 1 - flint.arb(delta(_REACH).upper), flint.arb(1)
     rate = arb_of(alpha)
@@ -203,7 +203,7 @@ def _below_one(profile: _Delta, alpha: flint.arb, distance: float) -> _Point:
 
 
 def _top(at: Callable[[float], _Point], first: flint.arb, last: flint.arb, guess: float | None) -> Ends:
-    """Ends of the greatest h, concave between ``first`` and ``last``, which bound t on this side of 1."""
+    """Bounds on the greatest h, concave between ``first`` and ``last``, which bound t on this side of 1."""
     at = cache(at)
     best = guess or 0.0
     if guess is None and not at(_BORDER)[1] < at(0.0)[0]:  # else it falls from t = 1 on
@@ -223,7 +223,7 @@ _OFFSETS, _FEW_OFFSETS = (1e-5, 1e-6, 1e-4, 1e-2, 0.3, 3.0, 30.0), (1e-4, 1e-3, 
 
 
 def _height(value: flint.arb) -> float:
-    """Falling in the value, and steep where it is near 0 or near 1."""
+    """A function that decreases in the value and is steep where the value is near 0 or near 1."""
     reached, missing = value.mid(), (1 - value).mid()
     if missing <= 0:
         return -1e6
@@ -231,7 +231,7 @@ def _height(value: flint.arb) -> float:
 
 
 def _secants(points: Sequence[_Point], first: flint.arb, last: flint.arb) -> flint.arb:
-    """A number above a concave function between ``first`` and ``last``, from its values at three points."""
+    """Upper bound on a concave function between ``first`` and ``last``, from its values at three points."""
     (low_left, left, start), (low, middle, t), (low_right, right, end) = points
     rise = (middle - low_left) / (t - start) * (end - t)
     fall = (middle - low_right) / (end - t) * (t - start)

@@ -22,7 +22,7 @@ _REACH = 1e5
 
 
 def trade_off(guarantee: Profile, alpha: Number) -> Bound:
-    """Ends around f(alpha), the false negative rate that the guarantee imposes at false positive rate alpha.
+    """Bounds on f(alpha), the false negative rate that the guarantee imposes at false positive rate alpha.
 
     A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
     function gives the false positive rate at a false negative rate. The upper end supposes that delta is
@@ -45,7 +45,7 @@ def trade_off(guarantee: Profile, alpha: Number) -> Bound:
 def trade_off_curve(
     guarantee: Profile, alphas: Iterable[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower and the upper ends of ``trade_off`` at each of ``alphas``, for a plot.
+    """Lower and upper bounds on ``trade_off`` at each of ``alphas``, for a plot.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> lower, upper = trade_off_curve(GaussianDP(1), [0.0, 0.05, 1.0])
@@ -69,7 +69,7 @@ def power(guarantee: Profile, alpha: Number) -> Bound:
 
 
 def advantage(guarantee: Profile) -> Bound:
-    """The largest true positive rate less false positive rate: the total variation, delta(0).
+    """The largest difference of true and false positive rates: the total variation distance, delta(0).
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> advantage(GaussianDP(1)).upper
@@ -79,7 +79,7 @@ def advantage(guarantee: Profile) -> Bound:
 
 
 def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
-    """The largest chance to guess right whether a record took part, when it did with chance ``prior``.
+    """Largest probability of a right guess whether a record took part, if it did with probability ``prior``.
 
     The best guess is right with chance max(prior, 1 - prior) + min(prior, 1 - prior) delta(|log odds|): the
     trade-off function's tangent with the slope of the odds.

@@ -47,11 +47,11 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
         return None
 
     def account(self) -> PrivacyLoss:
-        """Everything composed so far, with both ends."""
+        """Everything composed so far, with the lower and the upper bound."""
         return privacy_loss_of(dp_event.ComposedDpEvent(self._events), self.adjacency)
 
     def epsilon(self, target_delta: float) -> Bound:
-        """Both ends of epsilon."""
+        """The lower and the upper bound on epsilon."""
         return self.account().epsilon(target_delta)
 
     def get_epsilon(self, target_delta: float) -> float:
@@ -59,5 +59,5 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
         return self.epsilon(target_delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The upper end of delta at ``target_epsilon``."""
+        """The upper bound on delta at ``target_epsilon``."""
         return self.account().delta(target_epsilon).upper

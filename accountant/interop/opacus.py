@@ -34,7 +34,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
             self.history.append((noise_multiplier, sample_rate, 1))
 
     def account(self) -> PrivacyLoss:
-        """Everything counted so far, with both ends.
+        """Everything counted so far, with the lower and the upper bound.
 
         Raises:
             ValueError: no step was counted that can use a record.
@@ -48,7 +48,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
     def epsilon(self, delta: float) -> Bound:
-        """Both ends of epsilon."""
+        """The lower and the upper bound on epsilon."""
         return self.account().epsilon(delta)
 
     def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:

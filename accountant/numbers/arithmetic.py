@@ -72,7 +72,7 @@ def assume(*assumptions: Assumption) -> None:
 
 
 def current() -> frozenset[Assumption]:
-    """What the question being answered has used so far; outside any, what the whole process has."""
+    """The assumptions of the question being answered so far; outside any question, those of the whole process."""
     return frozenset(_RECORD.get())
 
 
@@ -95,7 +95,7 @@ def recorded() -> Iterator[set[Assumption]]:
 
 
 def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, each of whose calls is a question of its own."""
+    """Wrap a function so that each of its calls is a question of its own."""
 
     @functools.wraps(function)
     def asked(*arguments: Any, **options: Any) -> Any:
@@ -116,7 +116,7 @@ def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
 
 
 def in_words(assumptions: Iterable[Assumption]) -> str:
-    """What numbers take on trust of the machine's arithmetic, in one line.
+    """One line that names the unproved assumptions about the machine's arithmetic.
 
     >>> in_words([])
     'arithmetic: ball arithmetic; nothing is assumed of the functions of the machine'

@@ -85,7 +85,7 @@ UNIT = 2.0**-53
 
 
 def check_law(trials: int, probability: Fraction) -> None:
-    """Refuse what is no binomial law that this module answers for.
+    """Raise ValueError unless the arguments are a binomial law that this module covers.
 
     Raises:
         ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
@@ -207,7 +207,7 @@ _DEEPEST = 2048
 
 
 def _gauss_of_coins(trials: Counts, counts: Counts, depth: int, cut: bool) -> Floats:
-    """The same as ``_gauss`` in double precision, the tail at ``depth`` at either end of its interval.
+    """``_gauss`` in double precision, with the tail at ``depth`` at either end of its interval.
 
     t_m = ((1 - A) t + B)/(t + B) adds positive terms only, and its relative derivative is at most A < 1.
     """
@@ -279,7 +279,7 @@ _RAREST = Fraction(1, 10**270)
 
 
 def _away(trials: int | Counts, most: int, probability: Fraction, counts: Counts) -> Floats:
-    """The distances from the mean: exact differences of integers, then at most two rounded operations."""
+    """Distances of the counts from the mean: exact differences of integers, then at most two rounded operations."""
     over, under = probability.numerator, probability.denominator
     if most * under < 2**62:
         difference: Counts = counts * under - trials * over

@@ -47,7 +47,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
 
 
 class Written(float):
-    """A decimal that was typed: the double nearest to it, which remembers the rational.
+    """A typed decimal: the nearest double, together with the exact rational.
 
     >>> Written("0.1") == 0.1, exact(Written("0.1"))
     (True, Fraction(1, 10))
@@ -68,7 +68,7 @@ class Written(float):
 
 
 def typed(text: str) -> float:
-    """Return the number that ``text`` writes: a double if that is exact, else one that remembers it.
+    """Return the number that ``text`` writes: a double if that is exact, otherwise a double that keeps the rational.
 
     >>> type(typed("0.5")) is float, type(typed("0.1")) is Written
     (True, True)
@@ -116,7 +116,7 @@ def round_up(value: flint.arb) -> float:
 
 
 def round_down(value: flint.arb) -> float:
-    """The largest double this finds that is certified to be at most every number in ``value``.
+    """The largest double found that is certified to be at most every number in ``value``.
 
     Raises:
         ArithmeticError: if ``value`` is not a number (an evaluation outside its domain).

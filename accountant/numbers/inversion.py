@@ -45,7 +45,7 @@ def check_least(delta: Fraction) -> None:
 def crossing(
     lower: Callable[[float], float], upper: Callable[[float], float], delta: Fraction
 ) -> tuple[float, float]:
-    """Epsilons, the first with ``lower`` above ``delta`` (or 0), the second with ``upper`` at most ``delta``.
+    """Two epsilons: ``lower`` exceeds ``delta`` at the first (or it is 0), ``upper`` is at most ``delta`` at the second.
 
     Infinite where the profile does not come down to ``delta`` before 1e12.
 
@@ -86,7 +86,7 @@ Decreasing = Callable[[Fraction], flint.arb]
 
 
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
-    """``evaluate()`` at the first precision that gives ``bits`` correct bits, else at the last one.
+    """Return ``evaluate()`` at the first precision that gives ``bits`` correct bits, or at the last one.
 
     The value is an enclosure in either case. Inside a caller's ``precision`` block none below that is tried.
     """
@@ -196,21 +196,21 @@ def sign_change(
 
 
 def _chord(low: float, at_low: float, high: float, at_high: float) -> float:
-    """Where the chord is 0; NaN where only signs are known."""
+    """Where the chord is 0; NaN where only the signs are known."""
     return (low * at_high - high * at_low) / (at_high - at_low) if at_high < at_low else math.nan
 
 
 def last_where(
     holds: Callable[[float], bool], low: float, high: float, *, close: float = 4e-16, apart: float = 0.0
 ) -> tuple[float, float]:
-    """Neighbouring places: the first one is ``low`` or it ``holds`` there, at the second one it does not."""
+    """Two neighbouring places: it ``holds`` at the first one (or that is ``low``), and not at the second one."""
     return sign_change(
         lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart
     )
 
 
 def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first whole number above ``low`` where it ``holds``, which it does at ``high`` (not asked).
+    """The first whole number above ``low`` where it ``holds``. It holds at ``high``, which is not evaluated.
 
     >>> first_whole(lambda x: x * x > 50, 0, 100)
     8
@@ -219,7 +219,7 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
-    """The first place where it ``holds``, from ``place`` on in steps that double; ``end`` is not asked.
+    """The first place where it ``holds``, from ``place`` on in doubling steps; ``end`` is not evaluated.
 
     >>> first_step(lambda x: x > 5, 0.0, 1.0, math.inf)
     7.0
@@ -260,7 +260,7 @@ def _search(gap: Callable[[float], float], start: float) -> float:
 
 
 def _step_out(profile: Decreasing, guess: float, target: Fraction) -> tuple[float, float]:
-    """Certified ends around ``guess``, moved outwards in doubling steps until both are decided."""
+    """Certified bounds near ``guess``, moved outwards in doubling steps until both are decided."""
     high = first_step(lambda x: _at_most(profile, x, target) is True, guess, _ulp(guess), math.inf)
     return below(profile, guess, target, _ulp(guess)), high
 
@@ -271,7 +271,7 @@ def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> f
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:
-    """The doubles around an exact number, at least 0; the same one twice where it is a double.
+    """The doubles just below and above an exact number, at least 0; twice the same one for a double.
 
     >>> from fractions import Fraction
     >>> neighbours(Fraction(1, 2))

@@ -99,7 +99,7 @@ class Atoms:
         return Atoms(self.q, self.p)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses, outward; 0 and 0 where there is none."""
+        """Bounds on the finite losses, rounded outward; 0 and 0 where there is none."""
         return self._range
 
     @cached_property

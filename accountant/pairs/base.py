@@ -83,7 +83,7 @@ class DominatingPair(Protocol):
         ...
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends outside the finite losses, proved; infinite where they are unbounded."""
+        """Proved bounds on the finite losses; infinite where they are unbounded."""
         ...
 
     def characteristic(self) -> Characteristic | None:

@@ -295,7 +295,7 @@ class SubsampledGaussian:
         return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses, outward: the mixture's are above log(1 - rate)."""
+        """Bounds on the finite losses, rounded outward: the mixture's are above log(1 - rate)."""
         least = ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0]
         return (least, math.inf) if self.removes else (-math.inf, -least)
 

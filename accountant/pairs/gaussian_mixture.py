@@ -134,7 +134,7 @@ class BinomialGaussianMixture:
         return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses, outward: the mixture's are above k log(1 - q)."""
+        """Bounds on the finite losses, rounded outward: the mixture's are above k log(1 - q)."""
         with precision(128):
             least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)

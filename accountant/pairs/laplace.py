@@ -59,7 +59,7 @@ class Laplace:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses, outward: one rounding is less than the step to the next double."""
+        """Bounds on the finite losses, rounded outward: one rounding is less than the step to the next double."""
         top = math.nextafter(1 / self.scale, math.inf)
         return -top, top
 

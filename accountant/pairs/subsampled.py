@@ -79,7 +79,7 @@ class Subsampled:
         return Subsampled(self.pair, self.rate, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Ends of the finite losses, outward; what only Q produces has the least one, log(1 - rate)."""
+        """Bounds on the finite losses, rounded outward; what only Q produces has the least one, log(1 - rate)."""
         low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
             low = min(low, ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0])
@@ -109,7 +109,7 @@ class Subsampled:
 
 
 def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
-    """Ends around log(1 - rate + rate exp(l)) for the losses l between ``ends``; it grows with l.
+    """Bounds on log(1 - rate + rate exp(l)) for the losses l between ``ends``; it grows with l.
 
     >>> ends_after_sampling((-math.inf, 1.0), Fraction(1, 2))
     (-0.693147, 0.620115)

@@ -182,7 +182,7 @@ class Composed:
         return min(self.below.delta(epsilon), self.above.delta(epsilon))
 
     def epsilon(self, delta: float | Fraction) -> tuple[float, float]:
-        """Ends around the smallest epsilon >= 0 whose delta is at most ``delta``.
+        """Bounds on the smallest epsilon >= 0 whose delta is at most ``delta``.
 
         Raises:
             ValueError: unless 0 <= delta < 1.
@@ -301,7 +301,7 @@ _BEYOND = 1e300
 
 
 def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon).
+    """Certified bounds on delta(epsilon).
 
     Raises:
         GridTooLargeError: if no grid of the size allowed covers the losses.
@@ -314,7 +314,7 @@ def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction
 
 
 def epsilon_by_grid(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction) -> tuple[float, float]:
-    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
     Raises:
         GridTooLargeError: if no grid of the size allowed covers the losses.

@@ -65,7 +65,7 @@ def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: 
 
 
 def _share(cells: Cells, points: Floats, slack: float) -> Floats:
-    """Lower ends, in [0, 1], of q e^point / p for the cells above the points: 1 says all is at the point."""
+    """Lower bounds, in [0, 1], on q e^point / p for the cells above the points: 1 says all is at the point."""
     p, q = cells.p[1:], cells.q[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(q) - np.log(p)

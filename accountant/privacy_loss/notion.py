@@ -41,7 +41,7 @@ _FLATTEST = 0.25
 
 
 def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon).
+    """Certified bounds on delta(epsilon).
 
     Raises:
         Inapplicable: where this route has no answer.
@@ -55,7 +55,7 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
-    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
     Raises:
         Inapplicable: where this route has no answer.

@@ -177,7 +177,7 @@ class Contour:
     """Lines at larger c, for the Chernoff bounds on aliasing."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Ends around the value at ``epsilon``, certified, before they are cut to [0, 1]."""
+        """Bounds on the value at ``epsilon``, certified, before they are cut to [0, 1]."""
         times = self.step * np.arange(len(self.log_phi))
         size = np.exp(self.log_phi.real)
         z = self.line.c + 1j * times
@@ -329,7 +329,7 @@ _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 def coarse_delta(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
 ) -> tuple[float, float]:
-    """Certified ends around delta(epsilon), far apart where jumps are rare."""
+    """Certified bounds on delta(epsilon), far apart where jumps are rare."""
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
@@ -343,7 +343,7 @@ def coarse_delta(
 def coarse_epsilon(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
 ) -> tuple[float, float]:
-    """Certified ends around epsilon(delta), far apart where jumps are rare."""
+    """Certified bounds on epsilon(delta), far apart where jumps are rare."""
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)

@@ -23,7 +23,7 @@ _EPS = 2.0**-52
 
 
 def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon) of one pair.
+    """Certified bounds on delta(epsilon) of one pair.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> low, high = delta_of_pair(SubsampledGaussian(1.0, 1.0), Fraction(1))
@@ -43,7 +43,7 @@ def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, flo
 
 
 def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float]:
-    """Certified ends around the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
     Both are infinite where more than delta of the mass has an infinite loss.
     """
@@ -106,7 +106,7 @@ _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Ends around the supremum of the finite composed losses, at least 0; infinite where there is none.
+    """Bounds on the supremum of the finite composed losses, at least 0; infinite where there is none.
 
     The upper end adds up the pairs' own, which lie outside; the lower one adds up losses beyond which the
     pair has mass.
@@ -132,7 +132,7 @@ def _reached(pair: DominatingPair) -> float:
 
 
 def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Ends around the mass of infinite composed losses, 1 - prod (1 - mass)^count.
+    """Bounds on the mass of infinite composed losses, 1 - prod (1 - mass)^count.
 
     >>> from dpproof.accountant.pairs.atoms import Atoms
     >>> leak = Atoms(["1/4", "3/4"], [0, 1])

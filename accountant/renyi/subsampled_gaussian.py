@@ -57,7 +57,7 @@ class SubsampledGaussianCurve:
         return (self._crude(order) if found is None else found.log()) / (order - 1)
 
     def _crude(self, order: flint.arb) -> flint.arb:
-        """Ends of log A far out: q^order R^order <= L^order <= 1 - q + q R^order, R = exp(x/sigma - ...)."""
+        """Bounds on log A far out: q^order R^order <= L^order <= 1 - q + q R^order, R = exp(x/sigma - ...)."""
         q, full = arb_of(self.sampling_rate), order * (order - 1) * self._half_square()
         low = full + order * q.log()
         high = full + (q + (1 - q) * (-full).exp()).log()

@@ -38,7 +38,7 @@ _BITS, _BLOCKS = 192, 40
 def excess(
     messages: int, chance: Fraction, tilt: tuple[float, float], reach: float = 14.0
 ) -> tuple[float, float]:
-    """Ends around E max over events of E[(N0 - place) of the event | s], s ~ Binomial(messages, chance).
+    """Bounds on E max over events of E[(N0 - place) of the event | s], s ~ Binomial(messages, chance).
 
     ``tilt`` = slope s + rest (messages - s), slope and rest given within 4 units in the last place. The sums
     left out below and above are not in the upper end: see ``left_out``.
@@ -97,7 +97,7 @@ def left_out(messages: int, chance: Fraction, reach: float) -> float:
 
 @lru_cache(maxsize=256)
 def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """An upper end of delta: how many of the others send a uniform message is told, their own values too.
+    """An upper bound on delta: how many of the others send a uniform message is told, their own values too.
 
     Delta falls with that number, so that blocks of numbers take the value at their first one.
 
@@ -189,7 +189,7 @@ class CloneView(Profile):
         return Bound(low * unit, min(high * unit, round_up(local)))
 
     def _lower(self, point: Fraction) -> float:
-        """A lower end of delta: more clones are processing."""
+        """A lower bound on delta: more clones are processing."""
         local = exact(self.local_epsilon)
         low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)[0]
         with precision(_CLONES_BITS):
@@ -204,7 +204,7 @@ class CloneView(Profile):
 
 @lru_cache(maxsize=256)
 def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Ends around E delta_C, C ~ Binomial(others, clone): windows are widened until what is left is small."""
+    """Bounds on E delta_C, C ~ Binomial(others, clone): windows are widened until what is left is small."""
     if epsilon >= local:
         return 0.0, 0.0
     if epsilon >= _ALL_TAILS:
@@ -258,7 +258,7 @@ def _window(others: int, clone: Fraction, reach: float) -> tuple[int, int]:
 def _over(
     window: tuple[int, int], others: int, local: Fraction, clone: Fraction, epsilon: Fraction
 ) -> tuple[float, float, float]:
-    """Ends around E delta_C from the counts in the window, and what fewer clones may add."""
+    """Bounds on E delta_C from the counts in the window, and what fewer clones may add."""
     first, last = window
     with precision(_CLONES_BITS):
         below = lower_tail(others, clone, first - 1)

@@ -114,7 +114,7 @@ class ShuffledResponse(Profile):
         return max(self._values(epsilon).values())
 
     def _values(self, epsilon: Fraction) -> dict[str, float]:
-        """What all others hold -> a lower end of delta.
+        """What all others hold -> a lower bound on delta.
 
         Where all others hold 0 only the number of messages 0 is looked at.
         """
@@ -166,7 +166,7 @@ def _at_most_one(bound: Bound) -> Bound:
 
 @lru_cache(maxsize=256)
 def _third_value(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """A lower end of delta, all others holding a third value: the numbers of messages 0 and 1 alone."""
+    """A lower bound on delta, all others holding a third value: the numbers of messages 0 and 1 alone."""
     local = 1 / rare - (categories - 1)
     with precision(_BITS):
         scale = arb_of(epsilon).exp()

@@ -35,7 +35,7 @@ _TILTS = 2.0 ** (np.arange(-24, 33) / 4)
 
 
 def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon) of ``changes`` counters that fall by one and as many that rise.
+    """Certified bounds on delta(epsilon) of ``changes`` counters that fall by one and as many that rise.
 
     Next to each other where epsilon is beyond the likely losses, else far apart.
 
@@ -107,7 +107,7 @@ _HALF = Fraction(1, 2)
 
 
 def fair_counters(changes: int, bits: int, epsilon: Fraction) -> tuple[float, float]:
-    """Certified ends around delta(epsilon) of ``changes`` shifted counters of ``bits`` fair bits each.
+    """Certified bounds on delta(epsilon) of ``changes`` shifted counters of ``bits`` fair bits each.
 
     Next to each other where bits are many; far apart, up to 0 and 1, where they are few.
 

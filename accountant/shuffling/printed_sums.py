@@ -94,7 +94,7 @@ def _inverse(sums: AlikeSums | PrintedSums, target: Fraction, bits: int) -> Boun
 
 
 def _by_lattice(users: int, bits: int, epsilon: float) -> tuple[float, float]:
-    """Ends around both directions, all others holding 1."""
+    """Bounds on both directions, all others holding 1."""
     if epsilon > 600 or (law := _lattice(users, bits)) is None:
         return 0.0, 1.0
     scale, leak = math.exp(epsilon), 2.0**-bits if bits < 1000 else 1e-300

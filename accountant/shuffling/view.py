@@ -31,7 +31,7 @@ _SHADE = Fraction(1, 2**40)
 def certified_inverse(
     profile: Decreasing, target: Fraction, start: float, never: flint.arb
 ) -> tuple[float, float]:
-    """Ends around the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
+    """Bounds on the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
 
     Where the target is within 2^-40 (relative) of the profile's start or of its limit, the search has nothing
     to see: the end that depends on it is then taken for a target that far off, or infinite.

@@ -192,7 +192,7 @@ class GroupProfile(Profile):
         return self._memo[epsilon]
 
     def _link(self, epsilon: float) -> flint.arb:
-        """The upper end of delta at an epsilon of either sign."""
+        """The upper bound on delta at an epsilon of either sign."""
         delta = flint.arb(self._at(abs(epsilon)).upper)
         return delta if epsilon >= 0 else -flint.arb(epsilon).expm1() + flint.arb(epsilon).exp() * delta
 

@@ -195,7 +195,7 @@ class _Composed:
         return -(sum(logs, flint.arb(0)).expm1())
 
     def delta(self, point: Fraction) -> tuple[float, float]:
-        """Ends around the smallest delta at epsilon = ``point``."""
+        """Bounds on the smallest delta at epsilon = ``point``."""
         if self._exactly(point):
             found = refined(partial(self.profile, point))
             return round_down(found), round_up(found)
@@ -235,7 +235,7 @@ class _Composed:
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:
-        """Ends around the smallest epsilon >= 0 for ``target``."""
+        """Bounds on the smallest epsilon >= 0 for ``target``."""
         fits = self._fits(target)
         if fits is False:
             return math.inf, math.inf

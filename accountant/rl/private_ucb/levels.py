@@ -167,7 +167,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
 
 @lru_cache(maxsize=64)
 def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
-    """Ends around the quantile of the largest value of a walk whose last value has so many terms."""
+    """Bounds on the quantile of the largest value of a walk whose last value has so many terms."""
     start = 5 * float(terms * _UNITS[noise].variance) ** 0.5
     if noise == NoiseLaw.LAPLACE and terms > MOST_TERMS:
         return Bound(0.0, bracket(lambda x: 4 * _chernoff(terms, x), beta, start)[1])
