@@ -81,23 +81,23 @@ def _pairs(parameters: BinomialParameters) -> tuple[DominatingPair, DominatingPa
 
 
 def _in_each(parameters: BinomialParameters) -> Profile:
-    """The larger of two: all counts rise, or all fall."""
+    """The larger of two guarantees: all counts rise, or all fall."""
     return composed(parameters.compositions, *_pairs(parameters))
 
 
 def _in_both(parameters: BinomialParameters) -> Profile:
-    """One cell rises and another falls, every time."""
+    """The guarantee if one cell rises and another falls in every composition."""
     return _loss([[(pair, parameters.compositions) for pair in _pairs(parameters)]])
 
 
 def _in_some(parameters: BinomialParameters) -> Profile:
-    """The largest of three: all counts rise, all fall, or half of them rise and the others fall."""
+    """The largest of three guarantees: all counts rise, all fall, or half of them rise and the others fall."""
     (rises, falls), count = _pairs(parameters), parameters.compositions
     return _loss([[(rises, count)], [(falls, count)], [(rises, count // 2), (falls, count - count // 2)]])
 
 
 def _in_any(parameters: BinomialParameters) -> Profile:
-    """Each count rises or falls, whichever reveals more given the earlier ones: by a pair above both."""
+    """The guarantee if each count rises or falls, whichever reveals more; by one pair that dominates both."""
     return composed(parameters.compositions, _above_both(parameters.trials, parameters.probability))
 
 

@@ -19,7 +19,7 @@ from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 
 @dataclass(frozen=True)
 class DiscreteGaussianParameters(Measured):
-    """Discrete Gaussian noise, how often it is drawn, and what it hides."""
+    """Discrete Gaussian noise, the number of compositions, and the sensitivity."""
 
     sigma: float = parameter(
         Reals(0, lower_open=True),

@@ -34,7 +34,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class GaussianParameters(Measured):
-    """Gaussian noise, how often it is drawn, and what it hides.
+    """Gaussian noise, the number of compositions, and the sensitivity.
 
     >>> GaussianParameters(sigma=0.0)
     Traceback (most recent call last):

@@ -21,7 +21,7 @@ from dpproof.accountant.pairs.geometric import Geometric
 
 @dataclass(frozen=True)
 class GeometricParameters(Measured):
-    """Geometric noise, how often it is drawn, and what it hides."""
+    """Geometric noise, the number of compositions, and the sensitivity."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)", safer=1

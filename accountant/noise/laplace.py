@@ -30,7 +30,7 @@ from dpproof.accountant.published import published
 
 @dataclass(frozen=True)
 class LaplaceParameters(Measured):
-    """Laplace noise, how often it is drawn, and what it hides.
+    """Laplace noise, the number of compositions, and the sensitivity.
 
     >>> LaplaceParameters(scale=-1.0)
     Traceback (most recent call last):

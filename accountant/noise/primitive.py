@@ -42,7 +42,7 @@ def by_sensitivity(
     sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
 ) -> PrivacyResult:
-    """The answer of a primitive whose ``guarantee`` is exactly what ``pair`` attains, if one is named.
+    """The answer of a primitive whose ``guarantee`` the named ``pair``, if there is one, attains exactly.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair

@@ -28,7 +28,7 @@ from dpproof.accountant.pairs.staircase import MOST_EPSILON, Staircase
 
 @dataclass(frozen=True)
 class StaircaseParameters(Measured):
-    """Staircase noise, how often it is drawn, and what it hides."""
+    """Staircase noise, the number of compositions, and the sensitivity."""
 
     scale: float = parameter(
         Reals(0, lower_open=True),
@@ -54,7 +54,7 @@ class StaircaseParameters(Measured):
 
 
 def width(parameters: StaircaseParameters) -> Fraction:
-    """The width of a step: what is given, or else the sensitivity, or else 1.
+    """The width of a step: the given one, by default the sensitivity or else 1.
 
     >>> width(StaircaseParameters(scale=10.0, sensitivity=3.0))
     Fraction(3, 1)

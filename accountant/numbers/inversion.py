@@ -45,7 +45,7 @@ def check_least(delta: Fraction) -> None:
 def crossing(
     lower: Callable[[float], float], upper: Callable[[float], float], delta: Fraction
 ) -> tuple[float, float]:
-    """Two epsilons: ``lower`` exceeds ``delta`` at the first (or it is 0), ``upper`` is at most ``delta`` at the second.
+    """Two epsilons: at the first ``lower`` exceeds ``delta`` (or it is 0), at the second ``upper`` is at most that.
 
     Infinite where the profile does not come down to ``delta`` before 1e12.
 

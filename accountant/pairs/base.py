@@ -87,7 +87,7 @@ class DominatingPair(Protocol):
         ...
 
     def characteristic(self) -> Characteristic | None:
-        """The moment-generating function, where it is known in closed form or by a proved quadrature."""
+        """The moment-generating function, or None if it has neither a closed form nor a proved quadrature."""
         ...
 
 
@@ -147,7 +147,7 @@ def sampling_rate(value: Number, name: str = "rate") -> Fraction:
 
 
 def check_chance(value: Fraction, name: str = "probability") -> None:
-    """Refuse a chance whose logarithms, or those of its complement, are not served in doubles.
+    """Raise ValueError for a probability whose logarithm, or that of its complement, doubles cannot hold.
 
     Raises:
         ValueError: unless 1e-270 <= value <= 1 - 1e-270.
@@ -159,7 +159,7 @@ def check_chance(value: Fraction, name: str = "probability") -> None:
 
 
 def pair_of(value: DominatingPair) -> DominatingPair:
-    """``value``, a pair.
+    """Return ``value``, checked to be a dominating pair.
 
     Raises:
         ValueError: for what has no cells, loss range, reverse and characteristic.

@@ -101,7 +101,7 @@ class ShiftedBinomial:
         return max(1, middle - reach), min(self.trials, middle + reach)
 
     def _starts(self, edges: Floats, low: int, high: int) -> NDArray[np.int64]:
-        """Where the cells begin among the outcomes ``low`` .. ``high``, from the largest losses down.
+        """Indices at which the cells begin among the outcomes ``low`` .. ``high``, the largest losses first.
 
         The smaller of x and trials + 1 - x is computed, so that its relative error is that of exp(e)/r.
         """

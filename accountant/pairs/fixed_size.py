@@ -124,7 +124,7 @@ _Part = tuple[Floats, float | Floats]
 def _around(
     below: _Part, above: _Part, lost: tuple[float, float], first: bool = False
 ) -> tuple[Floats, Floats]:
-    """The masses below (mirrored), in and above the cell of 0; the one in it is what is left of 1.
+    """The masses below (mirrored), in and above the cell of 0. The mass in it is the remainder to 1.
 
     ``lost`` is what the outcomes of an infinite loss take; with ``first`` they are in the first cell, having
     the loss -infinity.
@@ -207,13 +207,13 @@ def with_replacement(
 
 
 def _copies(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
-    """The chance that a record is drawn at all, and those that it is drawn so many times."""
+    """The probability that a record is drawn at all, and the probabilities of each number of copies."""
     rate = 1 - (1 - share) ** sample
     return rate, [math.comb(sample, k) * share**k * (1 - share) ** (sample - k) for k in counts]
 
 
 def _copies_enclosed(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
-    """The same, the first rounded up and the others down: what is lost counts as everything revealed."""
+    """``_copies``, the first rounded up and the others down; lost mass counts as revealing everything."""
     with precision(_BITS):
         rate = -(sample * (-arb_of(share)).log1p()).expm1()
         return min(-_below(-rate), Fraction(1)), [
@@ -265,7 +265,7 @@ _FAR = 100.0
 
 @dataclass(frozen=True)
 class ReplacedGaussian:
-    """Poisson sampling at ``rate``, a sum of vectors of norm at most 1, Gaussian noise; one is replaced.
+    """Poisson-sampled Gaussian sum of vectors of norm at most 1, one of which is replaced.
 
     With s the ``noise_multiplier``, P is (1-q) N(0, s^2) + q N(1, s^2), Q the same with N(-1, s^2): the
     record's vector is replaced by its opposite. The pair dominates every replacement of one record by

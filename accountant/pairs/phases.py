@@ -29,7 +29,7 @@ EPS = 2.0**-52
 def phases_minus_one(
     weights: Floats, relative: Floats, values: Floats, absolute: Floats, step: float, count: int
 ) -> tuple[NDArray[np.complex128], Floats]:
-    """sum_j w_j (exp(i n step v_j) - 1) for n = 0 .. count - 1, and proved absolute errors.
+    """sum_j w_j (exp(i n step v_j) - 1) for n = 0 .. count - 1, with proved absolute errors.
 
     Args:
         weights: w_j >= 0 with sum close to 1, each with its error in ``relative``.
@@ -76,7 +76,7 @@ def _levels() -> Floats:
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
-    """The log of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
+    """Logarithm of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
 
     >>> import numpy as np
     >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))

@@ -31,7 +31,7 @@ _BITS = 128
 
 @dataclass(frozen=True)
 class Subsampled:
-    """A pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
+    """The pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
 
     ``pair`` is the one under removing a user; without ``removes`` the two neighbours change places. The
     loss is l = log(1 - rate + rate exp(l')), l' being the loss of ``pair``.
@@ -104,12 +104,12 @@ class Subsampled:
         return self._atoms[1] if self._atoms else 0.0
 
     def characteristic(self) -> Characteristic | None:
-        """None: what is known of the pair's own does not carry over."""
+        """None, because the pair's own characteristic function does not give that of the subsampled pair."""
         return None
 
 
 def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
-    """Bounds on log(1 - rate + rate exp(l)) for the losses l between ``ends``; it grows with l.
+    """Bounds on log(1 - rate + rate exp(l)), which grows with l, for losses l between ``ends``.
 
     >>> ends_after_sampling((-math.inf, 1.0), Fraction(1, 2))
     (-0.693147, 0.620115)
@@ -190,7 +190,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class VisibleChoice:
-    """A pair drawn with known probabilities, the draw being shown: the profile is the weighted mean.
+    """A pair drawn with known probabilities and shown: its profile is the weighted mean of the profiles.
 
     Sound under every neighbouring relation under which the draw has one law on both neighbours and each
     ``pair`` dominates what follows its draw. What that excludes is in docs/notes/sampling.md, section 5.

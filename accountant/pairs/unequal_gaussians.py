@@ -360,7 +360,7 @@ def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[F
 
 
 def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floats, reach: float) -> float:
-    """The loss at the roots, computed forwards, against the edges; with what the computation itself loses.
+    """Error of the loss at the roots, recomputed from the roots, including the error of this computation.
 
     Roots beyond ``reach`` have no mass beyond them, wherever they are.
     """

@@ -80,7 +80,7 @@ def sums_by_jumps(
 
 
 def _bulk(pair: DominatingPair, step: float) -> float:
-    """The loss of the cell around 0, where most of the mass is: the lower law's points are put there."""
+    """Loss of the cell around 0, which has most of the mass; the lower law's points are placed there."""
     cells = pair.cells(np.array([-step / 2, step / 2]))
     return float(np.log(cells.p[1] / cells.q[1])) if min(cells.p[1], cells.q[1]) > 0.1 else 0.0
 
@@ -105,7 +105,7 @@ def _sum_by_jumps(
 def _term(
     parts: Sequence[tuple[LossLaw, int]], step: float, epsilon: float, sign: int, small: float
 ) -> LossSum:
-    """One number of jumps, at its own tilt and in its own window."""
+    """The term of one number of jumps, with its own tilt and window."""
     aim = aim_at(_binned(parts, step), epsilon)
     tilt, low, high, slopes = best_tilt(aim, small)
     size = 1 << min(21, max(10, math.ceil(math.log2((high - low) / step + 8))))

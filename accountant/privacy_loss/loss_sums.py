@@ -41,7 +41,7 @@ class Noise:
 
 
 def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
-    """The circular convolution of all x^(*count), and bounds on its error.
+    """The circular convolution of all x^(*count), and bounds on its rounding error.
 
     Args:
         parts: nonnegative sequences, all of one length that is a power of two, with their counts.
@@ -300,7 +300,7 @@ def sum_of_losses(
 
 
 def _noise(noise: Noise, tilt: float, step: float, length: int) -> float:
-    """A bound on the noise in the profile, whose k-th mass counts 1 - exp(-x), x at most (k + 1) step.
+    """Bound on the noise in the profile, in which the k-th mass has weight 1 - exp(-x), x at most (k + 1) step.
 
     That is at most 1, and at most (k + 1) step; (k + 1) exp(-tilt k/2) is largest where k + 1 = 2/tilt.
     """
@@ -340,7 +340,7 @@ def _folded(x: Floats, first: int, size: int, sign: int) -> Floats:
 
 
 def _chernoff(xs: Sequence[tuple[Floats, int, int]], point: int, slope: float) -> float:
-    """At least the mass of the sums >= point (slope > 0), or <= point (slope < 0); at any slope."""
+    """Upper bound on the mass of the sums >= point (slope > 0), or <= point (slope < 0), for any slope."""
     best = math.inf
     for factor in (0.8, 1.0, 1.25):
         s = factor * slope

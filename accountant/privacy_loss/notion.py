@@ -77,7 +77,7 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
 
 
 def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
-    """Where the middle of the certified ends meets the goal, and how far a step of certainty is there.
+    """The place where the middle of the certified bounds meets the goal, and the size of an uncertain step there.
 
     Not ``sign_change``: the contour says little far from the saddle point, so that there is no bracket.
     """

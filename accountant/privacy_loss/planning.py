@@ -98,14 +98,14 @@ class Guide:
 
 
 def _with_ends(edges: Floats, ends: tuple[float, float]) -> Floats:
-    """The edges, and others that close in on the ends of the range from within."""
+    """The edges, with further ones that approach the ends of the range from within."""
     shares = np.geomspace(1e-9, 0.9, 100)
     low, high = np.clip(ends, -2e5, 2e5)
     return np.sort(np.concatenate([edges, low + abs(low) * shares, high - abs(high) * shares]))
 
 
 def _row(pair: DominatingPair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
-    """Mean losses, log masses and ends of one pair's cells, and its infinite mass."""
+    """Mean losses, log masses and range of one pair's cells, and its infinite mass."""
     cells = pair.cells(edges)
     p, q = cells.p, cells.q
     lows, highs = np.append(edges[:1], edges), np.append(edges, edges[-1:])
@@ -128,7 +128,7 @@ class GridTooLargeError(MemoryError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A grid. Nothing rests on it but accuracy."""
+    """A grid. Its choice affects accuracy only."""
 
     step: float
     tilt: float
@@ -203,7 +203,7 @@ class Aim:
 
 
 def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | None, small: float) -> Aim:
-    """The saddle point, found again after the law is cut to what matters at it."""
+    """The saddle point, computed again after the law is cut to what matters at it."""
     cut = guide
     for _ in range(2):
         saddle = min(_saddle(cut, epsilon, delta), steepest)
@@ -233,7 +233,7 @@ _NOISY_SIGNAL = 1e-5
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
-    """The tilt, at most the saddle point, with the shortest window among those that keep out the FFT's noise.
+    """The tilt, at most the saddle point, with the shortest window that keeps the FFT's noise small enough.
 
     Also the window's ends, by Chernoff's bound, and the slopes that give them.
     """
@@ -250,7 +250,7 @@ def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float,
 
 
 def _steepest(guide: Guide, parts: Parts) -> float:
-    """A tilt beyond which a bounded sum only sits at its largest value."""
+    """The tilt beyond which a bounded sum is only at its largest value."""
     tops = np.array([pair.loss_range()[1] for pair, _ in parts])
     top = float(np.dot(guide.counts, tops))
     if math.isinf(top):

@@ -34,7 +34,7 @@ Parts = Sequence[tuple[Characteristic, int]]
 
 
 class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply is no fault of the caller)
-    """The inversion would need more nodes than it may use, or its integrand is not proved to decay."""
+    """Raised when the inversion would need too many nodes, or its integrand is not proved to decay."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
 
 
 def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
-    """Where the chord in log c crosses 0; None before both ends have a value."""
+    """The zero of the chord in log c; None before both ends have a value."""
     if low[1] == 0 or high[1] == 0:
         return None
     share = low[1] / (low[1] - high[1])
@@ -177,7 +177,7 @@ class Contour:
     """Lines at larger c, for the Chernoff bounds on aliasing."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Bounds on the value at ``epsilon``, certified, before they are cut to [0, 1]."""
+        """Certified bounds on delta at ``epsilon``, before they are cut to [0, 1]."""
         times = self.step * np.arange(len(self.log_phi))
         size = np.exp(self.log_phi.real)
         z = self.line.c + 1j * times
@@ -242,7 +242,7 @@ def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
 
 
 def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
-    """Lines at larger c, as far as the moment-generating function is known."""
+    """Lines at larger c, within the range where the moment-generating function is known."""
     found: list[Line] = []
     for factor in _FACTORS:
         try:
@@ -329,7 +329,7 @@ _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 def coarse_delta(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
 ) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon), far apart where jumps are rare."""
+    """Certified bounds on delta(epsilon), wide where jumps are rare."""
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
@@ -343,7 +343,7 @@ def coarse_delta(
 def coarse_epsilon(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
 ) -> tuple[float, float]:
-    """Certified bounds on epsilon(delta), far apart where jumps are rare."""
+    """Certified bounds on epsilon(delta), wide where jumps are rare."""
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)

@@ -37,7 +37,7 @@ def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float
 
 
 def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """The same from the pair's masses in doubles, which is what compositions on a grid rest on."""
+    """``delta_of_pair`` from the pair's masses in doubles, as compositions on a grid use them."""
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
 
@@ -79,7 +79,7 @@ _SPAN, _CELLS = 40.0, 4096
 
 
 def _by_cells(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
-    """The same where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
+    """``_ends`` where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
     edges = epsilon + _SPAN * np.arange(_CELLS + 1) / _CELLS
     slack = 2 * pair.cells(edges).slack + 4 * _EPS * float(edges[-1])
     edges = np.append(epsilon - 2 * slack, edges)  # an atom at epsilon may be counted just below it
@@ -120,7 +120,7 @@ def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, fl
 
 
 def _reached(pair: DominatingPair) -> float:
-    """A loss that the pair is certified to exceed with some mass, as near the largest as a few tries find."""
+    """A loss that the pair certifiably exceeds with some mass, near the largest loss."""
     top = pair.loss_range()[1]
     for share in _SHARES:
         edge = top - share * abs(top)

@@ -81,7 +81,7 @@ def _integer(node: ast.expr, text: str) -> int:
 
 @dataclass(frozen=True)
 class Algebra(Generic[T]):
-    """What a number is: how to make one from a rational, and the functions arithmetic does not give."""
+    """A number system: how to make a number from a rational, and the functions beyond arithmetic."""
 
     rational: Callable[[Fraction], T]
     exp: Callable[[T], T]
@@ -193,7 +193,7 @@ def _arb_algebra() -> Algebra[Any]:
 
 @dataclass(frozen=True)
 class PublishedFormula:
-    """What a paper prints: the value called ``name`` equals ``formula`` for all variables in ``domain``.
+    """A paper's printed formula: ``name`` equals ``formula`` for all variables in ``domain``.
 
     ``domain`` maps each variable to an interval written as text, for example ``"[1, inf)"``; integer
     variables are given the real interval that contains them.

@@ -131,7 +131,7 @@ class _Nodes:
             k += 1
 
     def relative_error(self) -> flint.arb:
-        """2 exp(Y^2/2)/(exp(2 pi Y/h) - 1): what the trapezoidal sum may be off, relative to A."""
+        """2 exp(Y^2/2)/(exp(2 pi Y/h) - 1): a bound on the error of the trapezoidal sum, relative to A."""
         decay = (2 * flint.arb.pi() * self.height / self.step).expm1()
         return 2 * (self.height * self.height / 2).exp() / decay
 

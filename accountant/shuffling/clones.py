@@ -68,7 +68,7 @@ def excess(
 
 
 def _rounded_away(messages: int, chance: Fraction, sums: NDArray[np.int64]) -> float:
-    """From above, what sums add whose place is below s but by so little that doubles may not see it.
+    """Upper bound on the sums whose place is so little below s that doubles may not resolve it.
 
     The one event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
     """
@@ -84,7 +84,7 @@ def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
 
 
 def left_out(messages: int, chance: Fraction, reach: float) -> float:
-    """The chance that ``excess`` left its sum out, one message being the user's: an upper end.
+    """Upper bound on the probability that ``excess`` left out a sum, if one message is the user's.
 
     A sum of 0 has no excess.
     """
@@ -97,7 +97,7 @@ def left_out(messages: int, chance: Fraction, reach: float) -> float:
 
 @lru_cache(maxsize=256)
 def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """An upper bound on delta: how many of the others send a uniform message is told, their own values too.
+    """An upper bound on delta, from a view that also shows how many of the others send a uniform message.
 
     Delta falls with that number, so that blocks of numbers take the value at their first one.
 
@@ -117,7 +117,7 @@ def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> f
 def _blocks(
     others: int, categories: int, share: Fraction, epsilon: Fraction, reach: float
 ) -> tuple[float, float]:
-    """What fewer uniform messages than the first block's may add, and the whole upper end."""
+    """The share of fewer uniform messages than in the first block, and the whole upper bound."""
     spread = math.sqrt(float(others * share * (1 - share)))
     first = max(0, math.floor(others * share - reach * spread - reach))
     step = max(1, math.ceil((reach + 6) * spread / _BLOCKS))
@@ -132,7 +132,7 @@ def _blocks(
 
 
 def _given(messages: int, categories: int, share: Fraction, epsilon: Fraction, reach: float) -> float:
-    """Delta given the number of uniform messages, the user's own among them, from above."""
+    """Upper bound on delta, given the number of uniform messages including the user's own."""
     part = Fraction(2, categories)
     with precision(_BITS):
         scale = arb_of(epsilon).exp()
@@ -258,7 +258,7 @@ def _window(others: int, clone: Fraction, reach: float) -> tuple[int, int]:
 def _over(
     window: tuple[int, int], others: int, local: Fraction, clone: Fraction, epsilon: Fraction
 ) -> tuple[float, float, float]:
-    """Bounds on E delta_C from the counts in the window, and what fewer clones may add."""
+    """Bounds on E delta_C from the counts in the window, and the share of fewer clones."""
     first, last = window
     with precision(_CLONES_BITS):
         below = lower_tail(others, clone, first - 1)
@@ -317,7 +317,7 @@ _TINY = 1e-307  # below, doubles lose their relative accuracy
 
 
 def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Where the integer part may be off by one; not next to 0, values being positive."""
+    """Whether the integer part may be off by one; false next to 0, because values are positive."""
     nearest = np.round(values)
     found: NDArray[np.bool_] = (nearest > 0) & (np.abs(values - nearest) <= 8 * UNIT * (values + 1))
     return found

@@ -110,7 +110,7 @@ class ShuffledResponse(Profile):
         return (own,) if self.categories == 2 else (general_randomiser(self.users, self.local_epsilon), own)
 
     def _attained(self, epsilon: Fraction) -> float:
-        """What the better pair of data sets attains, at a local epsilon rounded down: that is processing."""
+        """Delta that the better pair of data sets attains, at a local epsilon rounded down."""
         return max(self._values(epsilon).values())
 
     def _values(self, epsilon: Fraction) -> dict[str, float]:
@@ -128,7 +128,7 @@ class ShuffledResponse(Profile):
         return values
 
     def _blanket(self, epsilon: Fraction) -> float:
-        """What the blanket of uniform messages promises, at a local epsilon rounded up."""
+        """The guarantee from the blanket of uniform messages, at a local epsilon rounded up."""
         with precision(_BITS):
             rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
         return blanket(self.users, self.categories, Fraction(rare), epsilon)
@@ -141,7 +141,7 @@ def _from_below(
     low: float,
     high: float,
 ) -> float:
-    """The same end, thought to be a little above ``low``, where each question is costly.
+    """``from_below`` by a search just above ``low``, where each evaluation is expensive.
 
     One more question is put where the value found, falling as steeply as ``slope_of`` does, meets the target.
     """
@@ -224,7 +224,7 @@ class AmplificationBounds:
 
 
 def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> AmplificationBounds:
-    """The routes side by side.
+    """Return the bounds of all routes, for comparison.
 
     >>> found = amplification_bounds(10_000, 1, "1e-6")
     >>> found.same_noise.upper < found.exact.upper < found.closed_form.upper
@@ -247,7 +247,7 @@ def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> Am
 
 
 def _noise_bits(users: int, flip: float) -> tuple[int, float]:
-    """How many noise bits of what chance have the variance of the unbiased count, or a little less."""
+    """Number and chance of noise bits with at most the variance of the unbiased count, and nearly that."""
     if flip >= 0.5:
         raise ValueError("local_epsilon (0) must be positive: answers that ignore the bit count nothing")
     share = flip * (1 - flip) / (1 - 2 * flip) ** 2

@@ -58,7 +58,9 @@ def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> 
 
 
 def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
-    """The chance that some counter reveals the user: 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes, enclosed.
+    """Enclosure of the probability that some counter reveals the user.
+
+    It is 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes.
 
     >>> certain_mass(1, 1, Fraction(1, 2))
     (0.75, 0.75)
@@ -76,7 +78,7 @@ def _log_complement(p: Fraction) -> flint.arb:
 
 @lru_cache(maxsize=16)
 def _law(trials: int, p: Fraction) -> tuple[Floats, Floats] | None:
-    """Logarithms of the masses, from above, and losses of the likely outcomes but 0; None if too many.
+    """Log masses from above, and losses, of all but the unlikely outcomes; None if they are too many.
 
     The loss at x is log((N + 1 - x) p/(x (1 - p))).
     """
@@ -96,7 +98,7 @@ def _law(trials: int, p: Fraction) -> tuple[Floats, Floats] | None:
 
 
 def _log_moments(masses: Floats, losses: Floats) -> Floats:
-    """Log E exp(c L) of the finite losses for every c tried, but for rounding."""
+    """Log E exp(c L) of the finite losses for every c tried, before rounding errors."""
     tops = [float(np.max(masses + c * losses)) for c in _TILTS]
     sums = [float(np.sum(np.exp(masses + c * losses - top))) for c, top in zip(_TILTS, tops, strict=True)]
     return np.array(tops) + np.log(sums)

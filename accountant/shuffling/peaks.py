@@ -34,11 +34,11 @@ _MOST = 20_000
 
 
 class UndecidedError(ArithmeticError):
-    """Raised where the peaks behind a place are neither certified below a target nor found above it."""
+    """Raised when it is undecided whether the peaks beyond a place are below a target."""
 
 
 def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
-    """An upper end of F(last), next to it, for 1 <= last <= users - 1.
+    """An upper bound on F(last), close to it, for 1 <= last <= users - 1.
 
     That of the next double below exp(epsilon), whose peak lies at a rational place; heights fall in s.
 
@@ -83,7 +83,7 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 
 
 def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
-    """Where a peak behind the chance ``place`` is, up to 1/2, that is not below the target; None if none is.
+    """The first peak beyond the chance ``place``, up to 1/2, that is not below the target; None if there is none.
 
     Raises:
         UndecidedError: too many peaks are too near the target.
@@ -99,7 +99,7 @@ def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fra
 
 
 def _first(users: int, place: Fraction, scale: Fraction) -> int:
-    """The first K whose peak K scale/(n - K + K scale) is behind a place, or so near that it may be."""
+    """The first K whose peak K scale/(n - K + K scale) is beyond a place, or may be."""
     near = place * (1 - Fraction(1, 10**12))
     return max(1, math.ceil(users * near / (scale * (1 - near) + near)))
 
@@ -109,7 +109,7 @@ Heights = Callable[[int, int], flint.arb]
 
 
 def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | None:
-    """The first peak in the range that is not below the target, by halving what is not yet decided."""
+    """The first peak in the range that is not below the target, by halving the undecided parts."""
     goal, ranges = arb_of(target), [(first, last)] if first <= last else []
     for _ in range(_MOST):
         if not ranges:
@@ -131,7 +131,7 @@ def _falling(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
-    """(s - 1)/(r - 1) exp(-n D_r(high)) for an r >= s at which D_r is no smaller at the far end than here."""
+    """(s - 1)/(r - 1) exp(-n D_r(high)) for an r >= s at which D_r at the far end is at least that here."""
     scale = _scale(epsilon)
     first, last = Fraction(low, users), Fraction(high, users)
     turn = _turn(float(scale), low / users, high / users)
@@ -143,7 +143,7 @@ def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def _turn(scale: float, first: float, last: float) -> Fraction:
-    """About the largest r with D_r(last) >= D_r(first), a little less; the difference rises, then falls."""
+    """Slightly less than the largest r with D_r(last) >= D_r(first). The difference rises and then falls."""
     low, high = math.log(scale) if scale > 1 else 0.0, 700.0
 
     def gain(place: float) -> float:
@@ -172,7 +172,7 @@ def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
-    """A chance p next to a peak of one direction, and that direction's delta there.
+    """A chance p close to a peak of one direction, and that direction's delta there.
 
     The event is that the sum is at most ``last``; mirrored, that all but ``last`` or fewer are 1.
 
@@ -193,7 +193,7 @@ def _peaks_scale(epsilon: Fraction) -> float:
 
 
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
-    """Thresholds tau = 2 n p next to each other: missed at the first, met at the second and from there on.
+    """Neighbouring thresholds tau = 2 n p: the first misses the target, the second and all larger ones meet it.
 
     For a target below 1 that tau = n meets. A search over some peaks proposes; then all peaks behind the
     second threshold are certified to be below the target, or the first that is not moves it.
@@ -218,7 +218,7 @@ def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction
 def _last_above(
     peak_at: Callable[[int], tuple[Fraction, flint.arb]], most: int, target: Fraction
 ) -> Fraction:
-    """Where the last of the peaks 0 .. ``most`` is that is not below the target; the first one always is."""
+    """The place of the last of the peaks 0 .. ``most`` that is not below the target; peak 0 always qualifies."""
     goal = arb_of(target)
 
     def is_above(index: int) -> bool:
@@ -251,7 +251,7 @@ def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
 def _bisect(
     users: int, below: Fraction, above: Fraction, target: Fraction, left: float
 ) -> tuple[float, float]:
-    """Between the last peak above the target and tau = n: each direction crosses it once at most."""
+    """The crossing between the last peak above the target and tau = n, by bisection; there is at most one."""
 
     def view(tau: float) -> BinomialView:
         return BinomialView(users, Fraction(tau) / (2 * users))

@@ -118,7 +118,7 @@ def _by_lattice(users: int, bits: int, epsilon: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """R of one message on the lattice: at ``low``, or with chance ``share`` one step higher."""
+    """R of one message on the lattice: at ``low``, and with chance ``share`` one step higher."""
 
     users: int
     masses: Floats
@@ -129,7 +129,7 @@ class _Split:
 
 @dataclass(frozen=True, eq=False)
 class _Lattice:
-    """The law of the mean of R from above: masses with their rounding, means, what places may be off by.
+    """Upper law of the mean of R: masses with rounding errors, means, and errors of places.
 
     ``left`` bounds what was left out: messages that are not likely (``dropped``), and sums beyond the
     lattice; ``least`` are the masses from below, ``spread`` the most that splitting adds: it moves the mean
@@ -148,7 +148,7 @@ class _Lattice:
 
 @lru_cache(maxsize=64)
 def _lattice(users: int, bits: int) -> _Lattice | None:
-    """Every R split between its two neighbours on a lattice so that its mean stays; None if R are too many.
+    """Split every R between two neighbours on a lattice and keep its mean; None if there are too many R.
 
     Convex functions of the sum then have a larger mean.
     """
@@ -191,7 +191,7 @@ def _lattice(users: int, bits: int) -> _Lattice | None:
 
 
 def _end(users: int, masses: Floats, values: Floats, sign: int) -> float:
-    """A place beyond which the sum of ``users`` values has next to no mass, by Chernoff's bound; a guide."""
+    """Estimate of a place beyond which the sum of ``users`` values has almost no mass, by Chernoff's bound."""
     mean = float(masses @ values)
     spread = math.sqrt(max(float(masses @ (values - mean) ** 2), 1e-300) * users)
     ends = []
@@ -204,7 +204,7 @@ def _end(users: int, masses: Floats, values: Floats, sign: int) -> float:
 
 
 def _beyond(split: _Split, sign: int, end: float) -> float:
-    """At least E[1 + mean] on the sums of split values beyond ``end``: Chernoff's bound, the best of a few.
+    """Upper bound on E[1 + mean] over the sums of split values beyond ``end``, by Chernoff's bound.
 
     1 + x <= 2 exp(x) for x >= 0, so that a tilt of 1/users more pays for the mean.
     """

@@ -124,7 +124,7 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """The same for fair coins and a user whose 1 has chance 1/(1 + e^local) first, 1 minus that second.
+    """``hockey_stick`` for fair coins and a user with the chances 1/(1 + e^local) and 1 minus that.
 
     At the precision in force; 0 from epsilon = local on.
     """
@@ -147,7 +147,7 @@ _UNKNOWN = flint.arb(0).union(1)
 
 
 def _positive(value: flint.arb) -> flint.arb:
-    """The part of the enclosure that is at least 0, where the number is known to be."""
+    """The nonnegative part of the enclosure of a number that is known to be at least 0."""
     return value if value >= 0 else flint.arb(0).union(value.upper())
 
 
@@ -202,6 +202,6 @@ def _inverse(direction: Direction, target: Fraction) -> tuple[float, float]:
 
 
 def _never(direction: Direction) -> flint.arb:
-    """The chance of an outcome that only the first input has."""
+    """The probability of an outcome that is possible under the first input only."""
     trials, p, a, c = direction
     return flint.arb(0) if c < 1 else arb_of(1 - a) * (mass(trials, p, 0) if p < 1 else 1)

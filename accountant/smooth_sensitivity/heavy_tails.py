@@ -148,7 +148,7 @@ def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint
 
 
 def _nearest(holds: Callable[[flint.arb], bool], known: flint.arb, target: flint.arb) -> flint.arb:
-    """A number near ``target`` at which it still ``holds``, as at ``known``."""
+    """A number close to ``target`` at which it still ``holds``, as it does at ``known``."""
     for _ in range(flint.ctx.prec):
         middle = (known * target).sqrt().mid()
         known, target = (middle, target) if holds(middle) else (known, middle)

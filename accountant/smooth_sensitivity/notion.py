@@ -107,7 +107,7 @@ _NOTE = "the smoothing is to be chosen without looking at the data: the noise it
 
 
 def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
-    """What noise scaled by a smooth bound takes as given: the smoothing, and the relation of the bound.
+    """The assumptions of noise scaled by a smooth bound: the smoothing, and the relation of the bound.
 
     >>> smooth_notes(Adjacency.REPLACE)[-1]
     'the smooth bound is taken to be one under replace neighbours'
@@ -123,7 +123,7 @@ def unattained(
     published: PublishedGuarantee | None = None,
     notes: tuple[str, ...] = (),
 ) -> PrivacyResult:
-    """The answer of a noise primitive whose ``guarantee`` is proved, but not attained at every delta.
+    """The answer of a primitive whose ``guarantee`` is proved but not attained at every delta.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None

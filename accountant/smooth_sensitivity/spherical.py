@@ -48,7 +48,7 @@ class Weights:
         return (-self.rate * (self.start + self.step * index)).exp()
 
     def growth(self) -> flint.arb:
-        """What 1 - w_j is multiplied by from one j to the one below."""
+        """The factor (1 - w_{j-1})/(1 - w_j)."""
         return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
 
 
@@ -105,7 +105,7 @@ def _clipped(value: flint.arb) -> float:
 
 
 def _cut(z: float, factor: float, order: float) -> int:
-    """How many terms to take: a proposal in ordinary numbers; the rest is bounded wherever the cut is."""
+    """Number of terms to sum, as an estimate. The remainder is bounded for every number."""
     count = 256
     while count <= 4 * _MOST_TERMS:
         half = order + np.arange(count) + 0.5

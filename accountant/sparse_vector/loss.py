@@ -106,7 +106,7 @@ def loss_of_runs(
 
 
 def _laplace(rate: Fraction) -> Laplace:
-    """The pair of a noise that is no wider: its scale rounded down."""
+    """The pair of Laplace noise with the scale rounded down, which is no more private."""
     with precision(128):
         return Laplace(round_down(arb_of(1 / rate)))
 

@@ -54,7 +54,7 @@ _MOST_QUERIES = 40
 
 @dataclass(frozen=True)
 class Moves:
-    """From the first data set to the second: by how many sensitivities each kind of query moves."""
+    """How the second data set differs: by how many sensitivities each kind of query moves."""
 
     below: int
     """The queries answered below; 1 or 0."""
@@ -70,7 +70,7 @@ class Moves:
 
 @dataclass(frozen=True)
 class AlternatingPair(Profile):
-    """What the pair reveals at least, as a notion: lower ends are the pair's, upper ends a pure guarantee's.
+    """Profile with the pair's losses as lower bounds and a pure guarantee's as upper bounds.
 
     ``rates`` are sensitivity over scale of threshold, query and numeric answer.
     """
@@ -187,7 +187,7 @@ def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:
 
 
 def _worst(parameters: SparseVectorParameters, rates: Rates) -> tuple[Moves, Fraction]:
-    """How the worst neighbours move the queries, and what one threshold then reveals, exactly."""
+    """The query changes of the worst neighbours, and the exact epsilon of one threshold."""
     served = parameters.run_positives
     moves = (Moves(1, 0), Moves(1, 1), Moves(0, -1)) if parameters.monotone else (Moves(1, -1),)
     return max(((move, move.epsilon(*rates, served)) for move in moves), key=lambda pair: pair[1])
@@ -210,7 +210,7 @@ def pure_epsilon(
 def account(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all answers, exact at delta 0; several thresholds compose.
+    """The guarantee of all answers, exact at delta 0; runs of several thresholds compose.
 
     >>> once = SparseVectorParameters(query_scale=200.0, positives=50, threshold_scale=100.0)
     >>> account(once).guarantee.epsilon("1e-6").upper

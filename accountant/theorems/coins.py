@@ -38,7 +38,7 @@ def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
 
 
 def upper_tail_direct(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """The same sum from ``start`` upwards; quick where ``start`` is not far below the mean."""
+    """``upper_tail`` summed from ``start`` upwards; fast where ``start`` is not far below the mean."""
     if start > times:
         return flint.arb(0)
     smallest = flint.arb(2) ** -flint.ctx.prec
@@ -103,7 +103,7 @@ class Coins:
         return self._best(range(first, min(guess + width, self.times) + 1), target)
 
     def _best(self, heads: range, target: flint.arb) -> flint.arb:
-        """The largest root over these events: for any event {J >= j} the root is at most the inverse."""
+        """The largest root over these events {J >= j}; the root of any event is at most the inverse."""
         best = flint.arb(0)
         for j in heads:
             p, q = self.tails(j)

@@ -44,7 +44,7 @@ def compose_approx(*parts: ApproxDP) -> ApproxDP:
 
 
 def compose_parallel(*parts: ApproxDP) -> ApproxDP:
-    """Parts that each read records of their own: the largest epsilon, the largest delta.
+    """Parallel composition, parts that read disjoint records: the largest epsilon and the largest delta.
 
     Holds where a record's part is fixed by the record alone and neighbours differ by the presence of one
     record. Where a record may be replaced, and so change its part, two parts see a change: then it is
@@ -105,7 +105,7 @@ def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
 
 
 def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
-    """The rational itself where the ends agree: rounded up, a delta would miss the target it is made for."""
+    """The rational itself if both ends agree. A delta that is rounded up would miss its own target."""
     return low if low == high else _bound(low, high)
 
 
@@ -147,7 +147,7 @@ def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
 
 
 def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
-    """Whether Theorem 3.20 proves what Corollary 3.21 says at these parameters, whatever the target.
+    """Whether Theorem 3.20 implies Corollary 3.21 at these parameters, for every target.
 
     It does exactly where target (e^e - 1)/e <= 4 ln(1/slack), e the epsilon of each part; so for every target
     up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), but also for larger ones.
@@ -167,7 +167,7 @@ def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
 
 
 def _epsilon(part: ApproxDP, total: _Formula) -> Bound:
-    """The composed epsilon, increasing in the part's, at both ends of it."""
+    """The composed epsilon, which increases in the part's epsilon, at both ends of the latter."""
     with precision(_BITS):
         low, high = (bound_of(total(arb_of(end))) for end in ends_of(part.epsilon_parameter, "epsilon"))
     return Bound(low.lower, high.upper)

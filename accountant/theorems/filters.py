@@ -233,7 +233,7 @@ class ApproxFilter(_Filter[ApproxDP]):
 
 
 def _rho(epsilon: Fraction, slack: Fraction) -> float:
-    """(sqrt(epsilon + L) - sqrt(L))^2 = (epsilon / (sqrt(epsilon + L) + sqrt(L)))^2, L = ln(1/slack)."""
+    """The rho of (epsilon, slack): (sqrt(epsilon + L) - sqrt(L))^2, L = ln(1/slack), without cancellation."""
     with precision(_BITS):
         log = -arb_of(slack).log()
         root = arb_of(epsilon) / ((arb_of(epsilon) + log).sqrt() + log.sqrt())

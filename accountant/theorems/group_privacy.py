@@ -112,7 +112,10 @@ def _group_curve(guarantee: RenyiDP, records: int) -> RenyiDP:
 
 
 def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
-    """The group's orders all of whose links are known: listed, for its curve need not be convex."""
+    """The group's orders for which the curve is known along the whole chain, as a list.
+
+    The group's curve need not be convex.
+    """
     first = orders.listed or tuple(1 + records * (order - 1) for order in _GRID)
     if orders.listed is None and orders.below is not None:
         first = tuple(1 + (orders.below - records) * Fraction(k, 64) for k in range(1, 64))
@@ -156,7 +159,7 @@ class GroupProfile(Profile):
         return Bound(low, high)
 
     def _first_below(self, target: Fraction) -> float:
-        """An epsilon whose upper end is at most ``target``, near the smallest; infinite if none is found."""
+        """An epsilon near the smallest one whose upper bound is at most ``target``; infinite if none is found."""
 
         def gap(point: float) -> float:
             found = self._upper(Fraction(point))[0]

@@ -59,7 +59,9 @@ class MixedCoins:
 
 
 def affordable(kinds: Sequence[Coins]) -> bool:
-    """Whether the convolution and the table of tails are short; the losses lie on a lattice, unless few.
+    """Whether the convolution and the table of tails are short enough.
+
+    This holds if the losses lie on a lattice or are few.
 
     >>> affordable([Coins(Fraction(1, 7), 50), Coins(Fraction(1, 3), 5000)])
     True
@@ -136,7 +138,7 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
 
 @dataclass(frozen=True)
 class ComposedApproxDP(Profile):
-    """The privacy profile of composed approximate-DP mechanisms: a notion of its own.
+    """The privacy profile of composed approximate-DP mechanisms.
 
     Both ends enclose the optimum over all mechanisms with the given parameters.
     """
@@ -154,7 +156,7 @@ class ComposedApproxDP(Profile):
         return Bound(low[0], high[1])
 
     def _ends(self) -> tuple[_Composed, _Composed]:
-        """The composition at the lower and at the upper ends of the parts' parameters."""
+        """The composition at the lower ends and at the upper ends of the parts' parameters."""
         return _composed(self.parts, 0), _composed(self.parts, 1)
 
 

@@ -35,7 +35,7 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class Design:
-    """What one round of the release compares, and with what noise.
+    """The comparisons of one round of the release, and their noise.
 
     Attributes:
         threshold_scale, count_scale: Laplace scales of the noise on the threshold and on each count.
@@ -49,12 +49,12 @@ class Design:
     cutoff: float
 
     def margin(self, least_probability: float) -> Fraction:
-        """What the cutoff has beyond c_min/pmin, exactly."""
+        """The exact difference between the cutoff and c_min/pmin."""
         return exact(self.cutoff) - exact(self.least_count) / exact(least_probability)
 
 
 def rare_top(design: Design, least_probability: float) -> flint.arb:
-    """The chance at most that a count below c_min/pmin passes; call it inside ``precision``.
+    """Upper bound on the probability that a count below c_min/pmin passes; call it inside ``precision``.
 
     For independent Laplace variables of scales a and b Pr(U - V > g) is
     (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
@@ -83,7 +83,7 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """The margin, in scales of the count's noise, that a low count passes with about this ``chance``.
+    """The margin, in scales of the count's noise, with which a low count passes with about this ``chance``.
 
     ``ratio`` is the threshold's scale over the count's.
 
@@ -139,7 +139,7 @@ def shaped(least_probability: float, chance: float) -> tuple[float, float]:
 
 
 def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_probability: float) -> Design:
-    """Counts with noise of ``scale``, all else in that unit: see ``shaped``.
+    """The design with counts' noise of ``scale`` and all other numbers in that unit; see ``shaped``.
 
     >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
     50.0
@@ -149,7 +149,7 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
 
 
 def round_losses(design: Design, least_probability: float, experts: int) -> tuple[Bound, Bound, Bound]:
-    """One round's largest loss when an expert goes, when one comes, and the chance of failure in the former.
+    """One round's largest loss if an expert leaves and if one joins, and the failure probability if one leaves.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -171,7 +171,7 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 
 @dataclass(frozen=True)
 class Rounds(Profile):
-    """``rounds`` adaptive rounds whose losses are at most ``gone`` and at least -``come``, but for a failure.
+    """``rounds`` adaptive rounds with losses at most ``gone`` and at least -``come``, except in a failure.
 
     Of all such rounds the pair with only these two losses, and a mass ``failure`` of what only the larger set
     shows, loses most at every epsilon. If j rounds lose ``gone``, the others gain ``come``: both hockey
@@ -215,7 +215,7 @@ class Rounds(Profile):
         return self._gone, self._come
 
     def _lost(self) -> flint.arb:
-        """The chance of a failure in some round, without cancellation."""
+        """The probability of a failure in some round, computed without cancellation."""
         return -((self.rounds * (-arb_of(self.failure)).log1p()).expm1())
 
     def _odds(self) -> tuple[flint.arb, flint.arb]:

@@ -28,7 +28,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class Logged:
-    """How many rounds, and what is logged: ``experts`` or more on both sides, ``each`` of each.
+    """The number of rounds and the logged data: at least ``experts`` experts, ``each`` trajectories of each.
 
     Raises:
         ValueError: for more rounds than trajectories.
@@ -47,7 +47,7 @@ class Logged:
 
 
 def run_out(logged: Logged) -> Fraction:
-    """The chance at most that fresh draws take one expert more often than it has trajectories.
+    """Upper bound on the probability that fresh draws take an expert more often than it has trajectories.
 
     >>> run_out(Logged(rounds=20, experts=3000, each=20))
     Fraction(0, 1)
@@ -62,7 +62,7 @@ def run_out(logged: Logged) -> Fraction:
 
 
 def walk_factor(logged: Logged) -> flint.arb:
-    """Log of how much likelier the walk takes a sequence of experts than fresh draws, at most.
+    """Log of the largest ratio of a sequence's probability on the walk to that under fresh draws.
 
     It is T log(M/(M-T+1)), M trajectories in all; call it inside ``precision``.
     """
@@ -71,7 +71,7 @@ def walk_factor(logged: Logged) -> flint.arb:
 
 
 def walk_tail(logged: Logged, log_ratio: Fraction) -> flint.arb:
-    """The chance at most that a sequence of fresh draws is less likely on the walk by more than e^log_ratio.
+    """Upper bound on the probability of fresh draws that are less likely on the walk by more than e^log_ratio.
 
     The least over the powers and lengths of section 6; call it inside ``precision``.
     """
@@ -99,7 +99,7 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 
 @lru_cache(maxsize=16)
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
-    """Shift, factor and slack for each ratio that section 6 tries, slack falling.
+    """Shift, factor and slack for each ratio that section 6 of the note tries, with decreasing slack.
 
     One round alone is a fresh draw. None where the factor is so large that nothing is left to promise.
 
@@ -123,7 +123,7 @@ _LARGEST = 300
 
 @dataclass(frozen=True)
 class Redrawn(Profile):
-    """The least factor (d(e' - shift) + slack exp(e' - shift)) at an e' <= e; d is that of fresh draws.
+    """The least factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e; d is the profile of fresh draws.
 
     All constants are upper ends; below ``shift`` it is 1. With shift 0 and factor 1: draws that are not fresh
     with a chance of at most slack/2 on either side.
@@ -160,14 +160,17 @@ class Redrawn(Profile):
             return Bound(min(round_down(low), 1.0), min(round_up(high), 1.0))
 
     def _falls_after(self, point: Fraction) -> bool:
-        """Whether the bound is lower a little above: it is convex in exp(point), and turns later still."""
+        """Whether the bound is lower slightly above.
+
+        It is convex in exp(point), so it still falls until it turns.
+        """
         if not self.slack:
             return True
         return self._at(point + _AHEAD).upper < self._at(point).lower
 
     @cached_property
     def _turn(self) -> Fraction:
-        """Where the bound stops falling, or just before, by golden sections; any point would be sound."""
+        """Estimate of the place where the bound stops falling, by golden sections. Every place gives a valid bound."""
         low, high = 0.0, max(-math.log(self.factor * self.slack), 0.0)
         inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
         values = [self._at(Fraction(x)).upper for x in inner]

@@ -54,7 +54,7 @@ _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
 
 
 def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
-    """What to say where logged data are drawn out, so that no noise helps; else nothing.
+    """Error text if logged data run out with a probability that no noise can repair; otherwise nothing.
 
     >>> drawn_out(Logged(rounds=25, experts=3000, each=20), "walk")
     ()
@@ -63,7 +63,7 @@ def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
 
 
 def failure_share(delta: Fraction, rounds: int) -> float:
-    """A fifth of delta over the rounds, within the domain of a round's failure.
+    """A fifth of delta divided by the rounds, within the domain of a round's failure probability.
 
     >>> failure_share(Fraction(1, 1000), 20), failure_share(Fraction(9, 10), 1)
     (1e-05, 0.1)
@@ -79,7 +79,7 @@ def failure_share(delta: Fraction, rounds: int) -> float:
 
 
 def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
-    """Refuse what the draws alone take, whatever the noise.
+    """Raise an error if the draws alone exceed the target, whatever the noise.
 
     Raises:
         UnreachableTargetError: logged data are drawn out; an epsilon below that of the walk.
@@ -96,7 +96,7 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class ExpertReleaseParameters(Parameters):
-    """What is logged, how many rounds, and the noise: printed for a budget, or of a given scale and shape.
+    """Logged data, number of rounds, and noise: printed for a budget, or of a given scale and shape.
 
     >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
     Traceback (most recent call last):
@@ -181,7 +181,7 @@ class ExpertReleaseParameters(Parameters):
 
     @property
     def logged(self) -> Logged:
-        """How many rounds, and what is logged."""
+        """The number of rounds and the logged data."""
         return Logged(self.trajectories, self.experts, self.per_expert)
 
     @property
@@ -211,7 +211,7 @@ class ExpertReleaseParameters(Parameters):
 
 
 def _fresh(parameters: ExpertReleaseParameters) -> Rounds:
-    """T rounds that draw afresh."""
+    """The guarantee of T rounds with fresh draws."""
     found = round_losses(parameters.design, parameters.least_probability, parameters.experts)
     gone, come, failure = (exact(bound.upper) for bound in found)
     return Rounds(parameters.trajectories, gone, max(come, _room_for(failure)), failure)
@@ -234,7 +234,7 @@ def _guarantee(parameters: ExpertReleaseParameters) -> Profile:
 
 
 def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of all released prefixes, one expert with all trajectories more or less.
+    """The guarantee of all released prefixes, for one expert with all its trajectories more or less.
 
     >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
     >>> account(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5

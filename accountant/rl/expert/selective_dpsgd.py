@@ -33,7 +33,7 @@ _LEAST_RATE = Fraction(1, 10**300)
 
 @dataclass(frozen=True)
 class SelectiveDPSGDParameters(Parameters):
-    """How often an expert is in a noisy step's batch, how often a step is noisy, and who sees that.
+    """The rate of an expert in noisy steps, the share of noisy steps, and who sees which steps are noisy.
 
     >>> SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="seen")
     Traceback (most recent call last):
@@ -82,12 +82,12 @@ class SelectiveDPSGDParameters(Parameters):
 
     @property
     def noisy_steps(self) -> int:
-        """How many noisy steps a schedule fixed in advance has: p times the steps, halves to even."""
+        """Number of noisy steps of a schedule fixed in advance: p times the steps, halves rounded to even."""
         return round(exact(self.branch_probability) * self.steps)
 
 
 def account(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of training for every fixed data set and release, one expert more or less or replaced.
+    """The guarantee of training for every fixed data set and release, one expert added, removed or replaced.
 
     Compare like with like. By loss distributions the printed rate has 5.848345 where the true epsilon is
     8.925092. By Renyi accounting, which the published answer uses, it has 6.34 where the truth is 9.64.
@@ -162,7 +162,7 @@ def _published(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Pu
 
 
 def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, epsilon: Any, delta: Any) -> int:
-    """The most steps that are certified to stay within a budget, all else as in ``parameters``.
+    """The largest number of steps certified to stay within a budget, with all other ``parameters``.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.8, 60.0, 282_000)
     >>> steps_within(training, Adjacency.EXPERT, 2.5, "3.3333e-5")

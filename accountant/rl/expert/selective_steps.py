@@ -56,7 +56,7 @@ class CoinedStep(VisibleChoice):
 
 
 def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
-    """``step`` with that probability, otherwise nothing, and the coin is shown.
+    """``step`` with that probability, otherwise nothing; the coin is visible.
 
     Raises:
         ValueError: unless 0 < probability <= 1.
@@ -131,7 +131,7 @@ class _Training(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A noisy step: its pairs at a rate and a noise multiplier, and which neighbours attain them.
+    """A noisy step: its pairs by rate and noise multiplier, and the neighbours that attain them.
 
     Attributes:
         moved: how far the expert moves the sum at most, in clipping norms: the step is as private as that.
@@ -145,7 +145,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Composed:
-    """All steps together: their guarantee, what it rests on, and the pair that attains it, if one does."""
+    """The guarantee of all steps, its assumptions, and the pair that attains it, if one does."""
 
     guarantee: Profile
     statement: str
@@ -168,7 +168,7 @@ def _poisson_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
 
 
 def _exact(rate: float, noise: float) -> tuple[DominatingPair, ...]:
-    """The expert takes another's place: the sum moves by 2, which is half the noise."""
+    """The pairs if an expert replaces another: the sum moves by 2, which is like half the noise."""
     return _both(SubsampledGaussian(rate, noise / 2))
 
 
@@ -202,14 +202,14 @@ _PROVED = "expert.training"
 
 
 def _visible(training: _Training, kind: Kind) -> Composed:
-    """Every step shows its coin: with probability p what a noisy step reveals, otherwise nothing."""
+    """Composition with visible coins: each step reveals with probability p what a noisy step reveals."""
     pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
     steps = tuple(coined_step(pair, training.branch_probability) for pair in pairs)
     return Composed(composed(training.steps, *steps), _PROVED, kind.attained, kind.notes)
 
 
 def _hidden(training: _Training, kind: Kind) -> Composed:
-    """A coin that is not shown is a shown one that is forgotten: never more than with the coin visible."""
+    """Composition with hidden coins: post-processing of visible coins, so never less private."""
     seen = _visible(training, kind)
     return Composed(seen.guarantee, _PROVED, None, (*kind.notes, _AS_VISIBLE))
 
@@ -226,7 +226,7 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 
 
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
-    """Doubles around the rate q = p b/m at which the paper accounts for a step.
+    """Bounds on the rate q = p b/m at which the paper accounts for a step.
 
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)
@@ -238,7 +238,7 @@ def printed_rate(probability: float, rate: float) -> tuple[float, float]:
 
 
 def _independent(training: _Training, kind: Kind) -> Composed:
-    """Two coins of its own are one of the product's chance; every step is noisy."""
+    """Composition in which every step is noisy and two coins act as one with the product of their chances."""
     ends = printed_rate(training.branch_probability, training.sampling_rate)
     less, more = (composed(training.steps, *kind.pairs(rate, training.noise_multiplier)) for rate in ends)
     found = more if ends[0] == ends[1] else Enclosed(less, more)
@@ -255,7 +255,7 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
 
 
 def composed_steps(training: _Training, kind: Kind) -> Composed:
-    """All steps of ``training``, each of its noisy ones of that ``kind``.
+    """The composition of all steps of ``training``, whose noisy ones are of that ``kind``.
 
     >>> from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
     >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")
@@ -275,7 +275,7 @@ _LITTLE = 0.02
 
 
 def _unsampled(training: _Training, kind: Kind) -> Profile:
-    """Every step moves by what the expert moves it at most: mixtures with "not at all" reveal no more."""
+    """Composition in which every step moves by an expert's largest change; sampling reveals no more."""
     with precision(128):
         moved = arb_of(exact(kind.moved) / exact(training.noise_multiplier))
         return GaussianDP(exact(round_up(moved * flint.arb(training.steps).sqrt())))

@@ -51,7 +51,7 @@ class Alternative:
 
 
 def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> list[Alternative]:
-    """The printed and the exact Gaussian, and the best of other noise that was tried.
+    """The printed and the exact Gaussian noise, and the best other noise that was tried.
 
     Student's t and Laplace-log-normal noise are certified through zCDP, Student's t also as purely private
     (docs/notes/policy_evaluation.md, section 4), Laplace noise exactly, for one feature only. A kind that
@@ -101,7 +101,7 @@ def _shift_budget(epsilon: Number, delta: Number) -> float:
 def _proposed(
     family: Coordinates, beta: float, epsilon: float, root: float, dimension: int, bound: SmoothBound
 ) -> float:
-    """The deviation in ordinary numbers, to choose what is then certified; infinite where none is private."""
+    """Estimate of the deviation, for a choice that is then certified; infinite if none is private."""
     with precision(64):
         shift, dilation = float(family.shift()), float(family.dilation()) * beta / 2
     left = root - math.sqrt(dimension) * dilation
@@ -182,7 +182,7 @@ class Ladder:
 
 
 def _cut(value: flint.arb) -> Fraction:
-    """The number of 128 bits at or below an exact one."""
+    """The largest number of 128 bits that is at most an exact one."""
     mantissa, exponent = value.man_exp()
     found = int(mantissa)
     spare = max(found.bit_length() - _BITS, 0)

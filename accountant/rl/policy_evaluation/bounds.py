@@ -58,7 +58,7 @@ def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals
 
 
 def _from_afar(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """The same by boxes; levels up to k + 1 count in full."""
+    """``inverse_square_sums`` by boxes; levels up to k + 1 count in full."""
     near = np.append(0.0, np.cumsum(masses))
     found: Reals = near[np.searchsorted(levels, offsets + 1, side="right")]
     for scale in range(int(levels[-1]).bit_length()):
@@ -145,7 +145,7 @@ def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
 
 
 def _slack(states: int) -> float:
-    """What relative error psi may have: sums over ``states``, and powers of exp(-beta)."""
+    """Bound on the relative error of psi: sums over ``states``, and powers of exp(-beta)."""
     return (2 * states + 2048) * _EPS
 
 
@@ -221,7 +221,7 @@ class WeightedBound:
 
     @cached_property
     def _envelope(self) -> tuple[Counts, Reals]:
-        """Every k at which the maximum may stand, and phi(k): the same for each smoothing."""
+        """Every k at which the maximum can be, with phi(k); the same for each smoothing."""
         offsets = np.unique(np.append(self._levels - 1, 0))
         return offsets, inverse_square_sums(self._levels, self._masses, offsets)
 

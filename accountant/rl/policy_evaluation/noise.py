@@ -29,7 +29,7 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 
 
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
-    """A place asked where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
+    """An evaluated place where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
 
     None where it is above 0 down to ``least``.
 
@@ -51,7 +51,7 @@ def last_place(gap: Callable[[float], float], start: float, least: float, close:
 
 
 def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, int]) -> tuple[int, float]:
-    """A whole place where ``at`` is about least, and its value: from the best of ``begin``, in halved steps.
+    """A whole place where ``at`` is about least, and its value; from the best of ``begin``, by halved steps.
 
     >>> descent(lambda x: (x - 5) ** 2, (12, -4, -20), (-28, 20))
     (5, 0)
@@ -109,7 +109,7 @@ class Noise:
 
 
 def _counted(dimension: int) -> int:
-    """The features counted: what is private with one more is private without it, as a projection."""
+    """The number of features to use: noise that is private with one more is private without it."""
     return dimension | 1 if dimension > _MANY else dimension
 
 
@@ -155,7 +155,7 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
 def least(
     epsilon: Number, delta: Number, dimension: int, beta: float, begin: float | None = None
 ) -> tuple[Noise, Noise]:
-    """The least noise certified to meet the target at that smoothing, and a little less that misses it.
+    """The least noise certified to meet the target at that smoothing, and slightly less that misses it.
 
     The search begins at the noise ``begin``; without it at that of constant scale.
 
@@ -178,7 +178,7 @@ def least(
 
 @lru_cache(maxsize=64)
 def _constant(epsilon: Fraction, delta: Fraction) -> float:
-    """The noise that meets a target where the scale never changes."""
+    """The noise that meets a target if the scale never changes."""
     return math.nextafter(1 / gaussian_mu(epsilon, delta)[0], math.inf)
 
 
@@ -186,7 +186,7 @@ def _constant(epsilon: Fraction, delta: Fraction) -> float:
 def _roomy(
     epsilon: Fraction, delta: Fraction, dimension: int, room: float, start: float, close: float
 ) -> Noise:
-    """``room`` times the constant noise, and the most smoothing that meets the target, to ``close``.
+    """``room`` times the constant noise, and the largest smoothing that meets the target, up to ``close``.
 
     The search begins at the smoothing ``start``.
     """
@@ -205,12 +205,12 @@ def _roomy(
 
 
 def _score(delta: float) -> float:
-    """About linear in the noise of a Gaussian, so that secants find their way."""
+    """A function that is about linear in the noise of a Gaussian, for the secant search."""
     return -math.sqrt(-2 * math.log(delta)) if delta > 0 else -40.0
 
 
 def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
-    """``room`` times the noise of constant scale, and the most smoothing certified to be private with it.
+    """``room`` times the noise of constant scale, with the largest smoothing certified to be private.
 
     It looks at no data.
 
@@ -229,7 +229,7 @@ def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM
 
 
 def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
-    """Noise and smoothing together: about the least noise on given visits, certified to meet the target.
+    """Noise and smoothing that meet the target with about the least noise on given visits, certified.
 
     The visits must not be private: a plan, an expectation or public data. That nothing does better is not
     certified; the target is met whatever the visits are.
@@ -263,7 +263,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 
 
 def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
-    """How many times the data ``noise`` needs, for at most that ``deviation``; to 0.1%, rounded up.
+    """The factor by which the data must grow for at most that ``deviation``; up to 0.1%, rounded up.
 
     The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
     with a state that nobody visits.

@@ -93,7 +93,7 @@ class PolicyEvaluationParameters(Parameters):
 
     @property
     def constants(self) -> Noise:
-        """Alpha and beta: those given, or the paper's.
+        """Alpha and beta: the given ones, otherwise the paper's.
 
         Raises:
             ValueError: for noise without a smoothing.
@@ -190,7 +190,7 @@ def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
 def _calibrate(
     parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
-    """The least noise at the smoothing given, else one chosen for the visits, else one with room for it.
+    """The least noise at the given smoothing; without one, smoothing chosen for the visits or with room.
 
     Noise that is given begins the search; it can do so only at a smoothing that is given too.
     """
@@ -211,7 +211,7 @@ def _calibrate(
 
 
 def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """The printed noise for the same target beside the noise found, on the visits if there are some."""
+    """The printed noise for the same target, beside the noise found, on the visits if there are any."""
     bound = parameters.bound()
     found = _against_printed(parameters, parameters.constants, epsilon, delta, bound)
     if bound is not None:
@@ -223,7 +223,7 @@ def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -
 
 
 def _beside(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any] | None:
-    """On the visits, printed beside exact noise; None without visits.
+    """Printed and exact noise on the visits; None without visits.
 
     For a printed target the exact noise is the least that meets it; noise that is given stands beside what is
     printed for the guarantee that it has.
@@ -259,7 +259,7 @@ def _against_printed(
 
 
 def _printed_by(algorithm: str, epsilon: Fraction) -> dict[str, str]:
-    """The statement that the printed noise rests on, and beyond epsilon 15 that it does not."""
+    """The statement behind the printed noise, and that it does not hold beyond epsilon 15."""
     proved = _STATEMENTS[algorithm]
     if epsilon <= 15:
         return {"statement": proved}
