@@ -83,7 +83,7 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 
 
 def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
-    """The first peak beyond the chance ``place``, up to 1/2, that is not below the target; None if there is none.
+    """The chance of a peak beyond the chance ``place``, up to 1/2, that is not below the target; None if there is none.
 
     Raises:
         UndecidedError: too many peaks are too near the target.

@@ -30,7 +30,7 @@ class UnreadableOutputError(ValueError):
 
 
 class Kind(enum.Enum):
-    """What an output is, whatever its type."""
+    """The kind of an output, whatever its type."""
 
     NOTHING, NUMBER, TEXT, COMPLEX, BYTES, MEMBER, SEQUENCE, TABLE, GROUP, RECORD, OTHER = range(11)
 
@@ -80,7 +80,7 @@ def canonical_text(value: object) -> str:
 
 
 def plain(value: object) -> Any:
-    """An array or a number of numpy as lists and numbers of Python; those longer than a double as several.
+    """Arrays and numbers of numpy as lists and numbers of Python; those longer than a double as several numbers.
 
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
@@ -95,7 +95,7 @@ def plain(value: object) -> Any:
 
 
 def _number_text(value: float) -> str:
-    """A whole number by its value, whatever its type, any other by its bits; all NaN alike."""
+    """The text of a number: whole numbers by value, whatever their type, others by their bits; all NaN alike."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     if isinstance(value, int) or value.is_integer():

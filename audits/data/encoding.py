@@ -43,7 +43,7 @@ class Raised:
 
 
 def cells(value: object) -> Iterator[Cell]:
-    """The output laid flat: a cell for each number and word, and one with its length before what is nested.
+    """The output as a flat list: a cell for each number and word, and a length before what is nested.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
@@ -112,7 +112,7 @@ def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
 
 @lru_cache(KNOWN)
 def _word(text: str) -> Cell:
-    """A finite number that is written out counts as a number."""
+    """The cell of a word; text that writes a finite number counts as a number."""
     try:
         return NUMBER, int(text)
     except ValueError:
@@ -154,7 +154,7 @@ def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None)
 
 
 class _Latest(threading.local):
-    """The outputs that were laid flat last, and their cells: several scores look at the same ones."""
+    """The outputs that were flattened last, and their cells, because several scores use the same ones."""
 
     outputs: NDArray[Any] | None = None
     flat: Sequence[list[Cell]] = ()
@@ -197,7 +197,7 @@ def _object_cells(
 
 
 def _exact_cell(kind: int, value: float) -> tuple[int, float]:
-    """A cell as a double; an integer that is none becomes a word."""
+    """A cell as a double; an integer that no double holds becomes a word."""
     if isinstance(value, int) and abs(value) > EXACT:
         return HUGE, _place(str(value) if abs(value) < BEYOND else hex(value))
     return kind, float(value)
@@ -227,7 +227,7 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
 
 
 def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
-    """How many cells each output has."""
+    """The number of cells of each output."""
     return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
 
 
@@ -237,7 +237,7 @@ def _is_whole(value: float) -> bool:
 
 
 def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
-    """The same for an array of numbers, all rows at once: they differ in their numbers only."""
+    """The cells of an array of numbers, for all rows at once."""
     n = len(outputs)
     pattern = list(cells(np.zeros(outputs.shape[1:])))
     kinds = np.zeros(width)

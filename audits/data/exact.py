@@ -25,7 +25,7 @@ LARGEST = 1e300
 
 
 def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
-    """Which integers are larger in size than the limit.
+    """Which integers have an absolute value above the limit.
 
     >>> wider(np.array([2**53, -(2**63)])).tolist()
     [False, True]
@@ -115,7 +115,7 @@ def below(numbers: Numbers) -> Numbers:
 
 
 def _each(function: Callable[[float], float], numbers: Numbers) -> Numbers:
-    """A function of each object."""
+    """Apply a function to each object."""
     found = np.empty(numbers.shape, object)
     found.ravel()[:] = [function(number) for number in numbers.ravel().tolist()]
     return found
@@ -168,7 +168,7 @@ class Wide:
         return np.hstack(found) if found else np.empty((len(rows), 0))
 
     def of_number(self, numbers: Numbers, centre: int) -> NDArray[np.float64]:
-        """The distance from the centre, then how far the parts are from the centre's, modulo 2^32."""
+        """The distance from the centre, then the differences of the parts from the centre's, modulo 2^32."""
         if numbers.dtype.kind != "O":
             numbers = numbers.astype(np.int64) if numbers.dtype.kind != "u" else numbers
         mask = numbers.dtype.type(2**PART - 1) if numbers.dtype.kind != "O" else 2**PART - 1
@@ -185,7 +185,7 @@ class Wide:
 
 
 def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
-    """Differences that are exact; those that no double holds are as far away as can be."""
+    """Exact differences; those that no double holds become the largest distance."""
     if rest.dtype.kind != "O":
         return np.asarray(rest.astype(np.float64) - offset)
     apart = [number - offset for number in rest]

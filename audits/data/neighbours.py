@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Distance(enum.Enum):
-    """What is bounded by the size."""
+    """The kind of change that the size bounds."""
 
     ONE = "one coordinate"
     """One coordinate changes, by at most the size; the others are equal."""
@@ -156,7 +156,7 @@ def vector_pairs(
     base: float = 1.0,
     adjacency: Adjacency = Adjacency.BY_SENSITIVITY,
 ) -> tuple[Neighbours, ...]:
-    """The pairs of `VECTOR_PATTERNS` that a relation allows, as far apart as it allows.
+    """The pairs of `VECTOR_PATTERNS` that a relation allows, at its largest distance.
 
     Args:
         dimension: of the vectors, at least 1.
@@ -185,7 +185,7 @@ def vector_pairs(
 
 
 def _pulled_in(relation: VectorRelation, first: Floats, second: Floats) -> Floats:
-    """The second vector, moved towards the first by as many ulps as rounding took it too far."""
+    """The second vector, moved towards the first by the ulps by which rounding exceeded the distance."""
     for _ in range(64):
         try:
             relation(first, second)
@@ -244,7 +244,7 @@ def _shown(change: Mapping[int, int]) -> str:
 
 @dataclass(frozen=True)
 class StreamRelation:
-    """The validator of event-level neighbours, or of user-level ones if it is told whose events they are.
+    """The validator of event-level neighbours, or of user-level ones if it knows each event's user.
 
     A stream is an array with one event a row. Both have the same length; the events that differ are one
     (event level) or all of one user (user level), and no number in them differs by more than the size.

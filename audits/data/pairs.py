@@ -78,14 +78,14 @@ class Neighbours:
             ) from refused
 
     def as_json(self) -> dict[str, str]:
-        """What the pair is, its relation, and whether that was checked, for an answer."""
+        """The pair, its relation, and whether that was checked, for an answer."""
         relation = self.adjacency.value if isinstance(self.adjacency, Adjacency) else self.adjacency
         told = {"status": self.standing.word, "why": self.standing.why}
         return {"description": self.description, "relation": relation, **told}
 
 
 def _word(relation: str) -> str:
-    """A relation's word as it is spelt here: "Add_Remove" is no relation of its own, which nobody checks."""
+    """A relation's name in the spelling used here, so that "Add_Remove" does not pass as an unchecked relation."""
     return relation.strip().lower().replace("_", "-").replace(" ", "-").replace("/", "-")
 
 
@@ -105,7 +105,7 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
 
 
 def _plainly_equal(first: object, second: object) -> bool:
-    """Whether two inputs are the same by what they hold; where that cannot be told, whether they are one."""
+    """Whether two inputs have equal contents, or are the same object if that cannot be decided."""
     try:
         arrays = np.asarray(first), np.asarray(second)
         if all(array.dtype.kind in NUMBERS for array in arrays):
@@ -129,7 +129,7 @@ def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, descr
 
 
 def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:
-    """The hard pair for RLSVI under rewards-only adjacency: user 0 earns nothing, or 1 at every step.
+    """The hard pair for RLSVI under rewards-only adjacency: user 0 has reward 0, or 1, at every step.
 
     With one state everybody visits the same cells, the noise of the next table is the smallest there is.
     With more, user 0 alone leaves the start: it is the only one ever to visit a cell of the last state at

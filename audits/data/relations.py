@@ -30,7 +30,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_o
 
 
 class UncomparableError(TypeError):
-    """Raised for inputs whose records cannot be told apart."""
+    """Raised for inputs whose records cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Records:
 
 
 def is_collection(value: object) -> bool:
-    """Whether a value is one whose records are known; no number, text or object of an unknown class."""
+    """Whether the records of a value are known: not for a number, a text or an object of an unknown class."""
     return _frame_rows(value) is not None or _reader(value) is not None
 
 
@@ -98,7 +98,7 @@ def _of_array(value: object) -> Records:
 
 
 def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
-    """The names of columns and the rows of a data frame of pandas, polars or pyarrow, told by its methods."""
+    """Column names and rows of a data frame of pandas, polars or pyarrow, recognised by its methods."""
     if hasattr(value, "itertuples") and hasattr(value, "columns"):
         named = value.index.name is not None or getattr(value.index, "nlevels", 1) > 1
         return tuple(map(str, value.columns)), value.itertuples(index=named, name=None)
@@ -110,7 +110,7 @@ def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
 
 
 def _key(record: object) -> Hashable:
-    """A text for a record that can be written down, otherwise the record, if it says what equals it.
+    """A text for a record that can be written as text, otherwise the record, if it defines equality.
 
     Raises:
         UncomparableError: it does neither.
@@ -162,7 +162,7 @@ class Standing:
 def standing_of(
     first: object, second: object, adjacency: Adjacency | str, validator: Check | None
 ) -> Standing:
-    """Check that two inputs are neighbours, as far as that can be told, and say how far that is.
+    """Check that two inputs are neighbours, as far as possible, and return how far that was checked.
 
     Args:
         first, second: the inputs.
@@ -220,7 +220,7 @@ def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Sta
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What the records of two inputs say of a relation: broken, kept, or kept as far as can be seen."""
+    """The result for the records of two inputs under a relation: broken, kept, or kept as far as visible."""
 
     why: str
     broken: bool = False
@@ -228,7 +228,7 @@ class _Comparison:
 
 
 def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, Any, Any]]:
-    """The ways to take two inputs for data sets, the plain one first.
+    """The ways to read two inputs as data sets, the plain one first.
 
     Args:
         first, second: the inputs.
@@ -250,7 +250,7 @@ def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, 
 def _inside(
     one: Mapping[object, object], other: Mapping[object, object], named: bool, added: bool
 ) -> Iterator[tuple[str, Any, Any]]:
-    """The readings of the one part that differs, where it may be the data set: it may be a bundle itself."""
+    """The readings of the only part that differs, if it may be the data set; it may itself be a bundle."""
     changed = [key for key in one if _differ(one[key], other[key])]
     if len(changed) != 1 or not all(is_collection(parts[changed[0]]) for parts in (one, other)):
         return
@@ -353,7 +353,7 @@ def _changed(one: Records, other: Records) -> int:
 
 
 def _apart(one: Sequence[object], other: Sequence[object]) -> int:
-    """How many records of the first are not among those of the second, counted with repetition."""
+    """The number of records of the first that are not among those of the second, with repetition."""
     return (Counter(one) - Counter(other)).total()
 
 

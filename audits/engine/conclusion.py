@@ -85,7 +85,7 @@ def conclude(
 def check_request(
     alpha: float, budget: int, delta: float, scores: Sequence[Score | str] | None, seed: int
 ) -> None:
-    """Refuse, before any work, what no audit can be asked.
+    """Raise an error, before any work, for a request that no audit can answer.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -102,7 +102,7 @@ def check_request(
 
 
 def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:
-    """Let the reference pair face the same bets, with the share and the start of the earliest score.
+    """Run the same bets on the reference pair, with the share and the start of the earliest score.
 
     Where bits have refuted, the scores that see more are left, with all of the bets.
     """
@@ -136,7 +136,7 @@ def _streams_of(trial: Trial, verdict: Finding) -> Sequence[ScoreStream]:
 
 
 def _finding(trial: Trial, streams: Sequence[ScoreStream]) -> dict[str, Any]:
-    """The bet that earned most, over some scores; the learned posterior, if it earned more than all tails."""
+    """The bet with the largest wealth over some scores, or the learned posterior if that has more."""
     learned = max(streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
     posterior, counts = learned.posterior, np.stack([stream.tails.counts for stream in streams])
     if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(counts).max()) + SLACK:

@@ -49,7 +49,7 @@ def child_seed(seed: int, *place: int) -> int:
 
 @dataclass(frozen=True)
 class Hunt:
-    """What all rounds of a search share."""
+    """The data that all rounds of a search share."""
 
     made: Mechanism
     scores: tuple[Score | str, ...] | None
@@ -59,7 +59,7 @@ class Hunt:
     def best(
         self, pairs: Sequence[Neighbours], points: tuple[CurvePoint, ...], budget: int
     ) -> tuple[int, int]:
-        """The place of the pair that is left in the end, and how many samples that took."""
+        """The place of the last remaining pair, and the number of samples spent."""
         left = list(range(len(pairs)))
         rounds, spent = math.ceil(math.log2(len(pairs))), 0
         if not rounds:
@@ -131,7 +131,7 @@ SHARE = 0.2
 
 @dataclass(frozen=True)
 class WorstOf:
-    """Candidate pairs, of which an audit searches for the one that gives most away.
+    """Candidate pairs, among which an audit searches for the one that reveals most.
 
     Each round of the search spends an equal part of ``share * budget`` on the pairs left, and the half with
     the larger estimated evidence stays. The chosen pair is audited with fresh samples at the full level.
@@ -155,7 +155,7 @@ class WorstOf:
 
 @dataclass(frozen=True)
 class EachOf:
-    """Pairs that are audited one after the other, each at an equal share of alpha and of the budget.
+    """Pairs that are audited one after the other, each with an equal share of alpha and of the budget.
 
     The claim is violated if it is on one pair, and consistent only if it is on all of them.
 
@@ -171,7 +171,7 @@ class EachOf:
 
 
 def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan: AuditPlan) -> Evidence:
-    """Evidence on the pair that gives most away; ``replay["search"]`` says what the search did.
+    """Evidence on the pair that reveals most; ``replay["search"]`` records the search.
 
     Raises:
         MechanismError, ValueError: as for `dpproof.audit`; a budget too small for so many pairs.
@@ -243,12 +243,12 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
 
 
 def _rank(verdict: Finding) -> int:
-    """What is violated without floating-point bits comes first, then what is violated through them."""
+    """Sort key: violations without floating-point bits come first, then those through the bits."""
     return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 
 def _call(name: str, replay: Mapping[str, object] | None, called: Mapping[str, object]) -> dict[str, object]:
-    """What the caller says a replay needs; if that is nothing, the call itself."""
+    """The caller's data for a replay; by default the call itself."""
     given = dict(replay or {})
     return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}
 

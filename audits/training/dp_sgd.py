@@ -47,7 +47,7 @@ FEATURES, HIDDEN = 20, 16
 
 @dataclass(frozen=True)
 class Settings:
-    """What a loop does.
+    """The settings of a training loop.
 
     Attributes:
         sampling_rate: probability of a record to be in a step's batch.
@@ -89,7 +89,7 @@ class Settings:
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Settings:
-        """From what `as_json` gave."""
+        """Return the settings from the data of `as_json`."""
         given = dict(plain)
         return cls(variant=given.pop("fault"), **given)
 
@@ -159,7 +159,7 @@ class Loop:
         return loss
 
     def fresh_direction(self) -> torch.Tensor:
-        """A random unit vector orthogonal to every record's gradient: made of the past and of chance."""
+        """A random unit vector orthogonal to every record's gradient, from earlier steps and fresh randomness."""
         basis, _ = self._torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
         drawn = self._torch.randn(len(self.weights), generator=self._noise)
         rest = drawn - basis @ (basis.T @ drawn)
@@ -167,7 +167,7 @@ class Loop:
         return direction
 
     def step(self, canary: torch.Tensor | None) -> torch.Tensor:
-        """Take one step; ``canary`` is the gradient of one more record, if there is one. The noisy sum."""
+        """Take one step and return the noisy sum; ``canary`` is the gradient of one more record, if there is one."""
         batch = self.next_batch(self.settings.records + (canary is not None))
         real = self._torch.as_tensor(batch[batch < self.settings.records])
         gradients = self._torch.zeros(0, len(self.weights))
@@ -216,14 +216,14 @@ def started(settings: Settings, rng: np.random.Generator) -> Loop:
 
 
 def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
-    """Rows no longer than ``norm``."""
+    """The rows, clipped to norm at most ``norm``."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
     shorter: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
     return shorter
 
 
 class View(enum.Enum):
-    """What is seen, and how often a coin is thrown."""
+    """What an auditor sees, and how often a coin is thrown."""
 
     STEP = "step"
     """The noisy sum of each step of one run; a coin for every step."""

@@ -46,7 +46,7 @@ CANARIES, MANY = "canaries", 1_000
 
 @dataclass(frozen=True)
 class ExpertCanaries:
-    """The trace of one whole training, of whose canary experts each took part by a coin of its own.
+    """The trace of one whole training in which each canary expert took part by a coin of its own.
 
     Attributes:
         settings: the training, with at least 2 canaries.
@@ -89,7 +89,7 @@ TARGET = ExpertCanaries
 
 @dataclass(frozen=True)
 class Viewed:
-    """The training of a budget in a view that is given by its word.
+    """The training of a budget, in a view given by its name.
 
     Attributes:
         parameters: the budget.

@@ -75,7 +75,7 @@ def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Tran
 
 
 def private_data(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
-    """What the others logged, and what those canaries did whose coin is True."""
+    """The other experts' logged data, and those of the canaries whose coin is True."""
     others, _, _ = fixed_data(settings)
     return Transitions.joined(others, _canaries(settings, coins)) if coins.any() else others
 
@@ -102,7 +102,7 @@ HIDDEN = 8
 
 @dataclass(frozen=True)
 class _Seen:
-    """Plain descent, and an ear for the gradients it is given."""
+    """Plain gradient descent that records the gradients it is given."""
 
     descent: SGD
     heard: list[torch.Tensor]
@@ -115,7 +115,7 @@ class _Seen:
 
 
 class Watched:
-    """One training under watch.
+    """One training whose steps are recorded.
 
     Args:
         settings: what is trained.
@@ -147,7 +147,7 @@ class Watched:
         self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
-        """Take a step; for each canary the log-likelihood ratio, with over without, of what is seen ``(m,)``.
+        """Take a step; return each canary's log-likelihood ratio, with over without it, ``(m,)``.
 
         Args:
             private: what this step and later ones read, if not what was read so far.
@@ -164,7 +164,7 @@ class Watched:
         return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
-        """Take all steps: how far the last parameters are from the first ones, along each canary ``(m,)``."""
+        """Take all steps; return the distance from the first to the last parameters along each canary ``(m,)``."""
         ways, _ = self._moves()
         before = self.training.theta.clone()
         self.training.advance(self.settings.parameters.steps)
@@ -187,7 +187,7 @@ class Watched:
         return along.numpy().astype(np.float64)
 
     def _ratios(self, moved: Floats, strengths: Floats) -> Floats:
-        """Under the claimed law; a step that did not move a canary's weights at all had no noise."""
+        """Ratios under the claimed law; a step that did not move a canary's weights at all had no noise."""
         budget = self.settings.parameters
         shown = budget.coin in ("visible", "fixed")
         rate = budget.sampling_rate * (1.0 if shown else budget.branch_probability)

@@ -82,7 +82,7 @@ class ExpertSettings:
 
     @property
     def batch(self) -> int:
-        """What a step divides by; the share of the others that it is does not exceed the rate."""
+        """The divisor of a step; its share of the others does not exceed the rate."""
         return max(1, math.floor(exact(self.parameters.sampling_rate) * self.others))
 
     def as_json(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class ExpertSettings:
 
 
 def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
-    """What is claimed of the training that ships: of a step whatever came before it, or of all steps.
+    """The claim about the shipped training: of a step, whatever came before it, or of all steps.
 
     A step of a schedule fixed in advance is taken to be a noisy one: plain ones reveal less.
 
@@ -196,7 +196,7 @@ TARGET = ExpertTraining
 
 
 def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
-    """The data without and with the canary: neighbours, which is checked."""
+    """The data without and with the canary; they are checked to be neighbours."""
     from dpproof.audits.training.expert_loops import differ_by_one_expert, private_data
 
     without, whole = (private_data(settings, np.array([there])) for there in (False, True))

@@ -64,7 +64,7 @@ class Guesses:
 
 
 def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tuple[int, ...]:
-    """How many guesses to make: even numbers at least 2, each once, fixed by the number of canaries alone.
+    """The numbers of guesses to try: even, at least 2, each once, fixed by the number of canaries alone.
 
     Args:
         canaries: how many there are, at least 2.
@@ -111,7 +111,7 @@ def needed_right(canaries: int, guesses: int, refuted: Callable[[Guesses], bool]
 def one_run_would_have_seen(
     canaries: int, needed: dict[int, int], claimed: float, delta: float, seed: int
 ) -> float:
-    """The smallest epsilon at ``delta``, within 3 %, that is seen with power 0.9; infinity if none is.
+    """The smallest epsilon at ``delta``, within 3 %, detected with power 0.9; infinity if there is none.
 
     Args:
         canaries: how many there are.
@@ -128,7 +128,7 @@ def one_run_would_have_seen(
 def _seen(
     canaries: int, needed: dict[int, int], epsilon: float, delta: float, rng: np.random.Generator
 ) -> int:
-    """In how many of the simulated runs some number of right guesses refutes."""
+    """In how many of the simulated runs some number of right guesses refutes the claim."""
     sizes = np.array(sorted(needed))
     right = np.diff(_accuracies(sizes / canaries, epsilon, delta) * sizes, prepend=0.0)
     shells = np.diff(sizes, prepend=0)
@@ -137,7 +137,7 @@ def _seen(
 
 
 def _accuracies(shares: Floats, epsilon: float, delta: float) -> Floats:
-    """How often a guess is right, where a share of all canaries is guessed about, half of it at each end."""
+    """How often a guess is right if a share of all canaries is guessed, half of it at each end."""
     shift, above = (epsilon, _laplace) if delta == 0 else (gaussian_mu(epsilon, delta), _gaussian)
 
     def excess(x: float, mass: float) -> float:

@@ -72,7 +72,7 @@ def curve_lines(curve: PrivacyCurve, least: float) -> Points:
 
 
 def _reach(curve: PrivacyCurve, least: float) -> float:
-    """The last epsilon worth a look."""
+    """The largest epsilon to consider."""
     while least < 0.5:
         reach = curve.epsilon(least).upper
         if math.isfinite(reach):
@@ -100,7 +100,7 @@ def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
 
 
 def _lines(points: Points) -> list[tuple[float, float]]:
-    """Slopes and heights of lines below G, with room for the rounding of slope * y + height at y <= 1.
+    """Slopes and heights of lines below G, with a margin for the rounding of slope * y + height at y <= 1.
 
     A smaller slope e^-epsilon (y - delta), or a larger e^epsilon, is still below G.
     """
@@ -113,7 +113,7 @@ def _lines(points: Points) -> list[tuple[float, float]]:
 
 
 def _upper_envelope(lines: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], list[float]]:
-    """The lines that are highest somewhere, by slope, and where each gives way to the next."""
+    """The lines that are highest somewhere, by slope, and the places where one replaces another."""
     kept: list[tuple[float, float]] = []
     for line in lines:
         if kept and kept[-1][0] == line[0]:
@@ -135,7 +135,7 @@ _POINTS = 9
 
 
 def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
-    """An upper bound on the chance of so many right guesses, under (epsilon, delta)-DP; at most 1.
+    """Upper bound on the probability of that many right guesses, under (epsilon, delta)-DP; at most 1.
 
     Args:
         found: the guesses.
@@ -190,7 +190,7 @@ def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
 
 
 def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
-    """Whether so many right guesses have a chance of at most ``alpha`` under the whole curve.
+    """Whether that many right guesses have a probability of at most ``alpha`` under the whole curve.
 
     Args:
         found: the guesses.
@@ -257,7 +257,7 @@ METHOD = "one run"
 
 @dataclass(frozen=True)
 class OneRun:
-    """Canaries of one run, or of a few: inputs of an audit that guesses which of them took part.
+    """Canaries of one run, or of a few, for an audit that guesses which of them took part.
 
     Weaker than other audits: canaries disturb each other, and the bound holds for every mechanism. A false
     alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
@@ -277,7 +277,7 @@ class OneRun:
 
 
 def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, plan: AuditPlan) -> Evidence:
-    """Evidence on a claim from guessing, from one output, which canaries took part; see `OneRun`.
+    """Evidence on a claim from one output, by guessing which canaries took part; see `OneRun`.
 
     Raises:
         InvalidNeighboursError: turning one coin over does not give a neighbour.
@@ -339,7 +339,7 @@ def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, pl
 def _checked(
     curve: PrivacyCurve, seed: int, delta: float, alpha: float, runs: int, shares: tuple[float, ...] | None
 ) -> float:
-    """The claimed epsilon, after everything was looked at."""
+    """The claimed epsilon, after all arguments were checked."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha ({alpha!r}) must be in (0, 1)")
     if not 0 <= delta < 1:

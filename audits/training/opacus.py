@@ -90,11 +90,11 @@ class EngineRun:
         return private, optimizer
 
     def noise_multiplier(self) -> float:
-        """What the engine is given."""
+        """The noise multiplier given to the engine."""
         return self._settings.noise_multiplier
 
     def _loop(self, canary: bool) -> Iterator[Any]:
-        """Opacus's Poisson samples of the records, with or without the canary, without end."""
+        """Opacus's Poisson samples of the records, with or without the canary, in an endless iterator."""
         from opacus.data_loader import DPDataLoader
 
         there = self._settings.records + canary
@@ -129,7 +129,7 @@ class EngineRun:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Opacus's advice to use a secure generator, and torch's on hooks."""
+    """Suppress Opacus's advice to use a secure generator, and torch's warning on hooks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

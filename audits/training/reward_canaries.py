@@ -79,7 +79,7 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Canaries for RLSVI: one for each state but the start, the first users; the others pay nothing.
+    """Canaries for RLSVI: the first users, one for each state but the start; the others have reward 0.
 
     Args:
         parameters: at least 3 states, 2 steps, and as many episodes as states.
@@ -110,14 +110,14 @@ def reward_canaries(parameters: RLSVIParameters) -> Canaries:
 
 
 def _paying(quiet: Users, coins: NDArray[np.bool_] | NDArray[np.float64]) -> Users:
-    """The users of whom the first ones pay what the coins say."""
+    """The users; the rewards of the first ones are those that the coins give."""
     rewards = quiet.rewards.copy()
     rewards[: len(coins)] = np.asarray(coins, dtype=np.float64)[:, None, None, None]
     return Users(quiet.next_states, rewards, quiet.start)
 
 
 def _ratios(parameters: RLSVIParameters, expected: Users, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For every canary ln of the density of the tables if it pays 1 over that if it pays 0."""
+    """For every canary, ln of the density of the tables with its rewards 1 over that with 0."""
     users = [
         (expected.with_rewards(i, 0.0), expected.with_rewards(i, 1.0)) for i in range(parameters.states - 1)
     ]

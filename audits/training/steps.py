@@ -40,7 +40,7 @@ WITHOUT = "the records, without or with a canary"
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one training run, a coin each: inputs of an audit whose "sampler" begins the training.
+    """The steps of one training run with a coin each, for an audit whose "sampler" starts the training.
 
     A false alarm has probability at most ``alpha``, however a step depends on the earlier ones. The sampler
     takes a generator and returns a function. That is called once per coin with False or True (the canary is
@@ -64,7 +64,7 @@ def audit_steps(
     steps: Steps,
     plan: AuditPlan,
 ) -> Evidence:
-    """Evidence on the claim about a single step, from as many steps of one run as it takes; see `Steps`.
+    """Evidence on the claim about a single step, from as many steps of one run as needed; see `Steps`.
 
     Raises:
         MechanismError: what is seen is NaN.
@@ -102,7 +102,7 @@ def audit_steps(
 def labelled_steps(
     start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """A training run in blocks of what is seen and of coins; thresholds of one come from earlier ones.
+    """A training run as blocks of views and coins; a block's thresholds come from earlier blocks.
 
     Raises:
         MechanismError: what is seen is NaN.

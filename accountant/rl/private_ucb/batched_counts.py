@@ -76,12 +76,12 @@ class BatchedCountsParameters(Parameters):
 
     @property
     def batches(self) -> int:
-        """How many releases there are."""
+        """The number of releases."""
         return self.last // self.every
 
 
 def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
-    """The largest sum of squared visits of cells in one episode, at most `cap` of each counted.
+    """The largest sum of squared visits of cells in one episode, with at most `cap` visits counted for each.
 
     H visits are spread over S A cells, `cap` in a cell where possible (docs/notes/ucb_batches.md).
 
@@ -120,7 +120,7 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
 
 
 def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.arb:
-    """How far one user moves what is released before noise, in units of sigma = 1; inside ``precision``."""
+    """The norm of one user's change of what is released, in units of sigma = 1; call it inside ``precision``."""
     if adjacency not in _USERS:
         known = ", ".join(relation.value for relation in _USERS)
         raise UnprovedAdjacencyError("batched-counts", adjacency, f"proved relations: {known}")
@@ -133,7 +133,7 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
 def _calibrate(
     parameters: BatchedCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
-    """The least sigma that meets (epsilon, delta), and one just below that does not."""
+    """The least sigma that meets (epsilon, delta), and one just below it that does not."""
     with precision(_BITS):
         found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
     return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)

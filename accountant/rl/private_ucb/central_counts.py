@@ -46,7 +46,7 @@ _RELEASED = "every private count before every episode"
 
 
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
-    """What one user changes at most under ``adjacency``, and in how many noisy nodes.
+    """The largest change by one user under ``adjacency``, and the number of noisy nodes that have it.
 
     >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
@@ -98,7 +98,7 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
 
 
 def _sampler(parameters: CentralCountsParameters) -> str | None:
-    """Whole noise on whole counts is drawn exactly, with `dpproof.SecureNoise`; by the tree alone."""
+    """How the noise is drawn: exactly for whole noise on whole counts of the tree, with `dpproof.SecureNoise`."""
     return "dpproof.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
@@ -167,7 +167,7 @@ _COUNTED = "how many counts one user moves is ucb.central_privacy's"
 
 
 def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
-    """What the guarantee takes for granted, to be read beside it."""
+    """The assumptions of the guarantee, to be printed beside it."""
     shifted = {
         Adjacency.ADD_REMOVE: ("the other users keep their episodes",),
         Adjacency.REPLACE: (_STARTS[parameters.start],),
@@ -182,7 +182,7 @@ def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[s
 
 
 def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, ...]:
-    """The printed noise with log K to the other base, which the paper leaves open."""
+    """The printed noise with log K to the other base; the paper does not name the base."""
     if parameters.scale is not None:
         return ()
     other = {"natural": "binary", "binary": "natural"}[parameters.log_base]
@@ -194,7 +194,7 @@ def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, 
 def _calibrate(
     parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[CentralCountsParameters, CentralCountsParameters]:
-    """The least scale that meets (epsilon, delta), and one just below that does not."""
+    """The least scale that meets (epsilon, delta), and one just below it that does not."""
     unit = replace(parameters, printed_epsilon=None, scale=1.0)
     with precision(_BITS):
         mu = gaussian(moved(unit, adjacency), _norm(unit))

@@ -70,14 +70,14 @@ Changes = Mapping[str, Change]
 
 
 def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
-    """``users`` users who meet no common cell, on the given number of steps."""
+    """The changes of ``users`` users who meet no common cell, on the given number of steps."""
     return Change(((steps, users),) if sizes.pooled else ((1, users * steps),))
 
 
 def between(
     mechanism: str, sizes: Sizes, adjacency: Adjacency, *, any_start: bool, own_actions: bool
 ) -> Changes:
-    """How far neighbours under ``adjacency`` are apart at most.
+    """The largest changes between neighbours under ``adjacency``.
 
     Args:
         mechanism: whose command-line name an error gives.
@@ -97,7 +97,7 @@ def between(
 
 
 def added(sizes: Sizes) -> Changes:
-    """A user against none: every step adds at most one to one entry of each family.
+    """The changes between a user and no user: every step adds at most one to one entry of each family.
 
     >>> added(Sizes(6, 2, 20))["visits"].total
     20
@@ -106,12 +106,12 @@ def added(sizes: Sizes) -> Changes:
 
 
 def _only_costs(sizes: Sizes) -> Changes:
-    """Two users who meet the same cells: their costs differ."""
+    """The changes between two users who meet the same cells, whose costs differ."""
     return {VISITS: Change(()), COSTS: _all_in_one(sizes, sizes.horizon, 1), TRANSITIONS: Change(())}
 
 
 def replaced(sizes: Sizes) -> Changes:
-    """Any two trajectories: two users who share no cell, or, where there is one cell only, their costs.
+    """The changes between any two trajectories: users without a common cell, or with one cell, whose costs differ.
 
     >>> [change.total for change in replaced(Sizes(6, 2, 20)).values()]
     [40, 40, 40]
@@ -122,7 +122,7 @@ def replaced(sizes: Sizes) -> Changes:
 
 
 def same_start(sizes: Sizes, *, own_actions: bool) -> Changes:
-    """Two trajectories that share the first state and action.
+    """The changes between two trajectories that share the first state and action.
 
     ``own_actions`` says that later actions are the users' own data. Otherwise the algorithm draws them, and
     users differ in what they answer: costs and next states, of which one state leaves no choice.

@@ -39,7 +39,7 @@ Quantile = Callable[[int, Fraction], Bound]
 
 @dataclass(frozen=True)
 class CountLevels:
-    """The levels of the three families; only upper ends are promises, lower ends tell how exact they are."""
+    """The levels of the three families. Upper bounds are certified to hold; lower bounds show how tight they are."""
 
     visits: Bound
     costs: Bound
@@ -111,7 +111,7 @@ def _factorised_quantile(leaves: int, bands: int | None, beta: Fraction) -> Boun
 
 
 def _rooted(unit: Bound, copies: int) -> Bound:
-    """The bound for a sum of so many normal copies, each bounded by ``unit``."""
+    """The bound for a sum of several normal copies, each bounded by ``unit``."""
     with precision(_BITS):
         low, high = (
             bound_of(arb_of(exact(end)) * flint.arb(copies).sqrt()) for end in (unit.lower, unit.upper)
@@ -167,7 +167,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
 
 @lru_cache(maxsize=64)
 def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
-    """Bounds on the quantile of the largest value of a walk whose last value has so many terms."""
+    """Bounds on the quantile of the largest value of a walk whose last value has that many terms."""
     start = 5 * float(terms * _UNITS[noise].variance) ** 0.5
     if noise == NoiseLaw.LAPLACE and terms > MOST_TERMS:
         return Bound(0.0, bracket(lambda x: 4 * _chernoff(terms, x), beta, start)[1])
@@ -177,7 +177,7 @@ def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
 
 
 def _chernoff(terms: int, point: Fraction) -> flint.arb:
-    """At least P(sum of Laplace variables > point): exp(-h x)(1 - h^2)^(-m) with the best h, rounded."""
+    """Upper bound on P(sum of Laplace variables > point): exp(-h x)(1 - h^2)^(-m) with the best h, rounded."""
     if point == 0:
         return flint.arb(1)
     m, x = float(terms), float(point)

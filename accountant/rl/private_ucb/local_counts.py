@@ -41,7 +41,7 @@ _BITS = 192
 
 
 def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
-    """How far two users' counts are apart at most, or one user's from none.
+    """The largest change between two users' counts, or between one user's counts and none.
 
     >>> moved(LocalCountsParameters(6, 2, 20, 9, scale=1.0), Adjacency.REPLACE).total()
     Fraction(120, 1)
@@ -120,7 +120,7 @@ _PAIRS = {
 
 
 def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
-    """What the guarantee takes for granted, to be read beside it."""
+    """The assumptions of the guarantee, to be printed beside it."""
     counted = ("how many counts one user moves is ucb.local_privacy's",)
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
@@ -134,7 +134,7 @@ def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
 def _calibrate(
     parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[LocalCountsParameters, LocalCountsParameters]:
-    """The least scale that meets (epsilon, delta), and one just below that does not."""
+    """The least scale that meets (epsilon, delta), and one just below it that does not."""
     unit = replace(parameters, printed_epsilon=None, scale=1.0)
     user = moved(unit, adjacency)
     with precision(_BITS):

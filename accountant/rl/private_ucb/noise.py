@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 def composed(law: str, steps: Sequence[Step]) -> Profile | None:
-    """All steps composed; None where one is out of the pairs' range. Call it inside ``precision``.
+    """The composition of all steps; None if one is outside the pairs' range. Call it inside ``precision``.
 
     Less noise of either law dominates more (docs/notes/ucb_counters_exact.md), so that the two ends of an
     inexact scale enclose the guarantee.
@@ -78,14 +78,14 @@ def composed(law: str, steps: Sequence[Step]) -> Profile | None:
 
 
 def _relative(step: Step) -> tuple[float, float] | None:
-    """Doubles around the scale in units of the shift."""
+    """The doubles just below and above the scale in units of the shift."""
     ends = bound_of(step.scale / step.size)
     inside = ends.lower > _LEAST_SCALE and ends.upper < _LARGEST_SCALE
     return (ends.lower, ends.upper) if inside else None
 
 
 def _whole(step: Step) -> tuple[float, float] | None:
-    """Doubles around the scale in units of which the shift is a whole number."""
+    """The doubles just below and above the scale, in units that make the shift a whole number."""
     ends = bound_of(step.scale)
     inside = step.size <= min(_MOST_SHIFT, _MOST_LOSS * ends.lower) and ends.upper < _LARGEST_WHOLE
     return (ends.lower, ends.upper) if inside else None
@@ -113,7 +113,7 @@ _NOT_COMPOSED = "the scale is out of the range that is composed: above delta 0 t
 
 @dataclass(frozen=True)
 class Moved:
-    """One user's changes of the families in use, and how many noisy values each change is seen in."""
+    """One user's changes of the families in use, and the number of noisy values that have each change."""
 
     parameters: CountsParameters
     changes: Changes
@@ -149,7 +149,7 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
 
 
 def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
-    """The guarantee of Laplace noise, and what the worst pair attains; None where that is not composed."""
+    """The guarantee of Laplace noise, and what the worst pair attains; None where losses cannot be composed."""
     most = pure_epsilon(moved)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
@@ -165,7 +165,7 @@ _LAWS = {
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
-    """What the guarantee takes the noise for, and where it is the pure one only."""
+    """The assumed law of the noise, and where only the pure guarantee is stated."""
     pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
         *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),
@@ -182,7 +182,7 @@ def _attained(change: Change) -> Moves:
 
 
 def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
-    """The pairs of all changes of the law that is drawn; None where one is out of the pairs' range."""
+    """The pairs of all changes for the law that is drawn; None if one is outside the pairs' range."""
     parameters = moved.parameters
     with precision(_BITS):
         unit = parameters.noise_scale()
@@ -195,7 +195,7 @@ def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
 
 
 def discrete_gaussian(mu: Bound) -> ZCDP:
-    """What discrete Gaussian noise promises where Gaussian noise is mu-GDP: (mu^2/2)-zCDP.
+    """The guarantee of discrete Gaussian noise whose Gaussian law is mu-GDP: (mu^2/2)-zCDP.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4; zCDP adds up (Bun and Steinke).
     """
@@ -210,7 +210,7 @@ def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
 
 
 def printed_value(parameters: CountsParameters) -> Bound:
-    """The epsilon that the paper names for this noise: given, or its formula solved for the scale.
+    """The epsilon that the paper states for this noise: the given one, or its formula solved for the scale.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
@@ -224,7 +224,7 @@ def printed_value(parameters: CountsParameters) -> Bound:
 
 
 def published_guarantee(parameters: CountsParameters, statement: str) -> PublishedGuarantee | None:
-    """The paper's own answer: pure privacy with the epsilon it names; None for what it does not print."""
+    """The paper's own answer: pure privacy with its epsilon; None for noise that it does not print."""
     if not parameters.as_printed:
         return None
     value = printed_value(parameters)
@@ -248,7 +248,7 @@ def least_scale(
     epsilon: Number,
     delta: Number,
 ) -> tuple[Chosen, Chosen]:
-    """Parameters with the least ``scale`` that meets the target, and ones just below that do not.
+    """Parameters with the least ``scale`` that meets the target, and nearby ones that do not.
 
     Args:
         unit: the parameters with noise of scale 1.
@@ -318,7 +318,7 @@ def _discrete_gaussian(
 def _searched(
     unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
-    """The general search, begun at the Gaussian's answer."""
+    """The scale by the general search, which starts at the Gaussian's answer."""
     with precision(_BITS):
         start = float((mu / arb_of(Fraction(gaussian_mu(target.epsilon, target.delta)[0]))).mid())
     pair = calibrate_noise(unit.with_scale(start), "scale", guarantee_of, target.epsilon, target.delta)
@@ -327,7 +327,7 @@ def _searched(
 
 
 def _pure(total: Fraction, target: Target) -> Ends:
-    """Doubles around total/epsilon: the loss at the one rounds to at most the target, at the other above."""
+    """The doubles around total/epsilon: the loss rounds to at most the target at one, and above it at the other."""
     with precision(_BITS):
         enough = round_up(arb_of(total / exact(target.below)))
         short = round_down(arb_of(total / exact(math.nextafter(target.above, math.inf))))

@@ -90,12 +90,12 @@ class CountsParameters(Parameters):
 
     @property
     def sizes(self) -> Sizes:
-        """What the changes of one user depend on."""
+        """The sizes on which the changes of one user depend."""
         return Sizes(self.states, self.actions, self.horizon, self.pooled)
 
     @property
     def tables(self) -> int:
-        """How many tables of counts: one a step, or one where pooled."""
+        """The number of tables of counts: one for each step, or one if pooled."""
         return 1 if self.pooled else self.horizon
 
     @property
@@ -105,7 +105,7 @@ class CountsParameters(Parameters):
 
     @property
     def counters(self) -> int:
-        """How many counters there are: 2SAH + S^2 AH as printed."""
+        """The number of counters: 2SAH + S^2 AH as printed."""
         cells = self.tables * self.states * self.actions
         return cells * (len(self.families) - 1 + self.states)
 
@@ -117,7 +117,7 @@ class CountsParameters(Parameters):
 
     @property
     def own_actions(self) -> bool:
-        """Whether a user's actions are the user's own data, or drawn by the algorithm for everybody alike."""
+        """Whether a user's actions are its own data, as opposed to drawn by the algorithm for everybody alike."""
         raise NotImplementedError
 
     @property
@@ -147,11 +147,11 @@ class CountsParameters(Parameters):
         return exact(self.cost_factor) if family == COSTS else Fraction(1)
 
     def units(self, family: str) -> int:
-        """How many units a count of 1 is made of: for integer noise costs come in grains."""
+        """The number of units in a count of 1; for integer noise costs are counted in grains."""
         return (self.grains or 1) if family == COSTS else 1
 
     def with_scale(self, scale: float) -> Self:
-        """The same with noise of that scale.
+        """The parameters with noise of that scale.
 
         >>> LocalCountsParameters(6, 2, 20, 9, printed_epsilon=1.0).with_scale(2.0).printed_epsilon is None
         True
@@ -224,7 +224,7 @@ class CentralCountsParameters(CountsParameters):
 
     @property
     def leaves(self) -> int:
-        """The users whom a release counts: all but the last."""
+        """The number of users that a release counts: all but the last."""
         return self.episodes - 1
 
     @property
@@ -246,7 +246,7 @@ class CentralCountsParameters(CountsParameters):
 
 @dataclass(frozen=True)
 class LocalCountsParameters(CountsParameters):
-    """The LOCAL-PRIVATIZER: every user sends own counts with noise.
+    """The LOCAL-PRIVATIZER: every user sends its own counts with noise.
 
     >>> LocalCountsParameters(states=6, actions=2, horizon=20, episodes=20000).printed_epsilon
     1.0

@@ -29,7 +29,7 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
 
 
 class RewardsFilter:
-    """A privacy filter: says before each release whether it still fits into a budget of rho.
+    """A privacy filter: decides before each release whether it still fits into a budget of rho.
 
     If tables are released only while ``admits`` returns True (from its first False on, no more), the
     whole run is rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, whatever the
@@ -80,7 +80,7 @@ class RewardsFilter:
 
 
 def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDArray[np.float64]:
-    """Upper bounds on the rho each user (episode) of a finished run has spent, shape (episodes,).
+    """Upper bounds on the rho spent on each user (episode) of a finished run, shape (episodes,).
 
     Never by themselves a guarantee: the numbers depend on the run. What a run stopped by a
     ``RewardsFilter`` guarantees is the filter's budget, fixed beforehand; any other run guarantees the

@@ -175,7 +175,7 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 
 
 def attained_mu(parameters: RLSVIParameters) -> Bound:
-    """The mu of a Gaussian pair that a named pair of neighbours is at least as distinguishable as.
+    """The mu of a Gaussian pair; a named pair of neighbours is at least as distinguishable.
 
     The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the
     start state after one step and nobody follows, so that the cell has N = 1 visit in all later
@@ -207,7 +207,7 @@ def _pair(parameters: RLSVIParameters) -> str:
 
 
 def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of a run under ``adjacency``: of all released tables, in the central model.
+    """The proved guarantee of a run under ``adjacency``, for all released tables, in the central model.
 
     The users' actions follow by the billboard lemma (``dpproof.accountant.claims.trust.billboard``), jointly private
     with the same parameters.
@@ -284,7 +284,7 @@ _PROVED = {Adjacency.REWARDS_ONLY: _rewards_only, Adjacency.REPLACE: _replace}
 def _calibrate(
     parameters: RLSVIParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[RLSVIParameters, RLSVIParameters]:
-    """The smallest beta_scale that meets (epsilon, delta), and one just below that does not."""
+    """The smallest beta_scale that meets (epsilon, delta), and one just below it that does not."""
     if adjacency is not Adjacency.REWARDS_ONLY:
         account(parameters, adjacency)
         raise ValueError(

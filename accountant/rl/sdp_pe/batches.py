@@ -58,7 +58,7 @@ class BatchLoss(Profile):
 
     @property
     def composed(self) -> PrivacyLoss:
-        """The same as dominating pairs, one of each direction, for the engine."""
+        """The guarantee as dominating pairs, one for each direction, for the composition engine."""
         # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one
         # grid for both: split by rare jumps they would take ten times as long for the same few digits.
         falls = ShiftedBinomial(self.trials, self.probability)
@@ -72,7 +72,7 @@ class BatchLoss(Profile):
         return Bound(low, high)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Infinite below the chance of a counter that reveals the user."""
+        """Bounds on epsilon; infinite for a delta below the probability that a counter reveals the user."""
         if certain_mass(self.changes, self.trials, self.probability)[0] > target or target == 0:
             return Bound(math.inf, math.inf)
         check_least(target)
@@ -83,13 +83,13 @@ class BatchLoss(Profile):
         return Bound(low, high)
 
     def _quick(self, epsilon: Fraction) -> tuple[float, float]:
-        """Ends by the route that fits the noise."""
+        """Bounds by the fast route that fits the noise."""
         if self.probability == _FAIR:
             return fair_counters(2 * self.changes, self.trials, epsilon)
         return rare_counters(self.changes, self.trials, self.probability, epsilon)
 
     def _by_grid(self, ask: Callable[[PrivacyLoss], Bound]) -> Bound | None:
-        """The engine's answer; None where it has no room for one."""
+        """Bounds by the grid of losses; None if the grid would be too large."""
         chance = self.probability
         if self.trials * chance * (1 - chance) > _WIDEST or not _RAREST < chance < 1 - _RAREST:
             return None
@@ -135,7 +135,7 @@ class ReleaseShape:
 
     @property
     def changes(self) -> int:
-        """Counters that fall by one at most when a user is replaced; as many rise."""
+        """The largest number of counters that fall by one when a user is replaced; as many rise."""
         return self.steps * (1 + int(self.own_visits) + int(self.rewards))
 
 
@@ -182,7 +182,7 @@ def printed_threshold(
 
 
 def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> BatchLoss:
-    """The guarantee of one batch's release, bits as messages, when one user is replaced.
+    """The guarantee of one batch's release when one user is replaced, with bits as messages.
 
     Both directions stand equally often, so that exchanging the two users changes nothing.
 

@@ -77,14 +77,14 @@ class ShuffledBatchParameters(Parameters):
 
     @property
     def shape(self) -> ReleaseShape:
-        """Which counters there are."""
+        """The counters of a release."""
         fine = self.release == "fine"
         own = self.visits == "released"
         return ReleaseShape(self.horizon if fine else 1, self.states, self.actions, fine, own)
 
 
 def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> PrivacyResult:
-    """What all batches together promise when one user's trajectory is replaced.
+    """The guarantee of all batches together when one user's trajectory is replaced.
 
     >>> chosen = ShuffledBatchParameters(5000, 1600.0, states=4, actions=2, horizon=6, batches=12)
     >>> account(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
@@ -118,7 +118,7 @@ _PAIR = "one user at another state and action at every step, with reward 1, what
 
 
 def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> PublishedGuarantee:
-    """The printed tau of a counter, solved for the epsilon of all of them; it speaks of epsilon < 1."""
+    """The printed tau of a counter, solved for the epsilon of all counters; valid for epsilon < 1."""
 
     def epsilon(failure: Fraction) -> Bound:
         sizes = {"H": parameters.horizon, "X": parameters.states, "A": parameters.actions}
@@ -134,7 +134,7 @@ def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> Published
 def _calibrate(
     parameters: ShuffledBatchParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledBatchParameters, ShuffledBatchParameters]:
-    """A tau with which a release keeps the target, and one below it with which it does not."""
+    """A tau with which a release meets the target, and one below it with which it does not."""
     account(parameters, adjacency)
     if exact(delta, "delta") == 0:
         raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
@@ -143,7 +143,7 @@ def _calibrate(
 
 
 def _compare(parameters: ShuffledBatchParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """The printed tau for the same target beside the one found, and the noise of a counter with each."""
+    """The printed tau for the same target, beside the one found, and a counter's noise with each."""
     sizes = parameters.horizon, parameters.states, parameters.actions
     printed = printed_threshold(*sizes, epsilon, delta, beyond_proof=True)
     ours, theirs = _deviation(parameters.users, parameters.threshold), _deviation(parameters.users, printed)

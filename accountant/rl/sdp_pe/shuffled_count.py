@@ -121,7 +121,7 @@ def _bits(parameters: ShuffledCountParameters) -> PrivacyResult:
 
 
 def _sum(parameters: ShuffledCountParameters) -> PrivacyResult:
-    """With n > tau exactly that of one message by itself; else at least that of users who are alike."""
+    """The guarantee of printed sums: with n > tau that of one message alone, otherwise for users who are alike."""
     found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
     statement = "classic.shuffled_sums" if parameters.noise_bits == 0 else "classic.shuffled_sums.few"
     return PrivacyResult(
@@ -172,7 +172,7 @@ class _Leak(Profile):
 
 
 def _published(parameters: ShuffledCountParameters, own: Profile, statement: str) -> PublishedGuarantee:
-    """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; it speaks of epsilon < 1."""
+    """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; valid for epsilon < 1."""
 
     def epsilon(failure: Fraction) -> Bound:
         with precision(_BITS):
@@ -187,7 +187,7 @@ def _published(parameters: ShuffledCountParameters, own: Profile, statement: str
 def _calibrate(
     parameters: ShuffledCountParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledCountParameters, ShuffledCountParameters]:
-    """A tau that meets the target, as every larger one does, and one next to it that misses.
+    """A tau that meets the target together with every larger one, and one next to it that misses.
 
     Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
     peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peaks``).
@@ -228,7 +228,7 @@ def _calibrate(
 def _single_bits(
     crossing: Fraction, most: float, meets: Callable[[float], bool], misses: Callable[[float], bool]
 ) -> tuple[float, float]:
-    """Doubles around the tau with 1 - tau/(2n) = delta, moved on, up to n, until rounded deltas agree."""
+    """The doubles around the tau with 1 - tau/(2n) = delta, increased, up to n, until rounded deltas agree."""
     low, high = neighbours_of(crossing)
     high = low if low == crossing else high
     low = math.nextafter(high, 0)
@@ -238,7 +238,7 @@ def _single_bits(
 
 
 def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
-    """Fair bits each with which printed sums certainly meet the target, and a number with which they miss."""
+    """Numbers of fair bits for each user: one with which printed sums meet the target, and one with which they miss."""
 
     def meets(bits: int) -> bool:
         return PrintedSums(users, bits).delta(around[0]).upper <= failure
@@ -254,7 +254,7 @@ _LEAST = math.ulp(0.0)
 
 
 def _least_bits(enough: Callable[[int], bool], most: int) -> int:
-    """The least number of fair bits each that is enough; more is better (adding a fair bit is processing)."""
+    """The least sufficient number of fair bits for each user. More bits are post-processing."""
     low, high = 0, 1
     while not enough(high):
         if high >= most:

@@ -43,7 +43,7 @@ _NOTHING = 1 - Fraction(1, 10**9)
 
 @lru_cache(maxsize=4096)
 def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
-    """A tau at which a batch certainly keeps (epsilon, delta), and one below it that certainly does not.
+    """A tau at which a batch certifiably meets (epsilon, delta), and one below it that certifiably misses.
 
     They are about 0.1% apart, or one fair bit of each user, or as near as the two ends of delta allow. Of
     tau between users and twice that many both are 2 users: the bits of each are whole.
@@ -78,13 +78,13 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
 
 
 def _missing(delta_at: Callable[[float], Bound], target: Fraction, start: float) -> float:
-    """An amount of noise at or below ``start`` that certainly misses the target."""
+    """An amount of noise at or below ``start`` that certifiably misses the target."""
     return first_step(lambda noise: delta_at(noise).lower > target, start, -start * _NEAR / 4, math.ulp(0.0))
 
 
 @lru_cache(maxsize=256)
 def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
-    """How many fair bits are enough for a counter in all, and a number that is not."""
+    """A number of fair bits that is sufficient for a counter in total, and one that is not."""
 
     def found(bits: float) -> Bound:
         return BatchLoss(changes, round(bits), Fraction(1, 2)).delta(epsilon)
@@ -101,7 +101,7 @@ def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, i
 def _bracket(
     delta_at: Callable[[float], Bound], target: Fraction, start: float, most: float, *, whole: bool = False
 ) -> tuple[float, float]:
-    """Amounts of noise near each other, the first certified to meet the target, the second to miss it.
+    """Two close amounts of noise: the first is certified to meet the target, the second to miss it.
 
     One evaluation says whether an amount meets, whether it misses, and how far it is off.
     """
@@ -125,7 +125,7 @@ def _bracket(
 def _closer(
     delta_at: Callable[[float], Bound], target: Fraction, search: _Search, rounded: Callable[[float], float]
 ) -> tuple[float, float]:
-    """Both amounts, moved towards what delta's ends leave open where they are more than 1% apart."""
+    """Both amounts, moved closer where delta's bounds allow it, if they are more than 1% apart."""
     meets, misses = search.meets, search.misses
     if meets <= misses * math.exp(_APART):
         return meets, misses
@@ -141,7 +141,7 @@ def _closer(
 
 @dataclass
 class _Search:
-    """Amounts that were tried, and the next one: the secant rule over logarithms of the noise.
+    """The amounts tried so far, and the next one: the secant rule over logarithms of the noise.
 
     Distances are differences of sqrt(-2 log delta), which is about linear in the logarithm. It aims a little
     to the side that is still open, farther where the two ends of delta are too wide to decide.
@@ -154,7 +154,7 @@ class _Search:
     tried: list[tuple[float, float]] = field(default_factory=list)
 
     def add(self, noise: float, found: Bound) -> None:
-        """Take in what is known at an amount of noise."""
+        """Record the result at an amount of noise."""
         self.tried.append((math.log(noise), self._gap(found)))
         if found.upper <= self.target:
             self.meets = min(self.meets, noise)
@@ -164,7 +164,7 @@ class _Search:
             self.aside *= 2
 
     def near(self, whole: bool) -> bool:
-        """Whether both amounts are as near as they have to be."""
+        """Whether the two amounts are close enough."""
         if whole and self.meets <= self.misses + 1:
             return True
         wide = max(_NEAR, 4 * self.aside) if self.aside > _NEAR else _NEAR
@@ -183,7 +183,7 @@ class _Search:
         return rounded(math.sqrt(self.misses * self.meets))
 
     def _slope(self) -> float:
-        """Of the distance over the logarithm, below 0."""
+        """The slope of the distance over the logarithm, below 0."""
         usual = -math.sqrt(-2 * _log(self.target)) / 2
         (x, low), (y, high) = ([*self.tried, *self.tried] if len(self.tried) == 1 else self.tried)[-2:]
         return min((high - low) / (y - x), usual / 4) if x != y else usual
@@ -198,7 +198,7 @@ def _log(value: Fraction) -> float:
 
 
 def _variance(changes: int, epsilon: Fraction, delta: Fraction) -> float:
-    """Of Gaussian noise on 2 ``changes`` counters: where the search begins."""
+    """The variance of Gaussian noise on 2 ``changes`` counters, at which the search starts."""
     return 2 * changes / gaussian_mu(epsilon, delta)[0] ** 2
 
 
@@ -207,7 +207,7 @@ _BITS = 128
 
 @lru_cache(maxsize=4096)
 def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: Number) -> float:
-    """The least E, up to rounding, for which exact tails certify one release but for chance ``failure``.
+    """The least E, up to rounding, that exact tails certify for one release except with chance ``failure``.
 
     Where visits are sums of transitions their noise is that of S counters together, and stays within E/4 too.
 
@@ -227,13 +227,13 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
 
     @cache
     def beyond(least: tuple[tuple[int, int], ...]) -> float:
-        """From above, the chance that some counter's noise leaves its range, each range by its ends."""
+        """Upper bound on the probability that some counter's noise leaves its range, given by its ends."""
         with precision(_BITS):
             each = zip(laws.items(), least, strict=True)
             return round_up(sum((count * _outside(n, p, *ends) for (n, count), ends in each), flint.arb(0)))
 
     def chance_at(quarters: int) -> float:
-        """As a function of E; it falls in steps, where a range takes in a further whole number."""
+        """The failure probability as a function of E. It falls in steps, at further whole numbers in a range."""
         return beyond(tuple(_ends(n, p, Fraction(quarters, 4)) for n in laws))
 
     goal = round_down(arb_of(chance))
@@ -244,13 +244,13 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
 
 
 def _ends(trials: int, p: Fraction, away: Fraction) -> tuple[int, int]:
-    """How many low and how many high numbers of ones are more than ``away`` from the mean."""
+    """The number of low and of high numbers of ones that are more than ``away`` from the mean."""
     mean = trials * p
     return max(math.ceil(mean - away), 0), max(math.ceil(trials - mean - away), 0)
 
 
 def _outside(trials: int, p: Fraction, low: int, high: int) -> flint.arb:
-    """The chance of the ``low`` least and the ``high`` largest numbers of ones."""
+    """The probability of the ``low`` least and the ``high`` largest numbers of ones."""
     return lower_tail(trials, p, low - 1) + lower_tail(trials, 1 - p, high - 1)
 
 
@@ -274,7 +274,7 @@ def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: 
 
 
 def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> float:
-    """The paper's: E/4 with exp(-(E/4)^2/(3 tau)) a side, at ``failure`` over two sides of all counters.
+    """The paper's E: exp(-(E/4)^2/(3 tau)) on each side, at ``failure`` over two sides of all counters.
 
     The printed tail holds for E/4 up to the noise's mean only (docs/findings.md).
 

@@ -97,7 +97,7 @@ def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResu
 def _calibrate(
     parameters: ThompsonParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ThompsonParameters, ThompsonParameters]:
-    """The smallest factor on the variance that meets (epsilon, delta), and one just below that does not."""
+    """The smallest variance factor that meets (epsilon, delta), and one just below it that does not."""
     account(parameters, adjacency)
     unit = replace(parameters, variance=1.0).square
     if unit == 0:

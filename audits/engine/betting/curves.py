@@ -23,7 +23,7 @@ class PrivacyCurve(Protocol):
     """A claimed guarantee: delta as a function of epsilon, and back."""
 
     def delta(self, epsilon: float) -> Bound:
-        """The claimed delta at ``epsilon``; its upper end is what is audited."""
+        """The claimed delta at ``epsilon``. The audit tests its upper bound."""
         ...
 
     def epsilon(self, delta: float) -> Bound:
@@ -40,7 +40,7 @@ class CurvePoint:
 
 
 def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[CurvePoint, ...]:
-    """The points to audit: one for a pure claim, else that at ``delta`` and those at `SHARES` of its epsilon.
+    """The points to audit: one for a pure claim, otherwise that at ``delta`` and those at `SHARES` of its epsilon.
 
     Each is a consequence of the claim, so the choice affects power only. A Gaussian claim is refuted with
     many times fewer samples at a small epsilon than at the stated one. Points that the stated one implies

@@ -44,7 +44,7 @@ STEPS = 200
 
 @functools.lru_cache(maxsize=64)
 def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float], ...]) -> Floats:
-    """Log of what each portfolio's wealth is multiplied by, as coefficients of the counts.
+    """Log of the factor of each portfolio's wealth, as coefficients of the counts.
 
     Args:
         points: of the claimed curve; the last one is the stated one.
@@ -59,7 +59,7 @@ def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float],
 
 
 def _returns(odds: float, price: float) -> Floats:
-    """Of the largest bet on both tails of each level: (levels, outcomes).
+    """Returns of the largest bet on both tails of each level: (levels, outcomes).
 
     Outcomes: won in the shell of each level, lost in the shell of each level, in no tail.
     """
@@ -97,7 +97,7 @@ def _log_optimal(returns: Floats, chances: Floats) -> Floats:
 
 
 def _by_tail(logs: Floats) -> Floats:
-    """From logs per outcome to coefficients of the counts of nested tails, of both sides together."""
+    """Convert logs for each outcome to coefficients of the counts of nested tails, both sides together."""
     n = LEVELS.size
     coefficients = np.zeros((len(logs), n, 3, 3))
     for outcome, start in ((0, 0), (1, n)):
@@ -130,7 +130,7 @@ VOID = -1e300
 
 
 def rejects(log_wealth: float, alpha: float) -> bool:
-    """Whether the wealth has reached 1 / ``alpha``, with room for rounding."""
+    """Whether the wealth has reached 1 / ``alpha``, with a margin for rounding."""
     return log_wealth >= -math.log(alpha) + SLACK
 
 
@@ -182,7 +182,7 @@ class LogWealth:
         return np.concatenate(rows, axis=-1)
 
     def of_portfolios(self, counts: Ints) -> Floats:
-        """The part of that wealth that the portfolios hold; it is a lower bound on the whole, and most of it."""
+        """The portfolios' part of the wealth: a lower bound on the whole, and most of it."""
         return log_sums(self._together(counts.astype(np.float64)))
 
     def _together(self, numbers: Floats) -> Floats:
@@ -190,7 +190,7 @@ class LogWealth:
         return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
-        """The bet that earned most: its level, its kind, the curve point and the share staked."""
+        """The bet with the largest wealth: its level, its kind, the curve point and the staked share."""
         parts = self.components(counts)
         level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
         return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])

@@ -49,7 +49,7 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Chances that a bet on both tails is won in the shell of each level, lost there, or in no tail.
+    """Chances that a bet on both tails is won or lost in the shell of each level, or that no tail occurs.
 
     Returns:
         Array (2 levels + 1,), that sums to one.

@@ -21,7 +21,7 @@ ENTRY = 4.0
 
 
 class Pace:
-    """How soon to look again: the nearer the wealth is to what refutes, the sooner.
+    """The distance to the next check of the wealth: smaller when the wealth is closer to refuting.
 
     It is told of earlier blocks alone, so the size of a block does not depend on its samples
     (docs/notes/audit_betting.md, Lemma 2).
@@ -34,7 +34,7 @@ class Pace:
         self.share = SHARES[0]
 
     def heed(self, log_wealth: float, hurdle: float) -> None:
-        """Set the share, supposing that the wealth goes on to grow as it has grown so far."""
+        """Set the share, assuming that the wealth continues to grow as it has grown so far."""
         earned = max(log_wealth + ENTRY, 1e-9)
         wanted = PATIENCE * (hurdle - log_wealth) / earned
         self.share = next((share for share in SHARES if share <= wanted), SHARES[-1])
@@ -42,7 +42,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The sizes of the blocks of a stream: of each block, and of those that may be drawn with it, ahead.
+    """The sizes of the blocks of a stream, and of those that may be drawn ahead with each block.
 
     From `SINGLY` samples on the size of a block is settled before the block before it is drawn, so that two
     can always be drawn at once. More are foretold where blocks have come to be the largest at the first pace,
@@ -77,7 +77,7 @@ class Blocks:
             size = foretold[0] if foretold else self._after(seen)
 
     def _foretold(self, seen: int) -> list[int]:
-        """The sizes of the blocks after so many samples: none yet, the next one, or as many as are likely."""
+        """The sizes of the blocks after that many samples: none yet, the next one, or as many as are likely."""
         if seen < SINGLY:
             return []
         following = self._after(seen)
@@ -86,6 +86,6 @@ class Blocks:
         return [size for place in places if (size := self._after(seen + place * following))]
 
     def _after(self, seen: int) -> int:
-        """The size of the block after so many samples, at the pace of the moment; 0 when all are spent."""
+        """The size of the block after that many samples, at the present pace; 0 when all are spent."""
         size = max(self.smallest, math.ceil(self.pace.share * seen) if seen else FIRST)
         return max(0, min(size, max(self.largest, FIRST), self.budget - seen))

@@ -68,7 +68,7 @@ class PosteriorBets:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the past, not the wealth: the score has changed."""
+        """Drop the samples but keep the wealth, because the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._seen = 0
         self._next = self._next_guess = 0.0
@@ -96,7 +96,7 @@ class PosteriorBets:
                 self._guess()
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Set the cells for the blocks to come, from these samples and those before."""
+        """Set the cells for later blocks, from these samples and earlier ones."""
         if self._seen >= REMEMBERED:
             return
         self._seen += scores.size
@@ -133,7 +133,7 @@ class PosteriorBets:
         self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
 
     def describe(self) -> dict[str, object]:
-        """The resolution and the stake that earned most, as JSON data."""
+        """The resolution and the stake with the largest wealth, as JSON data."""
         row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
         won, lost, passed = (int(c) for c in self.tally[row])
         event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
@@ -179,7 +179,7 @@ class ScoreStream:
         self._next_fit = score.training
 
     def feed(self, outputs: NDArray[np.generic], labels: NDArray[np.int64]) -> None:
-        """Bet on a fresh block with what earlier blocks taught, then learn from it.
+        """Bet on a fresh block with the result of earlier blocks, then learn from it.
 
         Args:
             outputs: what the score's view shows of them.

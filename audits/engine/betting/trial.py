@@ -59,7 +59,7 @@ class Trial:
 
     @property
     def ended(self) -> dict[str, int]:
-        """What a witness says of a stream that the time budget ended early."""
+        """The note in a witness on a stream that the time budget ended early."""
         return {"last": self.samples} if self.cut else {}
 
     @property
@@ -110,7 +110,7 @@ def run_trial(
 
 
 def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
-    """What each score looks at; scores with the same view share it."""
+    """The view of each score; scores with the same view share it."""
     views = [stream.score.view for stream in streams]
     seen = {id(view): view for view in views}
     shown = {key: view(outputs) for key, view in seen.items()}
@@ -118,7 +118,7 @@ def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[
 
 
 class _InTime:
-    """The blocks; once the claim is refuted only those for which there is time.
+    """The blocks; once the claim is refuted, only those for which there is time.
 
     A block takes at most about twice as long as the one before it.
 
@@ -155,7 +155,7 @@ def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:
 
 
 class _Largest:
-    """The average wealth of some scores, and the largest that was looked at."""
+    """The average wealth of some scores, and the largest value seen so far."""
 
     def __init__(self, bets: LogWealth, streams: Sequence[ScoreStream]) -> None:
         self._bets, self.streams = bets, tuple(streams)
@@ -164,7 +164,7 @@ class _Largest:
         self.look()
 
     def look(self) -> None:
-        """Look at it once more."""
+        """Evaluate it once more."""
         self.now = _log_wealth(self._bets, self.streams, self._shares)
         self.best = max(self.best, self.now)
 

@@ -47,7 +47,7 @@ COLUMNS = 8
 
 
 def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint64]]) -> Iterator[list[Bins]]:
-    """The bins in which the rows of calls lie: of some columns by size, of whole rows by their numbers.
+    """The bins of the rows of calls: by size for some columns, by their numbers for whole rows.
 
     The bins are cut by the half of the rows of every call that `calls_differ` learns from.
 
@@ -63,7 +63,7 @@ def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint6
 
 
 def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
-    """Whether the halves of calls deviate from the other calls alike, far beyond chance.
+    """Whether the halves of a call deviate in the same way from other calls, far beyond chance.
 
     Half of the rows of a call, at random places, say in which bins it has more than the average of the calls.
     If rows are independent and of one law, the mean over the other rows of what they earn by that is 0, and
@@ -93,7 +93,7 @@ def _earned(calls: Sequence[Bins]) -> Iterator[tuple[float, float]]:
 
 
 def _halves(rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the rows to learn from, and of the others: the same for every call of so many rows."""
+    """The places of the rows to learn from and of the others; the same for all calls with that many rows."""
     places = np.random.default_rng(rows).permutation(rows)
     return places[: rows // 2], places[rows // 2 :]
 
@@ -143,7 +143,7 @@ class RowRecord:
         self.largest = 0
 
     def watching(self, blocks: Iterable[Labelled]) -> Iterator[Labelled]:
-        """The same blocks, each noted as it passes."""
+        """Yield the same blocks, and record each of them."""
         for drawn, labels in blocks:
             for label in (0, 1):
                 self._note(label, drawn[labels == label])
@@ -172,7 +172,7 @@ class RowRecord:
             raise MechanismError(IN_TURN)
 
     def _sequences(self) -> Iterator[tuple[Ids, Ids]]:
-        """Rows, and each column that is looked at, of both inputs."""
+        """Rows, and each tested column, of both inputs."""
         parts = [_by_column(columns) for columns in self._columns]
         yield from zip(*parts, strict=False)
 
@@ -213,7 +213,7 @@ def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layo
 
 
 def _affordable(made: Mechanism, pair: Neighbours, seed: int, wanted: int, least: int) -> int:
-    """How many rows a fresh call can have in its share of the time left: one call is timed."""
+    """The number of rows that a fresh call can have in its share of the time left, by timing one call."""
     if wanted <= least or math.isinf(time_left()):
         return wanted
     begun = time.monotonic()
@@ -232,7 +232,7 @@ def _fresh(
 
 
 def _unlike(numbers: list[list[NDArray[np.float64]]], ids: list[list[list[Ids]]]) -> bool:
-    """Whether calls are unlike each other, in one of some columns or in whole rows."""
+    """Whether calls differ from each other, in one of some columns or in whole rows."""
     whole_rows = [[column[0] for column in columns] for columns in ids]
     binned = zip(*map(bins_of, numbers, whole_rows), strict=True)
     return any(calls_differ(inputs, UNLIKE_LEVEL) for inputs in binned)

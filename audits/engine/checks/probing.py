@@ -88,7 +88,7 @@ SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
 
 
 def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
-    """What outputs look like, from 64 on each input; their randomness is not checked.
+    """The outputs' layout, from 64 outputs on each input; their randomness is not checked.
 
     Raises:
         MechanismError: as in `check_randomness`.
@@ -130,13 +130,13 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
 
 
 def _called(made: Mechanism, pair: Neighbours, label: int, seed: int) -> tuple[Block, str]:
-    """The outputs of a call, and the state it leaves the generator in."""
+    """The outputs of a call, and the state of the generator after it."""
     rng = generator(seed, PROBES, SAMPLES, label)
     return outputs(made, pair, label, FEW, rng), _state(rng)
 
 
 def _more(made: Mechanism, pair: Neighbours, seed: int, budget: int) -> list[Block]:
-    """Further outputs on both inputs, for what they look like; none where the budget is small."""
+    """Further outputs on both inputs, for their layout; none if the budget is small."""
     count = min(LOOKED_AT, budget // PART)
     if count < max(FEW, made.together):
         return []
@@ -144,13 +144,13 @@ def _more(made: Mechanism, pair: Neighbours, seed: int, budget: int) -> list[Blo
 
 
 def _state(rng: np.random.Generator) -> str:
-    """Everything that what is drawn next, or spawned, depends on."""
+    """Everything on which later draws, and spawned generators, depend."""
     spawned = getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
     return f"{rng.bit_generator.state} {spawned}"
 
 
 def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
-    """Equal calls, others lying between them, give equal outputs and leave equal generators."""
+    """Check that equal calls, with others between them, give equal outputs and leave equal generators."""
     if not same(before[0], after[0]):
         raise MechanismError(
             "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"
@@ -163,7 +163,7 @@ def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
 
 
 def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after: str) -> None:
-    """A call that depends on its generator uses it, so that the next call has other randomness."""
+    """Check that a call that depends on its generator also advances it, so that the next call differs."""
     if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
         raise MechanismError(
             "mechanism: its outputs depend on the generator but leave it as it was, so that all calls with"
@@ -172,7 +172,7 @@ def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after:
 
 
 def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
-    """Whether different generators give different outputs; if not, all outputs must be the same."""
+    """Whether different generators give different outputs. If not, all outputs must be the same."""
     both: list[Block] = []
     for n in (FEW, MANY):
         both = [outputs(made, pair, label, n, generator(seed, PROBES, TRIALS, label, n, i)) for i in (0, 1)]

@@ -36,7 +36,7 @@ Labelled = tuple[Ids, Ids]
 
 
 def row_ids(block: Block) -> list[Ids]:
-    """A number for each row that equal rows share; of outputs of several numbers also for some columns.
+    """A number for each row, shared by equal rows; for outputs of several numbers also for some columns.
 
     Equal outputs have equal numbers whatever else is in their blocks: a whole number that one block holds as
     a double, another beside a word.
@@ -56,13 +56,13 @@ def row_ids(block: Block) -> list[Ids]:
 
 
 def _row_id(row: object) -> int:
-    """The number of one row: as in an array of such rows, where there could be one."""
+    """The number of one row, computed as in an array of such rows where possible."""
     block = as_block([row])
     return int(row_ids(block)[0][0]) if is_numeric(block) else hashed(canonical_text(row))
 
 
 def _number_bits(numbers: NDArray[np.generic]) -> Ids:
-    """The bits of numbers as doubles; of whole numbers beyond what doubles hold, their own."""
+    """The bits of numbers as doubles; for whole numbers beyond the range of doubles, their own bits."""
     doubles = numbers.astype(np.float64)
     if numbers.dtype.kind in "fb":
         return doubles.view(np.uint64)
@@ -72,7 +72,7 @@ def _number_bits(numbers: NDArray[np.generic]) -> Ids:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often two rows are equal, given how often each value occurs on each input.
+    """The frequency of equal rows, given how often each value occurs on each input.
 
     Attributes:
         counts: occurrences of each value, (2, values).
@@ -92,7 +92,7 @@ class Repeats:
         return cls(np.array([np.bincount(part, minlength=values.size) for part in parts], np.float64))
 
     def chance(self, removed: int) -> float:
-        """The largest chance that two rows are equal, whatever was seen of ``removed`` rows of each input.
+        """The largest probability that two rows are equal, whatever ``removed`` rows of each input are.
 
         The smaller of two bounds: of a random order of the rows there are, and of independent rows.
         """
@@ -100,7 +100,7 @@ class Repeats:
 
     @cached_property
     def _law(self) -> float:
-        """What the chance that two rows of an input are equal is at most, at level `LEVEL`."""
+        """Upper bound, at level `LEVEL`, on the probability that two rows of an input are equal."""
         sizes = self.counts.sum(axis=1)
         seen = [
             (count * (count - 1)).sum() / (n * (n - 1)) for count, n in zip(self.counts, sizes, strict=True)
@@ -129,13 +129,13 @@ def _largest(share: float, trials: float) -> float:
 
 
 def _divergence(share: float, chance: float) -> float:
-    """Relative entropy of two coins; infinite where the second never shows what the first does."""
+    """Relative entropy of two coins; infinite where the second never has an outcome that the first has."""
     parts = ((share, chance), (1 - share, 1 - chance))
     return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in parts if p > 0)
 
 
 def blocks_repeat(labelled: Labelled) -> bool:
-    """Whether blocks of 2, 4, 8, ... rows come again more often than in a random order.
+    """Whether blocks of 2, 4, 8, ... rows repeat more often than in a random order.
 
     >>> rng = np.random.default_rng(0)
     >>> fresh, block = rng.integers(1 << 40, size=(2, 512)).astype(np.uint64), np.arange(64, dtype=np.uint64)
@@ -268,7 +268,7 @@ def _any_equal(ids: Ids) -> bool:
 
 
 def _disjoint_pairs(windows: tuple[Ids, Ids], length: int, most: int) -> int:
-    """How many pairs of equal windows are found, no two windows of which share a row; at most ``most``."""
+    """The number of pairs of equal windows found, no two of which share a row; at most ``most``."""
     pooled = np.concatenate(windows)
     split = len(windows[0])
     places = np.arange(len(pooled))
@@ -283,7 +283,7 @@ def _disjoint_pairs(windows: tuple[Ids, Ids], length: int, most: int) -> int:
 
 
 def _paired(values: Sequence[int], places: Sequence[int], length: int, most: int) -> int:
-    """Neighbours equal windows from left to right, leaving out those that share a row with one that was used."""
+    """Pair equal neighbouring windows from left to right, without those that share a row with a used one."""
     used, found = set[int](), 0
     waiting: tuple[int, int] | None = None
     for value, place in zip(values, places, strict=True):
