@@ -21,10 +21,12 @@ from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.accountant.rl.policy_evaluation.policy_evaluation import PolicyEvaluationParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.answers.replay import Replayed
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.protocol import Identity
 from dpproof.audits.engine.worst_pair import EachOf, WorstOf
 from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Finding
 from dpproof.audits.recording.written import UnwritableError, call_of, read, written
 from dpproof.audits.target import Subject, mechanism_target, target, targets
 from dpproof.audits.targets.call import audit
@@ -63,6 +65,22 @@ def found(run, user_module, tmp_path):
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(ran.json["audits"][0]["witness"]), encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize(
+    ("now", "recorded", "different", "says"),
+    [
+        (Finding.VIOLATION, "violation", (), None),
+        (Finding.CONSISTENT, "violation", ("epsilon_lower",), "no longer a violation"),
+        (Finding.INCONCLUSIVE, "violation", ("epsilon_lower",), "no longer a violation"),
+        (Finding.VIOLATION, "violation", ("epsilon_lower",), "still a violation"),
+        (Finding.FLOATING_POINT, "violation", ("verdict",), "still a violation"),
+        (Finding.VIOLATION, "consistent", ("verdict",), "now a violation"),
+    ],
+)
+def test_the_news_of_a_replay(now, recorded, different, says):
+    news = Replayed(types.SimpleNamespace(verdict=now), recorded, different).news
+    assert news is None if says is None else news.startswith(says)
 
 
 @pytest.mark.slow
