@@ -21,7 +21,7 @@ def njit(function: FunctionT) -> FunctionT:
 
 
 def borrowing(function: FunctionT) -> FunctionT:
-    """Compile likewise a function that makes no arrays, without reference counts: half the time of a run.
+    """Compile, like `njit`, a function that makes no arrays, without reference counts; a run takes half the time.
 
     Arrays it is given are borrowed: their caller holds them. A generator taken from Python would never be
     given back (numba takes a reference when it unboxes one): whoever takes one is compiled by `njit`.
@@ -31,6 +31,6 @@ def borrowing(function: FunctionT) -> FunctionT:
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Compile into every caller: the optimiser then sees through the arrays it is handed, twice as fast."""
+    """Compile into every caller, so that the optimiser sees through the arrays; twice as fast."""
     made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return cast(FunctionT, made)

@@ -26,7 +26,7 @@ DataT_contra = TypeVar("DataT_contra", contravariant=True)
 
 @runtime_checkable
 class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
-    """A mechanism that knows how private one run of it is."""
+    """A mechanism with a proved guarantee of one run."""
 
     def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
         """Return the proved guarantee of one run under this neighbouring relation.
@@ -38,7 +38,7 @@ class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
 
 @runtime_checkable
 class Samples(Protocol[DataT_contra]):
-    """A mechanism whose released output can be drawn, independently and as often as asked."""
+    """A mechanism whose output can be sampled, independently and any number of times."""
 
     def sample(self, data: DataT_contra, n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[Any]]:
         """Draw `n` independent outputs on `data`, one per row of the array returned.
@@ -54,7 +54,7 @@ def sampled() -> tuple[str, ...]:
 
 
 def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
-    """The sampler of that command-line name, called as ``sampler(parameters, data, n, rng)``.
+    """The sampler under that command-line name, called as ``sampler(parameters, data, n, rng)``.
 
     Raises:
         ValueError: for a name that has no sampler.

@@ -28,11 +28,11 @@ _KEY_BITS = 256
 
 
 class SimulationError(ValueError):
-    """Raised when somebody asks for the guarantee of a simulation."""
+    """Raised when the guarantee of a simulation is requested."""
 
 
 class Entropy(np.random.Generator):
-    """A generator of the operating system's entropy: integers directly, all else from a key of 256 bits.
+    """A generator from the operating system's entropy: integers directly, all else from a key of 256 bits.
 
     Exact samplers draw integers only, and so read nothing but `os.urandom`. Floating-point draws come from
     numpy's PCG64DXSM under a fresh key. It cannot be pickled, so that no state of it is ever saved.
@@ -101,7 +101,7 @@ class Randomness:
 
     @property
     def simulated(self) -> bool:
-        """Whether the generator is another than `Entropy`."""
+        """Whether the generator is not `Entropy`."""
         return type(self.generator) is not Entropy
 
     def __repr__(self) -> str:

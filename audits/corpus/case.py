@@ -36,7 +36,7 @@ NUMBERS = Neighbours(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
 
 
 class CorpusCase(Protocol):
-    """What `dpproof audit corpus` needs of a case."""
+    """The interface of a case for `dpproof audit corpus`."""
 
     @property
     def name(self) -> str:
@@ -110,7 +110,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetCase:
-    """A target as a case: what has a ready audit, perhaps with a fault.
+    """A target with an audit of its own as a case, perhaps with a fault.
 
     Attributes:
         name, expected, reason, requires: as in `CorpusCase`.

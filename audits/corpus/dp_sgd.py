@@ -21,10 +21,10 @@ PLACE = 12
 
 
 class HalfNoise(Loop):
-    """Fault: the noise multiplier is half of what is claimed."""
+    """Fault: the noise multiplier is half of the claimed one."""
 
     def deviation(self) -> float:
-        """Half of what it should be."""
+        """Half of the correct standard deviation."""
         return super().deviation() / 2
 
 

@@ -40,7 +40,7 @@ QUICK = (
 
 
 class LocalBound(DPLSW):
-    """Noise by the local bound instead of the smooth one."""
+    """Fault: noise by the local bound instead of the smooth one."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         unit = Fraction(self.constants().alpha) * squares.unit(data.bound)
@@ -48,7 +48,7 @@ class LocalBound(DPLSW):
 
 
 class RootWeights(DPLSW):
-    """The norm of the pseudo-inverse with sqrt(w) for w."""
+    """Fault: the norm of the pseudo-inverse with sqrt(w) instead of w."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         assert isinstance(squares, WeightedSquares), "DP-LSW's"
@@ -58,7 +58,7 @@ class RootWeights(DPLSW):
 
 
 class NoFirstTerm(DPLSW):
-    """The maximum over k from 1 on: one step nearer to the far data, and discounted once."""
+    """Fault: the maximum over k from 1 on, without the term k = 0."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
@@ -67,7 +67,7 @@ class NoFirstTerm(DPLSW):
 
 
 class RangeFromData(DPLSW):
-    """The largest average return for the public bound on returns."""
+    """Fault: the largest average return of the data instead of the public bound on returns."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         largest, sums = float(data.means.max()) or 2.0**-500, np.zeros(data.states)

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 class Batch(enum.Enum):
-    """How a step's batch is drawn."""
+    """The rule by which a step's batch is drawn."""
 
     POISSON = "each expert by a coin of its own"
     EXACT = "exactly b experts"
@@ -44,7 +44,7 @@ class Batch(enum.Enum):
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One step of selective DP-SGD with one parameter: which kind it was, and the sum that it moves by.
+    """One step of selective DP-SGD with one parameter: its kind, and the sum by which it moves.
 
     An input is the experts' gradients, one number each.
 
@@ -107,7 +107,7 @@ PREFIXES = _agreeing(2577)
 
 
 def claimed_of(design: Design, least: float, experts: int) -> Rounds:
-    """What one round with this design guarantees."""
+    """The guarantee of one round with this design."""
     return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
 
 

@@ -83,7 +83,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
 def _confirmed(
     made: Mechanism, pair: Neighbours, seed: int, layout: Layout, record: Record, largest: int
 ) -> str | None:
-    """Return what a violation takes on trust once independence was checked; None if time ran out before.
+    """The assumptions of a violation after a check of independence; None if time ran out before.
 
     Raises:
         MechanismError: as for `check_repeats` and `check_fresh_calls`.
@@ -106,7 +106,7 @@ def _planting(
     seed: int,
     executor: Executor | None,
 ) -> tuple[Outputs, Planting]:
-    """What is needed for planted audits that are like this one.
+    """The arguments of planted audits that are like this one.
 
     Against a single point with a delta, laws are planted on many cells, whose masses take more outputs.
     """
@@ -119,5 +119,5 @@ def _planting(
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:
-    """What a witness says of a mechanism that no seed determines."""
+    """The note in a witness on a mechanism that no seed determines."""
     return {} if made.seeded else {"seeded": False}

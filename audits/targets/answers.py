@@ -28,11 +28,11 @@ FAR = 1e6
 
 
 class Repeated(Protocol):
-    """Parameters of a mechanism that is run several times."""
+    """Parameters of a mechanism that runs several times."""
 
     @property
     def compositions(self) -> int:
-        """How often."""
+        """The number of runs."""
         ...
 
 
@@ -64,28 +64,28 @@ def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
 
 
 def size(parameters: object, adjacency: Adjacency) -> float:
-    """The largest double at most what one coordinate moves by."""
+    """The largest double that is at most the change of one coordinate."""
     return neighbours_of(sensitivity_of(parameters, adjacency, L1).moved)[0]
 
 
 def gaussian(outputs: Numbers, parameters: Gaussian, first: Numbers, second: Numbers) -> Floats:
-    """Of independent Gaussian noise of ``sigma``, on whole or on real numbers."""
+    """Log-likelihood ratio of independent Gaussian noise of ``sigma``, on whole or on real numbers."""
     return np.asarray(_squares(outputs, first, second) / parameters.sigma**2)
 
 
 def laplace(outputs: Numbers, parameters: Laplace, first: Numbers, second: Numbers) -> Floats:
-    """Of independent Laplace or two-sided geometric noise of ``scale``."""
+    """Log-likelihood ratio of independent Laplace or two-sided geometric noise of ``scale``."""
     return np.asarray(_distances(outputs, first, second) / parameters.scale)
 
 
 def flat(terms: Numbers) -> Floats:
-    """The sum over all but the first axis; infinite terms count as `FAR`."""
+    """The sum over all axes but the first; infinite terms count as `FAR`."""
     finite = np.nan_to_num(terms, nan=0.0, posinf=FAR, neginf=-FAR)
     return np.asarray(finite.reshape(len(terms), -1).sum(axis=1))
 
 
 def heads(count: Numbers, coins: int, chance: float) -> Floats:
-    """Log chance of so many heads; -inf for numbers of heads that there are not."""
+    """Log probability of that many heads; -inf for impossible numbers."""
     k = np.asarray(count, dtype=np.float64)
     inside = (k >= 0) & (k <= coins)
     k = np.clip(k, 0, coins)

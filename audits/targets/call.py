@@ -101,7 +101,7 @@ def audit(
 
 @dataclass(frozen=True)
 class Call:
-    """What one call of `audit` is about.
+    """The arguments of one call of `audit`.
 
     Attributes:
         curve: the claimed guarantee.
@@ -121,7 +121,7 @@ class Call:
 
     @classmethod
     def read(cls, how: Told) -> Call:
-        """The call that a witness says.
+        """The call that a witness records.
 
         Raises:
             ValueError: it says none of `FUNCTIONS`.

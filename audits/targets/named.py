@@ -31,7 +31,7 @@ AUDITED = ("scores", "arithmetic")
 
 
 def load(target: str) -> Any:
-    """What ``package.module:name`` names.
+    """The object that ``package.module:name`` names.
 
     Raises:
         LoadError: it cannot be imported, or is not there.
@@ -51,7 +51,7 @@ def load(target: str) -> Any:
 
 @dataclass(frozen=True)
 class Named:
-    """A promise about a callable or a command; the witness says all that a replay needs.
+    """A claim about a callable or a command; its witness has all that a replay needs.
 
     Attributes:
         promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.

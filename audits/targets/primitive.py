@@ -53,7 +53,7 @@ def _always(_parameters: object) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a primitive is audited.
+    """The settings with which a primitive is audited.
 
     Attributes:
         pair: the hard pair, from parameters and relation.
@@ -103,7 +103,7 @@ class Setting:
 def _applied(
     outputs: object, *, ratio: Callable[..., Floats], parameters: object, first: object, second: object
 ) -> Floats:
-    """The ratio in single precision: its rounding errors would be a view of the lowest bits of the outputs.
+    """The ratio in single precision, because the last bits of doubles would show the lowest bits of outputs.
 
     With them, floating-point Laplace noise is refuted within a thousand samples.
     """
@@ -112,7 +112,9 @@ def _applied(
 
 @dataclass(frozen=True)
 class Primitive:
-    """One release of a primitive; where its guarantee has no finite epsilon but a paper prints one, that is the claim.
+    """One release of a primitive.
+
+    If its guarantee has no finite epsilon but a paper prints one, the claim is the printed one.
 
     Attributes:
         subject: the mechanism.

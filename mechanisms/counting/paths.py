@@ -174,7 +174,7 @@ class HonakerPaths:
 
 @dataclass(frozen=True)
 class WalkPaths:
-    """A sum of one fresh noise a leaf: what a server adds up of users who send noisy counts of their own.
+    """The sum of one fresh noise for each leaf: what a server adds for users who send noisy counts of their own.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in WalkPaths(ones).blocks(np.random.default_rng(0), 4, 1, 2) for x in block]

@@ -116,7 +116,7 @@ class StreamingTree:
 
     @property
     def time(self) -> int:
-        """How many leaves there have been."""
+        """The number of leaves so far."""
         return self._time
 
     @property
@@ -172,7 +172,7 @@ class StreamingTree:
         self._time = after
 
     def release(self, time: int | None = None) -> NDArray[np.float64]:
-        """The private running counts after ``time`` leaves, which must be now.
+        """The private running counts after ``time`` leaves, which must be the present time.
 
         Raises:
             ValueError: for a time that has not come, or has passed.

@@ -74,7 +74,7 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
 
 
 def tree_nodes(counts: Floats) -> Floats:
-    """The noisy node that each release used anew, from running counts ``(..., leaves)``.
+    """The noisy node that each release was the first to use, from running counts ``(..., leaves)``.
 
     The release at time t is the one at t without its lowest binary digit plus one node.
 

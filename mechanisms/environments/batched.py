@@ -41,18 +41,18 @@ class Dynamics(Protocol):
 
 
 class Batch(Protocol):
-    """Episodes under way."""
+    """Episodes in progress."""
 
     def observations(self) -> Observations:
         """What the policies see."""
         ...
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions; what is seen next, rewards, and which episodes are over by themselves."""
+        """Take actions; return the next observations, the rewards, and which episodes have ended by themselves."""
         ...
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Go on with these rows only."""
+        """Continue with these rows only."""
         ...
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
@@ -61,7 +61,7 @@ class Batch(Protocol):
 
 
 class BatchedEnvironment(Protocol):
-    """An environment that episodes can be begun in."""
+    """An environment in which episodes can be begun."""
 
     @property
     def actions(self) -> int:

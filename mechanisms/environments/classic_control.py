@@ -21,7 +21,7 @@ _FARTHEST, _WIDEST = 2.4, 12 * 2 * math.pi / 360
 
 @dataclass(frozen=True)
 class CartPole:
-    """The environment; what a state holds is seen: position, speed, angle, angular speed.
+    """The environment; a policy sees the whole state: position, speed, angle, angular speed.
 
     Attributes:
         gravity, force, cart_mass: SI units; the paper's experts are trained with others than the default's.

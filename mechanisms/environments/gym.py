@@ -25,7 +25,7 @@ _SETTINGS = {"experts": EXPERTS, "ernst-2006": ERNST_2006, "adams-2004": ADAMS_2
 
 
 class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
-    """One patient of `HIVTreatment`: log10 concentrations are seen, an episode is cut after `horizon` steps.
+    """One patient of `HIVTreatment`: observations are log10 concentrations, and `horizon` steps end an episode.
 
     >>> env = HIVTreatmentEnv(EXPERTS)
     >>> env.reset(seed=0)[0].round(3).tolist()[:2], env.step(3)[2:4]
@@ -50,7 +50,7 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
         return self._batch.observations()[0], {}
 
     def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Give the drugs of `action`; the new observation, the reward, terminated, truncated, an empty dict.
+        """Give the drugs of `action`; return the observation, the reward, terminated, truncated and an empty dict.
 
         Raises:
             ValueError: the action is not one of 0, ..., 3.

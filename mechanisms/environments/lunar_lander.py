@@ -32,7 +32,7 @@ def has_box2d() -> bool:
 
 @dataclass(frozen=True)
 class LunarLander:
-    """The environment; the paper's experts are trained in others than the default's.
+    """The environment; the paper's experts are trained in variations of the default one.
 
     Attributes:
         gravity: downwards, in (0, 12); Gymnasium's is 10 (the paper says 9.8).
@@ -71,7 +71,7 @@ class LunarLander:
 
 
 class _Simulations:
-    """A batch: the simulations that go on, and what was seen last of each."""
+    """A batch: the running simulations, and the last observation of each."""
 
     def __init__(self, begun: list[tuple[Any, Any]], rng: np.random.Generator) -> None:
         self._rng = rng

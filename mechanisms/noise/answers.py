@@ -18,7 +18,7 @@ _LARGEST = 1 << 62
 
 
 def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
-    """The true answers as an array ``(compositions,)``; of histograms the cells, ``(compositions * cells,)``.
+    """The true answers as an array ``(compositions,)``, or the cells of histograms, ``(compositions * cells,)``.
 
     Raises:
         ValueError: another number of them, or not all finite.
@@ -31,7 +31,7 @@ def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
 
 
 def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
-    """The same for answers that are whole numbers.
+    """The true answers, which must be whole numbers; otherwise as `real_answers`.
 
     Raises:
         ValueError: another number of them, or not all whole.

@@ -22,7 +22,7 @@ _MOST_COINS = 1 << 62
 
 
 def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """A coin of chance exp(-costs[which]) for each entry of ``which``, exactly.
+    """Toss exactly, for each entry of ``which``, a coin of chance exp(-costs[which]).
 
     A cost is split into coins of chance 1/e, all of which must come up, and one for the rest.
 
@@ -43,7 +43,7 @@ def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Gen
 
 
 def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """The same for costs at most 1: of coins of chance cost/1, cost/2, ... the first that fails is odd."""
+    """`exponential_coins` for costs at most 1: of coins of chance cost/1, cost/2, ... the first that fails is odd."""
     odd = np.ones(which.size, bool)
     tossed = np.arange(which.size)
     k = 0
@@ -56,7 +56,7 @@ def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generato
 
 
 def coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """A coin of chance ``chances[which]`` for each entry: a word of its digits at a time, ties looking on."""
+    """Toss exactly, for each entry, a coin of chance ``chances[which]``; ties read a further word of digits."""
     scaled = [chance * WORD for chance in chances]
     digits = np.array([math.floor(chance) for chance in scaled], np.int64)[which]
     words = rng.integers(0, WORD, which.size)

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 def sample(parameters: SelectionParameters, utilities: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Choose r with chance proportional to exp(utility(r)/scale): the largest after Gumbel noise is added."""
+    """Choose r with chance proportional to exp(utility(r)/scale): the largest utility after Gumbel noise."""
     scores = utilities_of(utilities, parameters.compositions) / parameters.scale
     return np.asarray((scores + rng.gumbel(size=(n, *scores.shape))).argmax(axis=2))
 

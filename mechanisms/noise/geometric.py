@@ -53,7 +53,7 @@ def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
 
 def _geometric(rate: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` counts of mass proportional to exp(-rate x): low digits as coins, the rest one by one."""
+    """Draw ``n`` counts of mass proportional to exp(-rate x): low digits by coins, the rest one by one."""
     digits = max(0, math.ceil(1 / rate) - 1).bit_length()
     drawn = np.zeros(n, np.int64)
     for digit in range(digits):
@@ -67,7 +67,7 @@ def _geometric(rate: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
 
 def _digits(cost: Fraction, n: int, rng: np.random.Generator) -> Bools:
-    """Coins of chance exp(-cost) / (1 + exp(-cost)): a fair coin's head must pass a coin of exp(-cost)."""
+    """Toss coins of chance exp(-cost) / (1 + exp(-cost)): a fair coin's head must pass a coin of exp(-cost)."""
     found = np.zeros(n, bool)
     tossed = np.arange(n)
     while tossed.size:

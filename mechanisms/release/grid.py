@@ -60,7 +60,7 @@ def how_released(simulated: bool) -> str:
 
 
 class _Fixed:
-    """What has no attribute that can be set: neither its type nor the mechanism it names."""
+    """Base of objects whose attributes cannot be set, so that neither type nor mechanism can be changed."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} of what was drawn cannot be changed")
@@ -116,7 +116,7 @@ class OnGrid(_Fixed):
         return f"<{type(self).__name__} of {len(self.integers)} rows; {how_released(self.simulated)}>"
 
     def as_json(self) -> dict[str, Any]:
-        """The integers and what they are as JSON data: neither seed nor generator state is part of it."""
+        """The integers and their description as JSON data, without the seed or the generator's state."""
         return {
             "parameters": self.parameters.as_json(),
             "integers": _lists(self.integers),

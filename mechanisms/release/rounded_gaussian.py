@@ -93,7 +93,7 @@ def rounded_gaussian(
 def exact_rounded_gaussian(
     means: Sequence[Fraction], variances: Sequence[Fraction], exponent: int, stream: WordStream
 ) -> list[int]:
-    """The same as `rounded_gaussian` by the exact path alone, from the words of a stream.
+    """`rounded_gaussian` by the exact path alone, from the words of a stream.
 
     >>> from dpproof.mechanisms.release.words import seeded_words
     >>> stream = WordStream(seeded_words(np.random.default_rng(0)))
@@ -151,7 +151,7 @@ def _scale(p: int, q: int) -> tuple[int, int]:
 
 @dataclass(eq=False)
 class _Uniform:
-    """A uniform number in (0, 1), of which only the words asked for are drawn."""
+    """A uniform number in (0, 1), of which only the requested words are drawn."""
 
     stream: WordStream
     words: list[int] = field(default_factory=list)
@@ -163,7 +163,7 @@ class _Uniform:
         return self.words[place]
 
     def below(self, other: _Uniform) -> bool:
-        """Whether this number is smaller: looks on as long as the words agree."""
+        """Whether this number is smaller than another; reads further words as long as the words agree."""
         place = 0
         while (one := self.word(place)) == (two := other.word(place)):
             place += 1

@@ -63,7 +63,7 @@ class LearningRun:
 
 
 class Learner(Protocol):
-    """Whatever learns in an environment with the randomness it is given."""
+    """A learner that runs in an environment with the given randomness."""
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Run once; `keep` the trajectories if asked. A seed or a generator makes a simulation."""
@@ -98,7 +98,7 @@ def run_many(
 
 
 class RunsMany:
-    """What a learner gets besides its `run`."""
+    """Base of learners that adds methods to their `run`."""
 
     def run_many(
         self: Learner,

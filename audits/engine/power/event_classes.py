@@ -59,7 +59,7 @@ class EventClass:
 def planted_in(
     chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
 ) -> Planted | None:
-    """A violation of twice the claim in an event drawn from a class; None if none was found to plant."""
+    """A violation of twice the claim in an event drawn from a class; None if no such event was found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
         values = chosen.draw(sketch, rng)
@@ -78,7 +78,7 @@ def planted_in(
 
 
 def _in_or_out(inside: Event, other: bool, outputs: Outputs) -> NDArray[np.int64]:
-    """The cells of an event, or of its complement: 1 inside, 0 outside."""
+    """The cells of an event or of its complement: 1 inside, 0 outside."""
     return np.asarray(np.asarray(inside(outputs), bool) != other).astype(np.int64)
 
 
@@ -149,7 +149,7 @@ def _whole(sketch: Outputs) -> NDArray[np.int64]:
 
 
 def _is_whole(number: SupportsFloat) -> bool:
-    """Whether it is a whole number, of whichever type: 1 is 1.0."""
+    """Whether a value is a whole number, of any type: 1 is 1.0."""
     return isinstance(number, int | np.integer) or float(number).is_integer()
 
 

@@ -40,7 +40,7 @@ OF_SKETCH, OF_CHUNKS = 0, 99
 
 
 class Outputs:
-    """Some outputs, and what events and scores see of them, each computed once.
+    """Some outputs, with the views of events and scores on them, each computed once.
 
     Attributes:
         rows: the outputs.
@@ -66,7 +66,7 @@ class Outputs:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether some outputs are so long that events do not reach their ends."""
+        """Whether some outputs are so long that events do not cover all of them."""
         return not self.layout.plain and bool((lengths(self.rows) > FARTHEST).any())
 
     @cached_property
@@ -75,7 +75,7 @@ class Outputs:
         return [list(_tokens(output)) for output in self.rows]
 
     def seen(self, view: View) -> NDArray[Any]:
-        """What a score looks at."""
+        """The view of a score on the outputs."""
         if id(view) not in self._seen:
             self._seen[id(view)] = view, view(self.rows)  # a view that is held keeps its id
         return self._seen[id(view)][1]
@@ -111,7 +111,7 @@ class FreshOutputs:
         self._executor, self._coming = executor, dict[int, Future[Outputs]]()
 
     def chunk(self, number: int) -> Outputs:
-        """The chunk of this number, in the order of the stream; those that there is room for are kept.
+        """The chunk of this number, in the order of the stream; chunks are kept as long as there is room.
 
         Raises:
             MechanismError: as for `dpproof.audits.engine.sampling.callables.outputs`.
@@ -150,7 +150,7 @@ def draw_sketch(
 
 
 def planted_samples(samples: int, layout: Layout) -> int:
-    """The length of a planted stream: that of the audit, unless its numbers would fill too much memory."""
+    """The length of a planted stream: that of the audit, unless its numbers would need too much memory."""
     return min(samples, max(1, NUMBERS // max(layout.width, 1)))
 
 
@@ -165,7 +165,7 @@ def _drawn(made: Mechanism, pair: Neighbours, layout: Layout, size: int, seed: i
 
 
 def _tokens(value: object) -> Iterator[str]:
-    """What an output is made of; the entries of a table with their names.
+    """The parts of an output as tokens; the entries of a table have their names.
 
     >>> list(_tokens(["a b", {"x": 1}]))
     ['a', 'b', '["x",1]']

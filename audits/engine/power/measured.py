@@ -70,7 +70,7 @@ class ClassPower:
         return f"{self.name} ({self.seen} of {self.runs} seen)"
 
     def as_json(self) -> dict[str, Any]:
-        """What was measured, and how."""
+        """The measured numbers and the method."""
         return {
             "enough": self.enough,
             "seen": self.seen,
@@ -85,7 +85,7 @@ class ClassPower:
 
 @dataclass(frozen=True)
 class Power:
-    """What an audit would have seen.
+    """The detection power of an audit.
 
     Attributes:
         classes: the required classes that were measured.
@@ -103,7 +103,7 @@ class Power:
         return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
 
     def seen(self, claimed: float) -> float:
-        """An epsilon that is seen with power 90 %, given the claimed one; infinity if none is known."""
+        """An epsilon that is detected with power 90 %, given the claimed one; infinity if none is known."""
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)
@@ -111,7 +111,7 @@ class Power:
         return claimed * max(one.multiple for one in self.classes)
 
     def as_evidence(self) -> dict[str, Any]:
-        """What `dpproof.audits.recording.evidence.Evidence` says of it."""
+        """The power in the form that `dpproof.audits.recording.evidence.Evidence` holds."""
         return {
             "power": {one.name: one.as_json() for one in self.classes},
             "not_covered": self.not_covered,
@@ -119,7 +119,7 @@ class Power:
         }
 
     def _weakness(self) -> str:
-        """Why the power is not enough, and what to do."""
+        """The reason why the power is not enough, and what to do."""
         missed = [one.missed for one in self.classes if not one.enough]
         if self.why:
             return f"power was not measured: {self.why}"
@@ -210,7 +210,7 @@ def unmeasured(why: str) -> Power:
 
 
 def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
-    """How many of at most `RUNS` audits see a violation, of how many, and whether power 90 % is stated.
+    """How many audits, of at most `RUNS`, detect a violation, and whether power 90 % is stated.
 
     Args:
         sees: whether the audit of this number does; None if there was no event to plant.

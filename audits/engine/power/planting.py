@@ -62,7 +62,7 @@ class Doubled:
     rank_shift: float | None = None
 
     def event(self, mass: float) -> tuple[float, float]:
-        """The chances of an event under the two laws whose mean is ``mass``, as far apart as is allowed.
+        """The probabilities of an event under the two laws of mean ``mass``, as far apart as allowed.
 
         Args:
             mass: in (0, 1/2]. The complement is then no more telling than the event, but for rounding
@@ -120,7 +120,7 @@ def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
 
 
 def _most(smaller: int, odds: Fraction, delta: Fraction) -> int:
-    """The largest chance of an event, in units of the grid, beside a smaller one: it and its complement."""
+    """The largest probability of an event, in units of the grid, given a smaller one; for it and its complement."""
     rest = math.ceil((GRID - smaller - delta) / odds)
     return min(math.floor(odds * smaller + delta), GRID - max(0, rest))
 
@@ -183,11 +183,11 @@ class Planting:
 
     @property
     def used(self) -> int:
-        """How many outputs were drawn for the audits since `begin`."""
+        """The number of outputs drawn for the audits since `begin`."""
         return self._next * self._fresh.size
 
     def begin(self) -> None:
-        """Begin the audits of a class. Another class may have used the same outputs, this one has not."""
+        """Begin the audits of a class, which has used none of the outputs; other classes may have used them."""
         self._next = 0
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
@@ -247,7 +247,7 @@ class _Stream:
         return places
 
     def _draw(self) -> None:
-        """Draw a chunk; all that scores look at is computed at once, since that shares much of the work."""
+        """Draw a chunk and compute the views of all scores at once, because they share much of the work."""
         start = len(self.chunks) * self._fresh.size
         self.chunks.append(self._fresh.chunk(self._first + len(self.chunks)))
         for view in self._views:
@@ -274,7 +274,7 @@ class _Known:
         self._score, self._stream, self._looks = score, stream, score.view
 
     def view(self, places: NDArray[Any]) -> NDArray[Any]:
-        """What the score looks at."""
+        """The view of the score."""
         return self._stream.seen(self._looks, places)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:

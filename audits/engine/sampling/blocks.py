@@ -150,7 +150,7 @@ def _in_turn(ask: Callable[..., Labelled], blocks: Blocks) -> Iterator[Labelled]
 
 
 def _ahead(ask: Callable[..., Labelled], blocks: Blocks, executor: Executor) -> Iterator[Labelled]:
-    """The same blocks, with those foretold drawn ahead; what was foretold wrongly is dropped unseen."""
+    """Yield the same blocks, and draw the foretold ones ahead. A wrongly foretold block is dropped unseen."""
     waiting: deque[tuple[int, Future[Labelled]]] = deque()
     try:
         for block, sizes in enumerate(blocks):

@@ -31,7 +31,7 @@ AGAIN = 100
 
 
 def generator(seed: int, *place: int) -> np.random.Generator:
-    """The generator at a place of the seed's tree, the one that `SeedSequence.spawn` would give there."""
+    """The generator at a place of the seed's tree, equal to the one that `SeedSequence.spawn` gives there."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
 
 
@@ -98,7 +98,7 @@ def _checked(block: Block, n: int, nan: bool) -> Block:
 
 
 def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) -> str:
-    """In words, how often single calls raise."""
+    """Text that says how often single calls raise."""
     failed = 0
     for _ in range(AGAIN):
         check_time()
@@ -123,7 +123,7 @@ class MechanismError(ValueError):
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism as the audit calls it, and what counts as an output of it.
+    """A mechanism in the form in which the audit calls it, and what counts as its output.
 
     Attributes:
         function: ``function(data, n, rng)`` returns ``n`` independent outputs, one per row.
@@ -249,7 +249,7 @@ def _required(function: Callable[..., object]) -> int:
 
 
 def measurement_mechanism(measurement: Callable[[object], ArrayLike]) -> Mechanism:
-    """A measurement as a `Mechanism`: its noise comes from OpenDP's own secure source, without a seed.
+    """A measurement as a `Mechanism`; its noise comes from OpenDP's own secure source, without a seed.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")

@@ -124,14 +124,14 @@ class Command:
 
 
 def _end(started: subprocess.Popen[bytes]) -> None:
-    """End the program and all that it started, whatever of it still runs."""
+    """Stop the program and all processes that it started and that still run."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(started.pid, signal.SIGKILL)
     started.wait()
 
 
 def _plain(value: object) -> Any:
-    """What JSON has no word for: arrays and numbers of numpy, and dataclasses."""
+    """Convert what JSON cannot hold: arrays and numbers of numpy, and dataclasses."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if is_dataclass(value) and not isinstance(value, type):

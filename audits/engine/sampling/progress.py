@@ -12,13 +12,13 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def watcher() -> Watcher | None:
-    """Who is told of the samples drawn here, if anybody."""
+    """The callback for samples drawn here, if there is one."""
     return _WATCHER.get()
 
 
 @contextmanager
 def watched(tell: Watcher) -> Iterator[None]:
-    """Let ``tell`` know of every block that audits draw in here; a search has streams of its own.
+    """Call ``tell`` for every block that audits draw in this context; a search has streams of its own.
 
     >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
     >>> from dpproof.audits.data.pairs import Neighbours

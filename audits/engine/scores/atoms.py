@@ -21,7 +21,7 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, V
 
 @dataclass(frozen=True)
 class Atoms:
-    """Values that come up again and again: the sum over coordinates of the log odds of those seen before.
+    """Score of repeated values: the sum over coordinates of the log odds of values seen before.
 
     A continuous coordinate has none. Point masses (noise left out, rounding, a default) that depend on the
     input are found however small their share of the variance.
@@ -51,7 +51,7 @@ HALF, HALF_SINGLE = 26, 12
 
 
 def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
-    """Numbers rounded to so many binary digits, so that the grid of floating point makes no atoms.
+    """Numbers rounded to a few binary digits, so that the floating-point grid makes no atoms.
 
     Whole numbers of moderate size stay as they are: they are none that rounding has made.
 
@@ -65,7 +65,7 @@ def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
 
 
 def _digits(outputs: NDArray[np.generic]) -> int:
-    """Half of the digits that the numbers seem to be computed with."""
+    """Half of the digits with which the numbers seem to be computed."""
     if outputs.dtype.kind != "f":
         return HALF
     with np.errstate(over="ignore"):
@@ -115,7 +115,7 @@ def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
 
 
 def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
-    """The same for what `dpproof.audits.data.encoding` lays out of any outputs; whole numbers and words have none.
+    """``lowest_bit`` of the cells of any outputs (`dpproof.audits.data.encoding`); whole numbers and words have none.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
     [-2.0, 2048.0, 2048.0]
@@ -136,7 +136,7 @@ BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
 
 
 def only_bits(score: Score) -> bool:
-    """Whether all that a score sees is how floating-point numbers are written.
+    """Whether a score sees only how floating-point numbers are written.
 
     >>> only_bits(float_bits()), only_bits(Atoms())
     (True, False)
@@ -145,7 +145,7 @@ def only_bits(score: Score) -> bool:
 
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """A word of 64 bits for each row; equal rows have equal words, others hardly ever.
+    """A word of 64 bits for each row, the same for equal rows, and almost surely different for others.
 
     Args:
         outputs: an array ``(n, ...)`` of numbers. Integers count in full, other numbers with half of their

@@ -55,7 +55,7 @@ def trees(training: int = 64, view: View = whole) -> Classifier:
 
 
 def logistic(training: int = 64, view: View = whole) -> Classifier:
-    """Ridge logistic regression: what adds up over many coordinates."""
+    """Ridge logistic regression, for small effects that add up over many coordinates."""
     return Classifier(_logistic, "logistic", training, view=view)
 
 
@@ -86,7 +86,7 @@ class Fitted(Protocol):
     """A classifier of scikit-learn that was fitted."""
 
     def predict_proba(self, x: Floats) -> Floats:
-        """The chances of the classes, a row each."""
+        """The probabilities of the classes, one row for each output."""
         ...
 
 

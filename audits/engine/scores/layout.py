@@ -38,7 +38,7 @@ DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class Layout:
-    """How outputs become numbers.
+    """The conversion of outputs to numbers.
 
     Attributes:
         plain: the outputs of the probe were single numbers, or arrays of finite numbers of one shape; blocks
@@ -72,7 +72,7 @@ class Layout:
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
-        """The layout that suits the blocks of a probe; ``nan`` says that NaN may come, as an output."""
+        """The layout that suits the blocks of a probe; ``nan`` says that NaN is an allowed output."""
         fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
         if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
             dtype = _dtype(block)
@@ -87,7 +87,7 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """How many numbers the scores see of one output."""
+        """The number of columns that scores see of one output."""
         each = 1 if self.wide is None else self.wide.columns_each
         return int(np.prod(self.shape)) * each if self.native else 1 + (4 + each) * self.cells
 
@@ -168,7 +168,9 @@ class Layout:
         return tuple(map(self._exact, made[name]))
 
     def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
-        """The scores of an audit: those given, or these; beside bits alone, those of these that see more.
+        """The scores of an audit: the given ones or these.
+
+        If only bits are given, those of these that see more are added.
 
         Scores that look at whole outputs look at their exact columns.
 

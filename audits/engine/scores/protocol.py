@@ -31,7 +31,7 @@ def whole(outputs: NDArray[np.generic]) -> NDArray[Any]:
 
 
 class Score(Protocol):
-    """What an audit needs of a score."""
+    """The interface of a score for an audit."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ def shares(scores: Sequence[Score]) -> Floats:
 
 
 def viewed(view: View) -> str:
-    """What a score looks at, for its name: nothing if that is the whole output."""
+    """The view of a score as part of its name; empty for the whole output."""
     function = getattr(view, "func", view)
     return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
@@ -77,7 +77,7 @@ def exact_order(numbers: NDArray[np.generic]) -> NDArray[Any]:
 
 
 def flattened(outputs: NDArray[Any]) -> Floats:
-    """One row of finite numbers an output, ``(n, numbers)``.
+    """One row of finite numbers for each output, ``(n, numbers)``.
 
     Raises:
         ValueError: an integer is wider than a double; `dpproof.audits.data.exact.Wide` makes columns of such.
@@ -133,7 +133,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LogLikelihoodRatio:
-    """The exact ln p1/p0 of a law given by the mechanism: on a mechanism with that law, the best score."""
+    """The exact ln p1/p0 of a law given by the mechanism: the best score for a mechanism of that law."""
 
     ratio: Callable[[NDArray[Any]], Floats]
     name: str = "log-likelihood-ratio"

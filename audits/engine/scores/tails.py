@@ -75,7 +75,7 @@ class TailCounts:
         self._fresh_size = 0
 
     def _speak(self, flips: NDArray[np.bool_]) -> None:
-        """Set the directions; what was bet in others is settled first."""
+        """Set the directions, after the bets in earlier directions are settled."""
         if not np.array_equal(flips, self._flips):
             self._counts = self.counts
             self._begin()
@@ -171,7 +171,7 @@ def _plain(number: SupportsFloat) -> float | int:
 
 
 def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
-    """How many of each label lie in the upper tails, and how many of the others in the lower ones.
+    """The number of each label in the upper tails, and of the other label in the lower tails.
 
     Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
 
@@ -186,7 +186,7 @@ def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 
 
 def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
-    """How many scores of each label there are, and how many reach each edge: (2, 1 + edges)."""
+    """The number of scores of each label, and of those that reach each edge: (2, 1 + edges)."""
     cells = edges.searchsorted(scores, "right") + (edges.size + 1) * labels
     counts = np.bincount(cells, minlength=2 * edges.size + 2).reshape(2, -1)
     return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1])
@@ -203,7 +203,7 @@ def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 
 
 def _by_label(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
-    """The scores of each label; no copies where they are in the order of the labels."""
+    """The scores of each label, without copies if they are in the order of the labels."""
     zeros = labels.size - np.count_nonzero(labels)
     if not labels[:zeros].any():
         return scores[:zeros], scores[zeros:]

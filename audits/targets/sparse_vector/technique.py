@@ -18,7 +18,7 @@ QUERIES = 4
 
 
 def _queries(parameters: SparseVectorParameters, adjacency: Adjacency) -> Neighbours:
-    """Queries at the threshold: the early ones move up, as many as are answered "above" move down.
+    """Queries at the threshold: the early ones move up, and as many as are answered "above" move down.
 
     Monotone queries all move up.
     """

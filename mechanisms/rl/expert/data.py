@@ -59,7 +59,7 @@ class ExpertData:
     experts: int
 
     def __post_init__(self) -> None:
-        """Check what concerns more than the steps."""
+        """Check the rules beyond those of the steps."""
         steps, count = len(self.episodes.states), self.episodes.count
         if self.observations.ndim != 2 or len(self.observations) != steps:
             raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
@@ -74,7 +74,7 @@ class ExpertData:
 
     @classmethod
     def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
-        """From steps that were played, and whose each episode is."""
+        """The data from played steps and the expert of each episode."""
         ends = np.cumsum(steps.lengths)
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]
         numbers = np.arange(len(steps.actions), dtype=np.int64)
@@ -91,7 +91,7 @@ class ExpertData:
         return np.cumsum(self.episodes.lengths) - self.episodes.lengths
 
     def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
-        """The transitions of the chosen steps (all of them), as a learner sees them. Needs torch.
+        """The transitions of the chosen steps, by default all, as a learner sees them. Needs torch.
 
         Raises:
             ValueError: no step is chosen.

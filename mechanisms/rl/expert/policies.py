@@ -17,7 +17,7 @@ class Experts(Protocol):
 
     @property
     def count(self) -> int:
-        """How many experts there are."""
+        """The number of experts."""
         ...
 
     @property
@@ -109,7 +109,7 @@ def _check_rows(table: Floats) -> None:
 def prefix_counts(
     experts: Experts, states: NDArray[Any], actions: NDArray[np.int64], least_probability: float = 0.0
 ) -> Floats:
-    """count_tau of all prefixes of one trajectory, ``(steps,)``: how many experts would play it so.
+    """count_tau of all prefixes of one trajectory, ``(steps,)``: how many experts would play the prefix.
 
     Source: Sharma et al. (2024), Algorithm 1, line 3: the sum over experts of the product of pi_i(a_j|s_j).
 

@@ -42,7 +42,7 @@ class Bases:
     theta: Singles
 
     def hidden(self, which: int, seen: Singles) -> Singles:
-        """What the last layer of one network gets (n, units + 1), a 1 for the bias at the end."""
+        """The input of one network's last layer (n, units + 1), with a 1 for the bias at the end."""
         for weights, biases in self._layers(which)[:-1]:
             seen = np.maximum(seen @ weights.T + biases, 0)
         return np.column_stack([seen, np.ones(len(seen), np.float32)])
@@ -73,14 +73,14 @@ class Bases:
 
     @classmethod
     def of(cls, problem: Problem) -> Bases:
-        """Those that come with the package."""
+        """The trained networks that come with the package."""
         with as_file(files("dpproof.mechanisms.rl.expert") / "networks" / f"{problem.name}.npz") as path:
             return cls.load(path)
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """m experts.
+    """A population of m experts.
 
     Attributes:
         problem: what they act in.
@@ -115,7 +115,7 @@ class Population:
         return self.bases.sizes[-1]
 
     def greedy(self, observations: Singles, experts: Integers) -> Integers:
-        """What experts (n,) like best, each in the state of its own row (n, d)."""
+        """The preferred actions of experts (n,), each in the state of its own row (n, d)."""
         seen, found = self.problem.scaled(observations), np.empty(len(experts), np.int64)
         for which in np.unique(self.base[experts]):
             rows = np.flatnonzero(self.base[experts] == which)
@@ -133,7 +133,7 @@ class Population:
         return np.where(other, (best + shift) % self.actions, best)
 
     def likes(self, observations: Singles) -> NDArray[np.uint8]:
-        """What every expert likes best in every state: (m, n)."""
+        """Every expert's preferred action in every state: (m, n)."""
         seen, found = self.problem.scaled(observations), np.empty((self.count, len(observations)), np.uint8)
         for which in np.unique(self.base):
             rows = np.flatnonzero(self.base == which)
@@ -157,7 +157,7 @@ class Population:
 
 
 def _parts(rows: Integers, each: int) -> Iterator[Integers]:
-    """The rows in blocks of few enough numbers."""
+    """The rows in blocks that are small enough for memory."""
     size = max(1, _CHUNK // each)
     return (rows[at : at + size] for at in range(0, len(rows), size))
 

@@ -27,7 +27,7 @@ Make = Callable[..., BatchedEnvironment]
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem.
+    """One problem of the experiments.
 
     Attributes:
         name: as in files and tables.

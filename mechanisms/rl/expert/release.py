@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """What each round drew, and how much of it is released.
+    """The draws of each round, and the released length of each.
 
     Attributes:
         drawn: int64 (rounds,), the episode drawn, or -1 where the expert had none left. Not private.
@@ -58,7 +58,7 @@ class Release:
         return found
 
     def prefixes(self, episodes: Episodes) -> Episodes | None:
-        """The released prefixes as episodes of nobody in particular; None where nothing is released.
+        """The released prefixes as episodes without a user; None if nothing is released.
 
         States and rewards are handed out as ``episodes`` has them: a state must be a name that says nothing
         else, and rewards must lie on a scale that was fixed without the data. Those of `ExpertData.episodes`
@@ -159,7 +159,7 @@ def _walk(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
 
 
 def _afresh(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
-    """An expert drawn anew each round, and its next trajectory in some order; -1 where it has none."""
+    """Draw an expert for each round, and its next trajectory in some order; -1 if it has none left."""
     shuffled = rng.permutation(len(owner))
     left: dict[int, list[int]] = {}
     for episode in shuffled.tolist():
@@ -172,7 +172,7 @@ _DRAWS = {"walk": _walk, "fresh": _afresh}
 
 
 def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
-    """How long the stable prefix is in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
+    """The lengths of the stable prefix in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
 
     A noisy count at or below the noisy threshold ends it. The sparse vector halts at its first answer
     "above", so that counts and threshold go in with their signs changed: Laplace noise is symmetric.

@@ -20,7 +20,7 @@ from dpproof.mechanisms.rl.expert.problems import Problem
 
 @dataclass(frozen=True)
 class Learning:
-    """How an expert learns.
+    """The settings with which an expert learns.
 
     Attributes:
         copies: episodes played at once.
@@ -55,7 +55,7 @@ class Learning:
 
 
 class _Replay:
-    """The last transitions, overwritten in turn."""
+    """The last transitions, overwritten in turn, for replay."""
 
     def __init__(self, size: int, width: int) -> None:
         self.seen, self.after = (np.empty((size, width), np.float32) for _ in range(2))
@@ -70,14 +70,14 @@ class _Replay:
         self.begun += len(rewards)
 
     def draw(self, size: int, rng: np.random.Generator) -> list[torch.Tensor]:
-        """Uniform transitions: what is seen before and after, actions, rewards, ends."""
+        """Draw uniform transitions: observations before and after, actions, rewards, ends."""
         rows = rng.integers(min(self.begun, self.size), size=size)
         columns = (self.seen, self.after, self.actions, self.rewards, self.over)
         return [torch.from_numpy(column[rows]) for column in columns]
 
 
 def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-    """Learn in one random variation; the parameters at each of the `kept` shares of the rounds.
+    """Learn in one random variation; return the parameters at each of the `kept` shares of the rounds.
 
     torch's own generator is not used: equal seeds give equal experts on one machine.
     """

@@ -116,7 +116,7 @@ _LEAST_BOUND = 2.0**-900
 
 @dataclass(frozen=True, eq=False)
 class FirstVisits:
-    """What DP-LSW and DP-LSL need of a batch of trajectories; batches of other trajectories can be added.
+    """The statistics of a batch of trajectories for DP-LSW and DP-LSL; those of two batches can be added.
 
     Attributes:
         visits: |X_s|, int64 (N,): trajectories that visit each state.
@@ -175,7 +175,7 @@ class FirstVisits:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """F_X (N,): the average return of each state, 0 where nobody was."""
+        """F_X (N,): the average return of each state, 0 for a state without visits."""
         return self.sums / np.maximum(self.visits, 1)
 
     @property
@@ -184,7 +184,7 @@ class FirstVisits:
         return len(self.visits)
 
     def __add__(self, other: FirstVisits) -> FirstVisits:
-        """The statistics of both batches together.
+        """The statistics of two batches of different trajectories together.
 
         Raises:
             ValueError: for other states or another bound.
@@ -267,7 +267,7 @@ def first_visits(
 
 
 def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
-    """Fmax: the one given, or Rmax/(1 - gamma).
+    """Fmax: the given one, or Rmax/(1 - gamma).
 
     Raises:
         ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as

@@ -43,7 +43,7 @@ class _Values(OnGrid):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The same as doubles: functions of the integers."""
+        """The parameters as doubles, which are functions of the integers."""
         return doubles(self.integers, self.exponent)
 
 
@@ -61,7 +61,7 @@ _PROVED = 15
 
 
 class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
-    """What all four share."""
+    """Base of the four estimators."""
 
     states: int | None
     features: ArrayLike | None
@@ -159,7 +159,7 @@ class LSW(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class LSL(_Evaluation):
-    """Ridge regression on first-visit returns, without privacy; the rest as `LSW`.
+    """Ridge regression on first-visit returns, without privacy; otherwise like `LSW`.
 
     Args:
         ridge: lambda, above ||Phi||^2 ||rho||_inf.
@@ -181,7 +181,7 @@ class LSL(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class _Private(_Evaluation):
-    """Noise calibrated to a target, `calibration` says how; or `noise` itself."""
+    """Base of the private estimators: noise calibrated to a target, as `calibration` says, or given as `noise`."""
 
     epsilon: float | None = None
     delta: float | None = None
@@ -196,7 +196,7 @@ class _Private(_Evaluation):
         raise NotImplementedError
 
     def constants(self) -> Noise:
-        """Alpha and beta; they depend on no data.
+        """Alpha and beta, which do not depend on data.
 
         Raises:
             ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
@@ -306,7 +306,7 @@ class _Private(_Evaluation):
         return self.released_.values
 
     def _warn(self, data: FirstVisits) -> None:
-        """Warn where public numbers alone say that the release is worthless."""
+        """Warn if public numbers alone show that the release is worthless."""
         if (least := self.noise_range(data.trajectories)[0]) > data.bound / 2:
             why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
             rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
@@ -321,7 +321,7 @@ def _refuse_rounded(data: FirstVisits) -> None:
 
 @dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
-    """DP-LSW: as `LSW`, with noise, private when one trajectory is replaced; useless on small data.
+    """DP-LSW: `LSW` with noise, private when one trajectory is replaced; useless on small data.
 
     With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
     the bound `return_bound=1` on returns, where an estimate of 0 has .703. It needs some 30,000 trajectories
@@ -354,7 +354,7 @@ class DPLSW(_Private, LSW):
 
 @dataclass(eq=False, repr=False)
 class DPLSL(_Private, LSL):
-    """DP-LSL: as `LSL`, with noise, private when one trajectory is replaced; the rest as `DPLSW`.
+    """DP-LSL: `LSL` with noise, private when one trajectory is replaced; otherwise like `DPLSW`.
 
     Args:
         planned_trajectories: m of the planned visits.

@@ -43,7 +43,7 @@ def one_expert_more(first: Floats, second: Floats) -> None:
 
 @dataclass(frozen=True)
 class PrefixRound:
-    """One round of the release where the state is the number of the step, and there are two actions.
+    """One round of the release, where the state is the number of the step and there are two actions.
 
     An input is a table of policies (experts, steps, 2). An output is the released prefix as one number: its
     actions as binary digits behind a leading 1.
@@ -132,7 +132,7 @@ class ExpertAudit:
         return cls(subject.parameters, subject.curve)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """The pair, what draws the ratio, and how many of its numbers a sample takes.
+        """The pair, the sampler of the ratio, and how many of its numbers a sample takes.
 
         Raises:
             NoAuditError: there is nothing to audit, or nothing that can be.
@@ -196,7 +196,7 @@ def _pair(parameters: ExpertReleaseParameters) -> Neighbours:
 
 
 def _ratios(rounds: PrefixRound, table: Floats) -> Floats:
-    """Logarithms of the chances with the expert over those without, by output; it only guides the score."""
+    """Log ratios of the probabilities with the expert and without, by output; a guide for the score only."""
     more, fewer = rounds.law(table), rounds.law(table[:-1])
     found = np.zeros(max(more) + 1)
     for code, chance in more.items():

@@ -117,7 +117,7 @@ def estimator(parameters: PolicyEvaluationParameters) -> Model:
 
 
 def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
-    """Batches of 2, 4, 8, ... users: returns of 0 or 1; rare states; states that nobody visits.
+    """Batches of 2, 4, 8, ... users: returns of 0 or 1; rare states; states without visits.
 
     Who stays away is in one more state, without weight.
     """
@@ -138,7 +138,7 @@ def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
 
 
 def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: float) -> Episodes:
-    """`others` users who walk through `home` and earn nothing, and a last one's walk of the same length.
+    """`others` users who walk through `home` with reward 0, and a last user's walk of the same length.
 
     Args:
         others: how many.
@@ -152,7 +152,7 @@ def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: floa
 
 
 def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, delta: float) -> Neighbours:
-    """The pair of the largest hockey stick where the claim has its epsilon."""
+    """The pair with the largest hockey stick at the claimed epsilon."""
     point = Fraction(min(claimed.epsilon(delta).upper, FARTHEST))
     return max(pairs, key=lambda pair: float(refined(partial(_profile, _laws(model, pair), point))))
 
@@ -174,13 +174,13 @@ def _profile(laws: Laws, epsilon: Fraction) -> Any:
 
 
 def evaluation_scores(model: Model, pair: Neighbours) -> tuple[Score, ...]:
-    """The likelihood ratio, and one that learns what the outputs themselves give away."""
+    """The likelihood ratio, and a score that learns what the outputs themselves reveal."""
     return LogLikelihoodRatio(LawRatio(model, pair)), LinearDiscriminant(ridge=None)
 
 
 @dataclass(frozen=True, eq=False)
 class LawRatio:
-    """The log-likelihood ratio of the two laws of a pair; nothing is computed before the first call."""
+    """The log-likelihood ratio of the two laws of a pair; computed at the first call."""
 
     model: Model
     pair: Neighbours

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """Two users of the first batch in other cells each, or one who is left out."""
+    """Two users of the first batch in different cells, or one who is left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = users_apart(parameters, replaced=replaced)
     change = "does so from the last cell on" if replaced else "is left out"

@@ -36,7 +36,7 @@ def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbo
 def counted_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
 ) -> Neighbours:
-    """So many users, of whom the first is replaced or left out."""
+    """That many users, of whom the first is replaced or left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs," if replaced else "is left out"
@@ -53,7 +53,7 @@ def _ratio(
 
 
 def has_ratio(parameters: object) -> bool:
-    """Whether the law of what is released is in closed form: of averaged subtrees it is not."""
+    """Whether the law of the release has a closed form; that of averaged subtrees has none."""
     return getattr(parameters, "counter", "tree") != "honaker"
 
 

@@ -14,7 +14,7 @@ from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, local_
 
 
 def _user(parameters: LocalCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """One user who is replaced, or sends noise on nothing."""
+    """One user who is replaced, or who sends only noise."""
     return counted_pair(parameters, adjacency, 1, "")
 
 

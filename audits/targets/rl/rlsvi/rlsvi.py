@@ -90,7 +90,7 @@ TARGET = RLSVIAudit
 
 
 def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
-    """The exact likelihood ratio of the published law, and four that learn what another one gives away.
+    """The exact likelihood ratio of the published law, and four scores that learn what another law reveals.
 
     Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell
     that user 0 visited last; a discriminant that looks there finds the exact statistic at any size. Of big
@@ -120,7 +120,7 @@ def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]
 
 
 def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """The last column of `first_path`, ``(n, episodes)``: nothing but reward and noise comes in there."""
+    """The last column of `first_path`, ``(n, episodes)``, which contains only reward and noise."""
     return first_path(tables, users)[..., -1]
 
 

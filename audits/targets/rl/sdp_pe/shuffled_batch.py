@@ -27,7 +27,7 @@ IMPOSSIBLE = 1e3
 
 
 def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
-    """Users who stay in state 0 and earn nothing, but for the first, who earns 1 a step: here, or elsewhere.
+    """Users who stay in state 0 with reward 0, except the first, who gets 1 a step, here or elsewhere.
 
     Raises:
         NoAuditError: for one state and one action, where there is no elsewhere, or too many users.

@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 def configuration(training: Training) -> dict[str, Any]:
-    """Everything that a step depends on, as JSON data."""
+    """Everything on which a step depends, as JSON data."""
     return {
         "notice": _NOTICE,
         "format": _FORMAT,
@@ -56,7 +56,7 @@ def configuration(training: Training) -> dict[str, Any]:
 
 
 def steps_begun(folder: Path) -> int:
-    """How many steps a run in this folder has begun: what its budget must be taken to have paid for.
+    """The number of steps that a run in this folder has begun, all of which count as spent.
 
     Raises:
         ValueError: nothing is written down there, or it cannot be read.
@@ -69,7 +69,7 @@ def steps_begun(folder: Path) -> int:
 
 
 def train(training: Training, folder: Path, every: int = 1000, progress: Progress | None = None) -> Training:
-    """Train to the end of the budget, or go on where a run in `folder` was interrupted.
+    """Train to the end of the budget; continue an interrupted run in `folder`.
 
     Args:
         training: a run at its beginning. One drawn from entropy goes on under the key that the folder holds.
@@ -120,7 +120,7 @@ def publish(training: Training, path: Path) -> None:
 
 
 def _go_on(folder: Path, training: Training) -> None:
-    """Give a run drawn from entropy the key under which the same run began in the folder.
+    """Give a run that draws from entropy the key with which it began in the folder.
 
     A run of any other configuration keeps its own key: the same noise on other data could be subtracted.
     """
@@ -141,7 +141,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _claim(folder: Path, wanted: dict[str, Any]) -> None:
-    """Make an empty folder this configuration's; refuse another's."""
+    """Write this configuration into an empty folder; raise ValueError for a folder with another one."""
     path, record, state = (folder / name for name in _NAMES)
     if not path.exists():
         if (record.exists() and steps_begun(folder)) or state.exists():

@@ -49,7 +49,7 @@ class Layers:
 
     @property
     def count(self) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
         return sum((rows + 1) * columns for rows, columns in pairwise(self.sizes))
 
     def views(self, theta: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -70,7 +70,7 @@ class Layers:
         return torch.as_tensor(np.concatenate(parts), dtype=dtype)
 
     def outputs(self, theta: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-        """What the network says of inputs (n, sizes[0]): (n, sizes[-1])."""
+        """The outputs of the network on inputs (n, sizes[0]): (n, sizes[-1])."""
         return self.forward(theta, inputs).outputs
 
     def forward(self, theta: torch.Tensor, inputs: torch.Tensor) -> Pass:
@@ -143,7 +143,7 @@ class Optimizer(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many tensors of the parameters' size it keeps; they begin as 0."""
+        """The number of kept tensors of the parameters' size; they start at 0."""
         ...
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
@@ -153,7 +153,7 @@ class Optimizer(Protocol):
 
 @dataclass(frozen=True)
 class SGD:
-    """Against the gradient, times the learning rate: what Algorithms 3 and 4 print.
+    """Gradient descent with the learning rate, as Algorithms 3 and 4 print it.
 
     >>> theta = torch.ones(1)
     >>> SGD(0.5).update(theta, torch.ones(1), torch.zeros(0, 1), 1)

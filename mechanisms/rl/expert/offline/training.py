@@ -41,7 +41,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transition
 
 @dataclass(frozen=True)
 class Branch:
-    """What one step reads; see the module."""
+    """The data that one step reads; see the module."""
 
     private: bool
     plain: float
@@ -70,7 +70,7 @@ def _fixed(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generat
 
 
 def _independent(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
-    """Every step reads both, and each expert has a coin of its own: of chance p b/m."""
+    """Every step reads both kinds of data, and each expert has a coin of its own, of chance p b/m."""
     p = training.branch_probability
     return Branch(private=True, plain=1 - p, noisy=True, rate=p)
 
@@ -85,7 +85,7 @@ COINS: Final[Mapping[str, Callable[[SelectiveDPSGDParameters, int, np.random.Gen
 
 
 def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
-    """How many of the first `steps` steps of a fixed schedule are private.
+    """The number of private steps among the first `steps` steps of a fixed schedule.
 
     >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
     >>> [noisy_steps_begun(half, steps) for steps in range(11)]
@@ -100,7 +100,7 @@ _CLIPS = (1e-9, 1e9)
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What is trained, and how.
+    """The settings of a training run.
 
     Attributes:
         budget: rate b/m, p, noise multiplier, steps, coin and kind of batch: what is accounted for.
@@ -135,7 +135,7 @@ class TrainingSettings:
             _checks.at_least(name, getattr(self, name), 1)
 
     def spent(self, begun: int) -> SelectiveDPSGDParameters:
-        """What the first `begun` steps reveal, as parameters of the accountant.
+        """The privacy parameters of the first `begun` steps, for the accountant.
 
         >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
         >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
@@ -148,7 +148,7 @@ class TrainingSettings:
 
 
 class Training:
-    """One training run in progress.
+    """One training run.
 
     Args:
         settings: what is trained, and how.
@@ -188,12 +188,12 @@ class Training:
 
     @property
     def settings(self) -> TrainingSettings:
-        """What is trained and how, the noise included; they cannot be changed."""
+        """The settings, including the noise; they cannot be changed."""
         return self._settings
 
     @property
     def step(self) -> int:
-        """Steps done; none is taken back, because the noise of each is drawn for it alone."""
+        """The number of steps taken. None can be undone, because each has noise of its own."""
         return self._step
 
     @property
@@ -217,7 +217,7 @@ class Training:
         )
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """What the steps done so far reveal; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
+        """The guarantee of all steps so far; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
 
         Raises:
             SimulationError: a seed was given.
@@ -248,7 +248,7 @@ class Training:
         return np.random.default_rng(np.random.SeedSequence(self._key, spawn_key=(number,)))
 
     def advance(self, steps: int) -> None:
-        """Take so many steps more, but none beyond the budget's."""
+        """Take that many further steps, but none beyond the budget's."""
         for _ in range(min(steps, self.settings.budget.steps - self.step)):
             self._take(self._rng(self.step + 1))
             self._step += 1
@@ -260,12 +260,12 @@ class Training:
         self.settings.optimizer.update(self.theta, gradient, self.slots, self.step + 1)
 
     def _branch(self, rng: np.random.Generator) -> Branch:
-        """What a step reads, by the coin that is accounted for."""
+        """The data that a step reads, by the accounted coin."""
         budget = self.settings.budget
         return COINS[budget.coin](budget, self.step, rng)
 
     def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
-        """What a step follows: see `dpproof.mechanisms.rl.expert.offline.training`."""
+        """The gradient of a step; see `dpproof.mechanisms.rl.expert.offline.training`."""
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
             rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)
@@ -279,13 +279,13 @@ class Training:
         return found
 
     def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The transitions of a private batch, no expert having two."""
+        """The transitions of a private batch, at most one of each expert."""
         rows = BATCHES[self.settings.budget.batch](data, rate, self.settings.batch, rng)
         check_one_each(data.expert[rows])
         return rows
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
-        """The noise of a sum whose terms are of norm at most the clip.
+        """The noise of a sum whose terms have norm at most the clip.
 
         Drawn by the step's own generator: torch's keeps 32 bits of a seed, so that noise would come again
         within a run, and could be searched for.
@@ -294,7 +294,7 @@ class Training:
         return deviation * torch.from_numpy(rng.standard_normal(len(self.theta), np.float32))
 
     def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
-        """The sum of the transitions' gradients, each of norm at most `clip`."""
+        """The sum of the transitions' gradients, each clipped to norm at most `clip`."""
         layers, loss = self.settings.layers, self.settings.loss
         at = torch.from_numpy(rows)
         following = data.following[at]

@@ -69,7 +69,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, first: Transitions, second: Transitions) -> Transitions:
-        """The transitions of both, of the same experts.
+        """The transitions of two sets with the same experts.
 
         Raises:
             ValueError: another number of experts, or of numbers in an observation.
@@ -95,22 +95,22 @@ class Transitions:
                 raise ValueError(f"the shape of {name} {array.shape} must be {shape}")
 
     def one_each(self, chosen: Integers, rng: np.random.Generator) -> Integers:
-        """Indices of one transition, uniformly its own, of each chosen expert that has any."""
+        """Indices of one uniform transition of each chosen expert that has any."""
         held = chosen[self.counts[chosen] > 0]
         return self._starts[held] + (rng.random(len(held)) * self.counts[held]).astype(np.int64)
 
     def uniform(self, size: int, rng: np.random.Generator) -> Integers:
-        """Indices of so many transitions, uniform and independent, whoever's they are."""
+        """Indices of that many uniform and independent transitions of all experts."""
         return rng.integers(len(self), size=size)
 
 
 def _poisson(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
-    """Each expert by a coin of its own; ``size`` is what is expected of public numbers, not of the data."""
+    """Sample each expert by a coin of its own; ``size`` is the expected number for public numbers, not for the data."""
     return data.one_each(np.flatnonzero(rng.random(data.experts) < rate), rng)
 
 
 def _exact(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
-    """Exactly ``size`` of the experts that have transitions, however many those are.
+    """Sample exactly ``size`` of the experts that have transitions.
 
     A draw of places of which some are empty is another mechanism, of which nothing is proved here
     (docs/notes/expert_accounting.md, section 2).
@@ -126,7 +126,7 @@ BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generat
 
 
 def batch_rate(size: int, experts: int) -> float:
-    """The rate b/m, rounded up to a double: what is accounted for is never less than what is drawn.
+    """The rate b/m, rounded up to a double, so that the accounted rate is at least the one that is drawn.
 
     Both are public numbers, fixed before the data are seen. With exact batches ``experts`` is at most the
     number of experts in either of two neighbouring sets; with Poisson batches any number will do.
