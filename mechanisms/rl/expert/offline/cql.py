@@ -44,7 +44,7 @@ class CQL:
     def targets(
         self, rewards: torch.Tensor, terminal: torch.Tensor, online: torch.Tensor, slow: torch.Tensor
     ) -> torch.Tensor:
-        """The targets y (n,), from the outputs at s' of the network (`online`) and the target network (`slow`), (n, A)."""
+        """The targets y (n,), from the network's (`online`) and the target network's (`slow`) outputs at s', (n, A)."""
         chosen = online.argmax(1, keepdim=True)
         following = slow.gather(1, chosen).squeeze(1)
         return rewards + self.discount * following * (~terminal)
