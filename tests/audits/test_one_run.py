@@ -21,6 +21,7 @@ from dpproof.audits.training.canaries import Canaries, record_canaries
 from dpproof.audits.training.guesses import Guesses, guess, guess_counts
 from dpproof.audits.training.one_run_audit import (
     OneRun,
+    _verdict,
     curve_lines,
     exceeds_one,
     one_run_epsilon_lower,
@@ -103,6 +104,20 @@ def test_numbers_outside_their_range_are_refused(epsilon, delta, rule):
 def test_impossible_guesses_are_refused(wrong):
     with pytest.raises(ValueError, match=rf"right \({wrong[2]}\), guesses \({wrong[1]}\)"):
         Guesses(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("seen", "finding"),
+    [
+        (None, Finding.VIOLATION),
+        (2.0, Finding.CONSISTENT),
+        (4.0, Finding.CONSISTENT),
+        (4.5, Finding.INCONCLUSIVE),
+        (math.inf, Finding.INCONCLUSIVE),
+    ],
+)
+def test_nothing_found_needs_power_against_twice_the_claim(seen, finding):
+    assert _verdict(seen, claimed=2.0) is finding
 
 
 def test_guesses_are_a_function_of_the_scores_and_their_number_is_fixed():
