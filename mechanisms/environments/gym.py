@@ -55,7 +55,6 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
         Raises:
             ValueError: the action is not one of 0, ..., 3.
             RuntimeError: the episode has not begun, or is over.
-
         """
         if not self.action_space.contains(action):
             raise ValueError(f"action ({action!r}) must be one of 0, ..., 3")
@@ -126,7 +125,6 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium shi
         Raises:
             ValueError: the action is not one of 0, ..., A-1.
             RuntimeError: the episode has not begun, or is over.
-
         """
         if not self.action_space.contains(action):
             raise ValueError(f"action ({action!r}) must be one of 0, ..., {self.mdp.actions - 1}")

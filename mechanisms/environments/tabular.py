@@ -29,7 +29,6 @@ class TabularMDP:
     >>> coin = TabularMDP([[[0.5, 0.5]], [[0.0, 1.0]]], [[1.0], [0.0]], horizon=3)
     >>> coin.policy_values([[0, 0]] * 3)[:, 0]
     array([1.75, 1.5 , 1.  , 0.  ])
-
     """
 
     transitions: NDArray[np.float64]

@@ -32,7 +32,6 @@ class LearningRun:
         actions: int64 array (K, H), or None alike.
         rewards: float64 array (K, H), or None alike.
         simulated: whether a seed or a given generator drew the run; False where entropy did.
-
     """
 
     regrets: NDArray[np.float64]
@@ -55,7 +54,6 @@ class LearningRun:
 
         Raises:
             ValueError: they were not kept.
-
         """
         if self.states is None:
             raise ValueError("the trajectories were not kept; run with keep=True")
@@ -87,7 +85,6 @@ def run_many(
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
-
     """
     count = _checks.at_least("runs", runs, 1)
     children: Sequence[np.random.SeedSequence | None] = [None] * count

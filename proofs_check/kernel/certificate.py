@@ -94,7 +94,6 @@ def check(certificate: object, claim: object) -> Outcome:
 
     Raises:
         Rejected: with the reason. Every other error on the way is turned into this one.
-
     """
     try:
         return _check(certificate, claim)

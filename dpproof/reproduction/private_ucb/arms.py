@@ -85,7 +85,6 @@ class Arm:
         privatizer: with its noise.
         constants: of the algorithm.
         paths: arms of equal `paths` differ in the noise's scale only, and share its draws.
-
     """
 
     group: Group

@@ -48,7 +48,6 @@ class ExpertData:
     Raises:
         ValueError: shapes that do not fit, a reward that is not finite, an expert outside the range or
             without an episode.
-
     """
 
     episodes: Episodes

@@ -71,7 +71,6 @@ def run_blocks(
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
-
     """
     p = privatizer.parameters
     for name in ("states", "actions", "horizon"):
@@ -124,7 +123,6 @@ class PrivateUCBVI(RunsMany):
     >>> learner = PrivateUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
-
     """
 
     privatizer: Privatizer
@@ -138,7 +136,6 @@ class PrivateUCBVI(RunsMany):
 
         Raises:
             ValueError: the environment's S, A or H are not those of the privatizer.
-
         """
         S, A, H = environment.states, environment.actions, environment.horizon
         wide = self.constants.cost_width(S, A, H * self.privatizer.parameters.episodes)
@@ -163,7 +160,6 @@ class PrivateUCBPO(RunsMany):
     >>> learner = PrivateUCBPO(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
-
     """
 
     privatizer: Privatizer
@@ -174,7 +170,6 @@ class PrivateUCBPO(RunsMany):
 
         Raises:
             ValueError: eta H K, which no logarithm of the policy falls below the negative of, is infinite.
-
         """
         p, scale = self.privatizer.parameters, self.constants.learning_rate
         eta = scale * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))

@@ -41,7 +41,6 @@ class BatchedCounts(BatchedCountsParameters):
     >>> batched = BatchedCounts(6, 2, 20, 1000, sigma=100.0, cap=5, every=100)
     >>> batched.releases.tolist()
     [100, 200, 300, 400, 500, 600, 700, 800, 900]
-
     """
 
     def meeting(self, adjacency: Adjacency, epsilon: Any, delta: Any) -> BatchedCounts:
@@ -113,7 +112,6 @@ class BatchedCounts(BatchedCountsParameters):
 
         Raises:
             UnprovedAdjacencyError: for a relation without a proof.
-
         """
         return private_ucb_batches.account(self, adjacency)
 

@@ -53,7 +53,6 @@ class Constants:
 
     >>> Constants().cost_width(states=6, actions=2, steps=400_000) > 6
     True
-
     """
 
     delta: float = 0.05

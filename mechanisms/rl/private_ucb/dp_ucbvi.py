@@ -50,7 +50,6 @@ class VarianceConstants:
 
     Raises:
         ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
-
     """
 
     beta: float = 0.05
@@ -104,7 +103,6 @@ class DPUCBVI(RunsMany):
     >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
     >>> learner.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
-
     """
 
     privatizer: Privatizer

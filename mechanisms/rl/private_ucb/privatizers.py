@@ -129,7 +129,6 @@ class ExactCounts:
 
     >>> ExactCounts(states=6, actions=2, horizon=20, episodes=50).levels(0.05).E1
     0.0
-
     """
 
     states: int
@@ -166,6 +165,5 @@ class ExactCounts:
 
         Raises:
             ValueError: always.
-
         """
         raise ValueError(f"adjacency ({adjacency.value}): counts without noise are private under none")

@@ -62,7 +62,6 @@ def log_likelihood_ratio(
     >>> tables = np.array([0.3, 1.5]).reshape(1, 2, 1, 1, 1)
     >>> log_likelihood_ratio(parameters, tables, users, users.with_rewards(0, 1.0))
     array([2.885390...])
-
     """
     check_users(parameters, users)
     user = differ_only_in_rewards_of_one_user(users, other)
@@ -105,7 +104,6 @@ class RLSVI(RunsMany):
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> swim.run(river_swim(), np.random.default_rng(0)).regrets.shape
     (50,)
-
     """
 
     parameters: RLSVIParameters
@@ -129,7 +127,6 @@ class RLSVI(RunsMany):
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
                 at least 0.
-
         """
         check_sizes(self.parameters, environment)
         if not budget >= 0:
@@ -160,7 +157,6 @@ class RLSVI(RunsMany):
 
         Raises:
             ValueError: the users' K, H, S or A are not those of the parameters, or `runs` is below 1.
-
         """
         return self._release(users, rng, runs, counted=False)[0]
 
@@ -208,7 +204,6 @@ class RLSVI(RunsMany):
 
         Raises:
             ValueError: nothing is proved under this adjacency.
-
         """
         return accounting.account(self.parameters, adjacency)
 

@@ -32,7 +32,6 @@ class Users:
     >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
     >>> users.count, users.horizon, users.states, users.actions
     (2, 1, 1, 1)
-
     """
 
     next_states: NDArray[np.int64]

@@ -43,7 +43,6 @@ class PolicySpace:
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> PolicySpace.of(river_swim(states=4, horizon=6)).count
     262144
-
     """
 
     reachable: NDArray[np.bool_]

@@ -82,7 +82,6 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
 
     Raises:
         ValueError: the folder is of another configuration, or has a state but no record of what was spent.
-
     """
     _checks.at_least("every", every, 1)
     folder.mkdir(parents=True, exist_ok=True)
