@@ -1,4 +1,4 @@
-"""How private is it, how much noise does it need? Certified bounds, and what they rest on."""
+"""The accountant: certified privacy bounds, the noise that a target needs, and the assumptions of both."""
 
 if __name__ != "dpproof.accountant":
     raise ImportError(f"{__name__} is no package of its own: import dpproof.accountant")

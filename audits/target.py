@@ -1,4 +1,4 @@
-"""Targets: what has a ready audit. Each is found by its name, and a witness names the one that it was found on.
+"""Targets: mechanisms with a ready-made audit, found by name; a witness names its target.
 
 A target is a module below ``audits/targets`` or ``audits/training`` with one object, ``TARGET``. A mechanism
 of the catalogue has its target in the leaf that its accountant has: ``accountant.noise.laplace`` is audited by

@@ -1,4 +1,4 @@
-"""Outcomes: what a check says of a claim or of a paper, with the words, colours and codes that belong to it."""
+"""Outcomes: the result of a check of a claim or of a paper, with its words, colours and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words for people: numbers, verdicts and what stands beside them, and what an audit is worth."""
+"""Texts for people: numbers, verdicts and remarks on them, and the power of an audit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How functions are compiled, by numba, at their first call; the machine code is kept beside their file.
+"""Compilation of functions by numba at their first call; the machine code is kept beside their file.
 
-The code that is kept is renewed when its own file changes, not when a file does from which it inlines or calls
-a function. So compiled functions that call each other stand in one file, but for `environments.successors`:
-who changes that one deletes what was kept.
+The kept code is renewed when its own file changes, but not when another file changes whose functions it inlines
+or calls. So compiled functions that call each other are in one file, except `environments.successors`. Whoever
+changes that file deletes the kept code.
 """
 
 from __future__ import annotations

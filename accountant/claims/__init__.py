@@ -1,1 +1,1 @@
-"""What a deployment promises, and what an accountant answers."""
+"""Claims about a deployment, and the answers of an accountant."""

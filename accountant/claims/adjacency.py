@@ -1,4 +1,4 @@
-"""Adjacency: which two data sets count as neighbours, part of every claim about users."""
+"""Neighbouring relations: which two data sets are neighbours. Every claim about users names one."""
 
 from __future__ import annotations
 

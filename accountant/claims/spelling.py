@@ -1,4 +1,4 @@
-"""Words of the field as enumerations, read from the text of command lines and claim files."""
+"""Terms of the field as enumerations, read from the text of command lines and claim files."""
 
 from __future__ import annotations
 

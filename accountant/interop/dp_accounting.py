@@ -1,4 +1,4 @@
-"""An accountant that goes wherever dp-accounting's PrivacyAccountant goes."""
+"""An accountant with the interface of dp-accounting's PrivacyAccountant."""
 
 from __future__ import annotations
 

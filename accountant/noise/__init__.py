@@ -1,1 +1,1 @@
-"""Noise primitives on the command line: mechanisms that know a sensitivity and no users."""
+"""Noise primitives on the command line: mechanisms that have a sensitivity and name no users."""

@@ -1,10 +1,10 @@
 """Assumptions about the machine's arithmetic, recorded where a bound uses them.
 
-Most bounds come from ball arithmetic and assume nothing. Faster ones use numpy's and the C library's
-elementary functions, each charged 4 ulp, and scipy's Fourier transform, whose error is charged by a constant
-without a proof. Modules whose bounds rest on these take ``np``, ``math`` and their caches from here. Every
-call is then recorded, and a cached value repeats the record of its computation. So an answer names what its
-own computation used, whichever route it took.
+Most bounds come from ball arithmetic and assume nothing. Faster ones use numpy's and the C library's elementary
+functions, with an assumed error of at most 4 ulp each, and scipy's Fourier transform, with an error constant
+that is not proved. Modules whose bounds use these take ``np``, ``math`` and their caches from here. Every call
+is then recorded, and a cached value repeats the record of its computation. So an answer names the assumptions
+of its own computation, whichever route it took.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the exact value, or raises a ValueError that names the argument and its rule."""
+"""Checks of arguments: each returns the exact value, or raises a ValueError with the argument and its rule."""
 
 from __future__ import annotations
 

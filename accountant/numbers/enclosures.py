@@ -1,7 +1,7 @@
-"""Numbers in, numbers out: exact rationals from what callers write, outward rounding to floats.
+"""Conversion between numbers of callers and enclosures: exact rationals in, floats rounded outward out.
 
-A decimal in text means that rational; a Python float means that double. Arb does the arithmetic in
-between, at a precision set only inside ``precision``.
+A decimal in text means that rational, and a Python float means that double. Arb does the arithmetic in between,
+at a precision that is set only inside ``precision``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files and JSON: a file that is replaced as a whole, and numbers that JSON has no sign for."""
+"""Files and JSON: files that are replaced as a whole, and numbers for which JSON has no notation."""
 
 from __future__ import annotations
 

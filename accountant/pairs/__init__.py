@@ -1,1 +1,1 @@
-"""Dominating pairs (P, Q) of output distributions, one kind a module; ``base`` says what a pair offers."""
+"""Dominating pairs (P, Q) of output distributions, one kind in each module; ``base`` has their interface."""

@@ -1,4 +1,4 @@
-"""Sums and mixtures of masses, with errors: what several pairs share."""
+"""Sums and mixtures of masses with error bounds, which several pairs share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One pair's privacy loss on the grid of multiples of a step: a law above it and a law below it.
 
-Above: each cell's mass is shared out to its two ends so that both P- and Q-mass stay what they are. Below:
-each cell, centred at a grid point, is merged into one outcome. Both are of second order in the step.
+Law above: each cell's mass is divided between its two ends so that its P-mass and its Q-mass are kept. Law
+below: each cell, centred at a grid point, is merged into one outcome. The error of both is of second order in
+the step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Published formulas as data: text, variables with their domains, and source; values and LaTeX of the text."""
+"""Published formulas as data: text, variables with domains, and source; their values and their LaTeX."""
 
 from __future__ import annotations
 

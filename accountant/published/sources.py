@@ -1,4 +1,4 @@
-"""Where a formula or theorem comes from, as data on the thing it justifies."""
+"""Sources of formulas and theorems, as data on the object that they justify."""
 
 from __future__ import annotations
 

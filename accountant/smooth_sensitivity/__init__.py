@@ -1,1 +1,1 @@
-"""Smooth sensitivity: noise scaled by a smooth upper bound on local sensitivity, and what it guarantees."""
+"""Smooth sensitivity: the guarantee of noise scaled by a smooth upper bound on local sensitivity."""

@@ -1,4 +1,4 @@
-"""Student's t noise scaled by a smooth bound: its accountant. Pure privacy (classic.smooth_pure)."""
+"""Accountant of Student's t noise scaled by a smooth bound: pure privacy (classic.smooth_pure)."""
 
 from __future__ import annotations
 

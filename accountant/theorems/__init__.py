@@ -1,1 +1,1 @@
-"""Theorems that hold of any mechanism: composition, groups, filters."""
+"""Theorems that hold for every mechanism: composition, groups, filters."""

@@ -1,3 +1,3 @@
-"""Mechanisms with known answers: what an audit must pass and what it must refuse."""
+"""Mechanisms with known answers: those that an audit must pass and those that it must refute."""
 
 __all__: list[str] = []

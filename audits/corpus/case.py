@@ -1,4 +1,4 @@
-"""A case of the corpus: a mechanism, a claim, what is true, and what an audit must say."""
+"""A case of the corpus: a mechanism, a claim, the truth, and the expected result of an audit."""
 
 from __future__ import annotations
 

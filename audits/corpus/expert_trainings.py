@@ -1,4 +1,4 @@
-"""The training of selective DP-SGD in the corpus, as it is run: by its views, and in runs of canaries."""
+"""Cases of the training of selective DP-SGD as it is run: in several views, and in runs with canaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laplace noise and what is built of it, on vectors of counts."""
+"""Cases of Laplace noise, and of mechanisms built from it, on vectors of counts."""
 
 from __future__ import annotations
 

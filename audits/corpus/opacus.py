@@ -1,4 +1,4 @@
-"""Opacus's own engine: as it is, and given half the noise that is claimed."""
+"""Cases of Opacus's own engine: as shipped, and with half of the claimed noise."""
 
 from __future__ import annotations
 

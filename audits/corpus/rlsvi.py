@@ -1,4 +1,4 @@
-"""RLSVI as it should be, and with three planted faults, each with the verdict an audit must reach."""
+"""Cases of RLSVI: the correct one and three planted faults, each with the expected verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanisms that break the rules of sampling: an error or a documented verdict, never a false alarm."""
+"""Mechanisms that break the rules of sampling: an audit must report an error or a documented verdict."""
 
 from __future__ import annotations
 

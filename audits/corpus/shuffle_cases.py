@@ -1,4 +1,4 @@
-"""Counts in the shuffle model (SDP-PE): the printed encoding, and what a replaced user's trajectory changes.
+"""Cases of counts in the shuffle model (SDP-PE): the printed encoding, and one replaced trajectory.
 
 The first cases are one counter at the paper's own numbers: n = 2 tau users at epsilon' = 0.1. The others are
 whole releases of full trajectories, all of whose cells one user changes.

@@ -1,4 +1,4 @@
-"""Faults of the training of selective DP-SGD, each one method that is replaced; needs torch."""
+"""Faults of the training of selective DP-SGD; each replaces one method. Needs torch."""
 
 from __future__ import annotations
 

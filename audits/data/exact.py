@@ -1,4 +1,4 @@
-"""Numbers without rounding: common types, exact columns of doubles, and what lies just beside a number.
+"""Numbers without rounding: common types, exact columns of doubles, and neighbours of a number.
 
 A double holds integers up to 2^53 only. Wider ones reach the scores as a distance from a centre, which may be
 rounded, beside 32-bit parts, which are exact: no two integers have the same columns.

@@ -1,4 +1,4 @@
-"""A block of outputs: an array of numbers where it can be one, otherwise of objects, one an output."""
+"""A block of outputs: an array of numbers where possible, otherwise an array with one object for each output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit: samples in, evidence out."""
+"""The audit of one pair: from samples to evidence."""
 
 from __future__ import annotations
 

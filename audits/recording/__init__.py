@@ -1,1 +1,1 @@
-"""What an audit leaves behind: evidence, witnesses, replays."""
+"""Records of an audit: evidence, witnesses, replays."""

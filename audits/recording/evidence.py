@@ -1,4 +1,4 @@
-"""Evidence: what an audit found, with everything needed to find it again."""
+"""Evidence: the result of an audit, with everything needed to find it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay: a finding is run again from its witness, and must come out the same."""
+"""Replay: run a finding again from its witness; it must come out the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case of the corpus as a target: what the witness of its audit says is its name."""
+"""A case of the corpus as a target; its witness names the case."""
 
 from __future__ import annotations
 

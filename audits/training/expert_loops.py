@@ -1,12 +1,13 @@
-"""The training of `mechanisms.rl.expert.offline` with canary experts in its data, watched step by step; needs torch.
+"""The training of `mechanisms.rl.expert.offline` with canary experts, recorded step by step; needs torch.
 
-A canary is an expert whose one transition has an observation that is 0 but in a coordinate of the canary's
-own, where everybody else's is 0. Its gradient is far longer than the clip, and nearly all of it is in the
-first layer's weights of that coordinate, where every other gradient is exactly 0: canaries do not disturb
-each other there, and a plain step moves nothing. Its reward is out of reach, so that it never learns.
+A canary is an expert with one transition. Its observation is 0 except in a coordinate of the canary's own,
+where all others have 0. Its gradient is far longer than the clip. Nearly all of it is in the first layer's
+weights of that coordinate, where every other gradient is exactly 0. So canaries do not disturb each other
+there, and a plain step moves nothing. The canary's reward is out of reach, so that the network never learns it.
 
-The auditor knows the parameters before a step, so how far each canary would move its own weights, and sees
-the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary gradients).
+The auditor knows the parameters before a step. So it knows how far each canary would move its own weights, and
+it sees the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary
+gradients).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Answers: what is found about a mechanism, a statement, a claim or a paper."""
+"""Answers: the results on a mechanism, a statement, a claim or a paper."""

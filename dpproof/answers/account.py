@@ -1,4 +1,4 @@
-"""What one mechanism, or a training of another library, costs: certified, and beside it what is published."""
+"""The certified guarantee of a mechanism, or of a training of another library, beside the published one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audits by name: which function audits a mechanism of the catalogue, a claim, a finding of before."""
+"""Audits by name: the function that audits a mechanism of the catalogue, a claim, or an earlier finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The smallest noise that meets a target, the noise for other targets and sizes, and what to paste."""
+"""The smallest noise that meets a target, the noise for other targets and sizes, and code to paste."""
 
 from __future__ import annotations
 

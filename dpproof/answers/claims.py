@@ -1,4 +1,4 @@
-"""The ledger of a claim file: of each promise what is proved and what an audit found."""
+"""The ledger of a claim file: for each claim what is proved and what an audit found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The corpus, run case by case: what was expected, what was found, and how long it took."""
+"""The corpus, run case by case: the expected result, the result, and the time it took."""
 
 from __future__ import annotations
 

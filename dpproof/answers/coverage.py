@@ -1,4 +1,4 @@
-"""How much of the papers is decided: shares over the list of ids that each paper's statements are held to."""
+"""The decided share of the papers, by the list of ids that each paper's statements must cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training or a composition of another library costs: dp-accounting's events, Opacus's histories."""
+"""The guarantee of a training or a composition of another library: dp-accounting's events, Opacus's histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded verdicts: ``dpproof verify papers`` must bring them out again."""
+"""The recorded verdicts, which ``dpproof verify papers`` must reproduce."""
 
 from __future__ import annotations
 

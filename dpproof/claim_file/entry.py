@@ -1,4 +1,4 @@
-"""One ``[[claim]]``: data in, a claim out, and back again."""
+"""One ``[[claim]]``: conversion of its data to a claim and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpproof check``: the whole answer, for the papers or for a claim file, and the report."""
+"""``dpproof check``: check the papers or a claim file, and write the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpproof audit corpus``: mechanisms with known truths, row by row as they are done."""
+"""``dpproof audit corpus``: mechanisms with known truths, printed row by row as they finish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpproof reproduce``: a paper's experiment, from nothing."""
+"""``dpproof reproduce``: run a paper's experiment anew."""
 
 from __future__ import annotations
 

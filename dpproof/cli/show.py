@@ -1,4 +1,4 @@
-"""What a person sees: the same answers as the JSON, laid out with rich."""
+"""Output for the terminal: the same answers as the JSON, laid out with rich."""
 
 from __future__ import annotations
 

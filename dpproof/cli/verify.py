@@ -1,4 +1,4 @@
-"""``dpproof verify``: verdicts on statements, every certificate checked again, and what is taken on trust."""
+"""``dpproof verify``: verdicts on statements, a new check of every certificate, and the assumptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check found, in the formats that other tools read: SARIF, JUnit, a Markdown summary."""
+"""The results of a check in the formats of other tools: SARIF, JUnit, a Markdown summary."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One row for each thing that was checked: how it came out and where it stands."""
+"""One row for each checked thing: its result and its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JUnit XML: what continuous integration shows as tests, one for each claim."""
+"""JUnit XML, which continuous integration shows as tests, one for each claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 (OASIS standard): what code-scanning pages show beside the lines of a claim file."""
+"""SARIF 2.1.0 (OASIS standard), which code-scanning pages show beside the lines of a claim file."""
 
 from __future__ import annotations
 

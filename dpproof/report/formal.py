@@ -1,4 +1,4 @@
-"""Claims as people read them: what the kernel is asked, from the very data that it is given."""
+"""Claims in readable form: the question to the kernel, from the same data that the kernel gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof notes and what they speak of: a note whose function or statement has changed since is stale.
+"""Proof notes and their subjects: a note is stale if its function or statement has changed since.
 
 A note in ``docs/notes`` begins with a header::
 

@@ -1,1 +1,1 @@
-"""The papers' experiments, run again: one package a paper, the table of them in `experiments`."""
+"""The papers' experiments: one package for each paper, and the table of them in `experiments`."""

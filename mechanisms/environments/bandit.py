@@ -1,9 +1,9 @@
-"""Bandits with bits as rewards, among them users who differ: a decision process of one state and one step.
+"""Bandits whose rewards are bits, also with users who differ: decision processes of one state and one step.
 
 The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a is good with chance r(a), drawn
-uniformly from [0, 0.99]; user k's own chance is r(a) + z, z normal with deviation 0.1 anew for every user
-and arm, clipped to [0, 1], and the reward is a bit. Each user plays once, so that rewards of one arm are
-independent bits of the mean chance: that of a clipped normal variable, in closed form.
+uniformly from [0, 0.99]. User k's own chance is r(a) + z, clipped to [0, 1], with z normal of deviation 0.1,
+drawn anew for every user and arm. The reward is a bit. Each user plays once, so the rewards of one arm are
+independent bits of the mean chance. That is the mean of a clipped normal variable, which has a closed form.
 """
 
 from __future__ import annotations

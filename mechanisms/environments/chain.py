@@ -1,9 +1,9 @@
-"""The chain: one action, a coin that decides between staying and one step on, a reward at the end.
+"""The chain: one action; a coin decides between staying and moving on, and the end gives a reward.
 
-It is the experiment of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML
-2016, section 6), which leaves the start law open; here episodes start in one state. The last state is
-absorbing, and the paper pays 1 to the step that reaches it. Here the step pays its mean given the state,
-one half in the last state but one and 0 elsewhere: the values are the same, the rewards carry no coin.
+It is the experiment of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016,
+section 6), which does not name the start law. Here episodes start in one state. The last state is absorbing,
+and the paper pays 1 to the step that reaches it. Here a step pays its mean given the state: one half in the
+last state but one, and 0 elsewhere. The values are the same, and the rewards are not random.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tabular decision process for compiled loops: the successors of a cell, how one is drawn, and exact values."""
+"""A tabular decision process for compiled loops: successors of a cell, how to draw one, and exact values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finite Markov decision processes: their law, their exact values, nothing of learning."""
+"""Finite Markov decision processes: their law and their exact values, without learning."""
 
 from __future__ import annotations
 

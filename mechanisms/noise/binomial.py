@@ -1,4 +1,4 @@
-"""Counts plus the heads of coins, numpy's binomials, in floating point: the released numbers are not covered."""
+"""Counts plus the heads of numpy's binomial coins; the guarantee does not cover floating-point outputs."""
 
 from __future__ import annotations
 

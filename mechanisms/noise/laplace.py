@@ -1,4 +1,4 @@
-"""Answers plus Laplace noise, numpy's, in floating point: the released doubles are not covered."""
+"""Answers plus numpy's Laplace noise in floating point; the guarantee does not cover the released doubles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers plus staircase noise, numpy's, in floating point: the released doubles are not covered."""
+"""Answers plus staircase noise from numpy's generator; the guarantee does not cover the released doubles."""
 
 from __future__ import annotations
 

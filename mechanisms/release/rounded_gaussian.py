@@ -2,17 +2,17 @@
 
 **Theorem.** Let f and sigma be real functions of the data and Z a real standard normal variable. Let the real
 mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M / 2^exponent) has the same
-guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism
-is unchanged, whatever f and sigma are. The one condition is that the f and sigma given here are exactly the
-functions of the data that the account was made for. Everything that is computed from the integers alone has
-the guarantee, too; that includes the doubles 2^exponent times the integers.
+guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism is
+unchanged, whatever f and sigma are. The one condition is that the f and sigma given here are exactly the
+functions of the data for which the account was made. Everything that is computed from the integers alone has
+the guarantee, too, including the doubles 2^exponent times the integers.
 
-The integers have exactly this law. Karney's algorithm draws Z ("Sampling exactly from the normal
-distribution", ACM Trans. Math. Softw. 42, 2016). It compares uniform numbers and draws only as many bits of
-them as the comparison needs. It returns Z = +-(k + x), of which the first bits of x are known. Further bits
-are drawn until integer arithmetic decides the rounding. Each comparison ends with probability one. No step
-uses floating point. The compiled fast path looks at one 64-bit word of each uniform number. It passes what
-this word does not decide to the exact path, which reads the same words again: both give the same integers.
+The integers have exactly this law. Karney's algorithm draws Z ("Sampling exactly from the normal distribution",
+ACM Trans. Math. Softw. 42, 2016). It compares uniform numbers and draws only as many bits of them as the
+comparison needs. It returns Z = +-(k + x) with the first bits of x. Further bits are drawn until integer
+arithmetic decides the rounding. Each comparison ends with probability one. No step uses floating point. The
+compiled fast path reads one 64-bit word of each uniform number. What this word does not decide goes to the
+exact path, which reads the same words again. So both paths give the same integers.
 
 Not covered: the time that a draw takes, and an operating system whose entropy is not uniform.
 """

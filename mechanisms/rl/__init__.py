@@ -1,1 +1,1 @@
-"""Reinforcement learning mechanisms: what a sequence of users makes them release."""
+"""Reinforcement learning mechanisms: the releases of learners over a sequence of users."""

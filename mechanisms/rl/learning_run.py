@@ -1,4 +1,4 @@
-"""What one run of a learner leaves behind, and how many runs are made side by side."""
+"""The result of one run of a learner, and the number of runs that are made side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trajectories: what users of the private counts are, as arrays, and which two sequences are neighbours."""
+"""Trajectories of the users of private counts, as arrays, and the validators of neighbouring sequences."""
 
 from __future__ import annotations
 

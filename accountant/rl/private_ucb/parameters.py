@@ -1,4 +1,4 @@
-"""What a privatizer of PRIVATE-UCB is set by: the problem's sizes, the noise, and how counts are kept."""
+"""Parameters of the privatizers of PRIVATE-UCB: the problem's sizes, the noise, and the counters."""
 
 from __future__ import annotations
 

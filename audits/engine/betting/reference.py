@@ -1,7 +1,7 @@
 """Reference pairs: the standard pair of output laws that is exactly (epsilon, delta)-indistinguishable.
 
-Two Laplace distributions of unit scale where delta = 0, two Gaussians of unit variance where delta > 0, with
-the likelihood ratio as the score. What is computed here steers power only and carries no certificate.
+The pair is two Laplace distributions of unit scale if delta = 0, and two Gaussians of unit variance if delta >
+0, with the likelihood ratio as the score. These numbers affect power only and carry no certificate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When an audit looks: seldom while its wealth is far from what refutes, often once that is near."""
+"""The schedule of an audit's checks: rare while the wealth is far from refuting, frequent when it is close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trial: bets placed and settled along a stream, without a word on what they mean."""
+"""A trial: bets placed and settled along a stream, before any conclusion is drawn."""
 
 from __future__ import annotations
 

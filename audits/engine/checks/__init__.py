@@ -1,1 +1,1 @@
-"""What is checked of a mechanism before and after it is bet on: repeats, dependence."""
+"""Checks of a mechanism before and after the bets: repeated rows, dependence."""

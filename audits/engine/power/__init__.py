@@ -1,1 +1,1 @@
-"""What an audit would have seen, measured and simulated."""
+"""The detection power of an audit, measured and simulated."""

@@ -1,4 +1,4 @@
-"""What an audit would have seen: its power against a reference pair, by simulating the same bets.
+"""Simulated power of an audit: the same bets against a reference pair.
 
 The pair is that of `audits.engine.betting.reference`. Counts are simulated, not samples; the thresholds are the exact
 quantiles, which the audit's own come close to. These figures describe the test, they carry no certificate.

@@ -1,1 +1,1 @@
-"""How a mechanism is called, and its outputs collected."""
+"""Sampling: how a mechanism is called, and how its outputs are collected."""

@@ -1,4 +1,4 @@
-"""Progress of an audit for whoever looks on: it changes nothing of what is found."""
+"""Progress reports of an audit to an observer; they do not affect the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What outputs look like, learned from the probe and fixed before the first bet."""
+"""The layout of outputs, learned from the probe and fixed before the first bet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How running counts on a tree with Gaussian noise are audited: on one user in a stream of nobody else."""
+"""The audit of running counts on a tree with Gaussian noise: one user in an otherwise empty stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How running counts on a tree with Laplace noise are audited."""
+"""The audit of running counts on a tree with Laplace noise."""
 
 from __future__ import annotations
 

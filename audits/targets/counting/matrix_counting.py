@@ -1,4 +1,4 @@
-"""How running counts by a factorised matrix are audited."""
+"""The audit of running counts by a factorised matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How binomial noise is audited: on counts that one record moves."""
+"""The audit of binomial noise, on counts that one record changes."""
 
 from __future__ import annotations
 

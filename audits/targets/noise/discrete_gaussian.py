@@ -1,4 +1,4 @@
-"""How discrete Gaussian noise is audited: on answers as far apart as the sensitivity."""
+"""The audit of discrete Gaussian noise, on answers as far apart as the sensitivity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the noisy sums of DP-SGD are audited: on a user of records of the clipping norm."""
+"""The audit of the noisy sums of DP-SGD, on a user whose records have the clipping norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How choices by utilities are audited: on two candidates, one of which gains what the other loses."""
+"""The audit of choices by utilities, on two candidates, one of which gains what the other loses."""
 
 from __future__ import annotations
 

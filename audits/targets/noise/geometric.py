@@ -1,4 +1,4 @@
-"""How two-sided geometric noise is audited: on answers as far apart as the sensitivity."""
+"""The audit of two-sided geometric noise, on answers as far apart as the sensitivity."""
 
 from __future__ import annotations
 

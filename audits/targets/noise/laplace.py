@@ -1,4 +1,4 @@
-"""How Laplace noise is audited: on answers as far apart as the sensitivity."""
+"""The audit of Laplace noise, on answers as far apart as the sensitivity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How permute-and-flip is audited: on two candidates that begin level."""
+"""The audit of permute-and-flip, on two candidates with equal utilities at first."""
 
 from __future__ import annotations
 

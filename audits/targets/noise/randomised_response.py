@@ -1,4 +1,4 @@
-"""How randomised response is audited: on any two true answers."""
+"""The audit of randomised response, on any two true answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How staircase noise is audited: on answers as far apart as the sensitivity."""
+"""The audit of staircase noise, on answers as far apart as the sensitivity."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ready audits of the papers' algorithms."""
+"""Ready-made audits of the papers' algorithms."""

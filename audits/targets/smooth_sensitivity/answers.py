@@ -1,4 +1,4 @@
-"""How noise scaled by a smooth bound is audited: on answers and bounds as far apart as they may be."""
+"""The audit of noise scaled by a smooth bound, on answers and bounds as far apart as allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How smooth sensitivity with generalised Cauchy noise is audited."""
+"""The audit of smooth sensitivity with generalised Cauchy noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How smooth sensitivity with Gaussian noise is audited."""
+"""The audit of smooth sensitivity with Gaussian noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How smooth sensitivity with Laplace noise is audited."""
+"""The audit of smooth sensitivity with Laplace noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How smooth sensitivity with Laplace log-normal noise is audited."""
+"""The audit of smooth sensitivity with Laplace log-normal noise."""
 
 from __future__ import annotations
 

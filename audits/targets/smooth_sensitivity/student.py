@@ -1,4 +1,4 @@
-"""How smooth sensitivity with Student's t noise is audited."""
+"""The audit of smooth sensitivity with Student's t noise."""
 
 from __future__ import annotations
 

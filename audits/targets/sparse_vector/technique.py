@@ -1,4 +1,4 @@
-"""How the sparse vector technique is audited: its law is in no closed form, so that scores are learned."""
+"""The audit of the sparse vector technique. Its law has no closed form, so scores are learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a method and a budget to noise, and what that noise is certified to cost."""
+"""From a method and a budget to noise, and the certified guarantee of that noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is run: the sizes, the paper's choices for each problem and budget, and what a learner is like."""
+"""The settings of the experiment: sizes, the paper's choices for each problem and budget, and the learner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiment of expert-level learning: what its page says of the runs, and the plots."""
+"""The experiment of expert-level learning: the sentences of its page, and the plots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is compared: calibrations, delta, the bound on returns, features."""
+"""The kinds of noise that are compared: calibrations, delta, the bound on returns, features."""
 
 from __future__ import annotations
 

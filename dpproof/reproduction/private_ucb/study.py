@@ -1,4 +1,4 @@
-"""The experiment of PRIVATE-UCB: what its page says of the runs, each sentence computed from the tables."""
+"""The experiment of PRIVATE-UCB: the sentences of its page, each computed from the tables."""
 
 from __future__ import annotations
 

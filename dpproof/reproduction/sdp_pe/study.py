@@ -1,4 +1,4 @@
-"""The experiments of SDP-PE: what the page says of the runs, each sentence computed from the tables, and plots."""
+"""The experiments of SDP-PE: the sentences of the page, each computed from the tables, and plots."""
 
 from __future__ import annotations
 

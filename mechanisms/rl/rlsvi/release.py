@@ -1,4 +1,4 @@
-"""RLSVI as it is released: every table on a public grid, drawn exactly, one step after another.
+"""The release of RLSVI: every table on a public grid, drawn exactly, one step after another.
 
 A table entry is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
 f = Rhat + sum_s' Phat(s') V(s') is an exact rational. V is computed from the tables released before, which

@@ -1,4 +1,4 @@
-"""How the counts of PRIVATE-UCB in batches are audited: on a user of the first batch."""
+"""The audit of the counts of PRIVATE-UCB in batches, on a user of the first batch."""
 
 from __future__ import annotations
 

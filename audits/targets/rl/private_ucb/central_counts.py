@@ -1,4 +1,4 @@
-"""How the central counts of PRIVATE-UCB are audited: the real privatizers, on the users hardest to tell apart.
+"""The audit of the central counts of PRIVATE-UCB: the real privatizers, on the pair that attains the guarantee.
 
 The first user stays in one cell with costs 1, the other leaves as soon as can be (or is absent): the pair
 that attains the guarantee. Looked at are the counters that this moves, after each of the first users.

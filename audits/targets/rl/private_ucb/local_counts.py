@@ -1,4 +1,4 @@
-"""How the local counts of PRIVATE-UCB are audited: on one user, by everything that user sends."""
+"""The audit of the local counts of PRIVATE-UCB, on everything that one user sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a whole release of SDP-PE is audited: full trajectories, one user of whom is elsewhere at every step.
+"""The audit of a whole release of SDP-PE: full trajectories, of which one differs at every step.
 
 The pair attains the guarantee. All counters of the batch are looked at, by the exact likelihood ratio of
 those that the user moves.

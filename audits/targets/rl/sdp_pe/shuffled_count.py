@@ -1,4 +1,4 @@
-"""How shuffled counts are audited: on one user's bit, where it is hardest to hide."""
+"""The audit of shuffled counts, on one user's bit where it is hardest to hide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Gaussian Thompson sampling is audited: on the first user, whose reward is hardest to hide."""
+"""The audit of Gaussian Thompson sampling, on the first user, whose reward is hardest to hide."""
 
 from __future__ import annotations
 
