@@ -1,17 +1,18 @@
 """Sensitivity of the nodes of a tree to one user: exact maxima over all patterns of participation.
 
-A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it. All
-overlaps are nonnegative, so that raising every leaf by 1 is the worst case. A dynamic programme over the levels
-finds the maximum, because all subtrees of one level are alike.
+A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it.
+All overlaps are nonnegative, so that raising every leaf by 1 is the worst case. A dynamic programme over the
+levels finds the maximum, because all subtrees of one level are alike.
 
-If the leaves are at least ``separation`` apart, the programme also tracks the distance of the first leaf from the
-left end of a subtree and of the last leaf from the right end. For long streams it works on blocks of g leaves, g at
-most the separation, so that a block holds at most one leaf of a user. The result is exact where g divides the
-separation. Otherwise it is a lower and an upper bound.
+If the leaves are at least ``separation`` apart, the programme also tracks the distance of the first leaf from
+the left end of a subtree and of the last leaf from the right end. For long streams it works on blocks of g
+leaves, g at most the separation, so that a block holds at most one leaf of a user. The result is exact where g
+divides the separation. Otherwise it is a lower and an upper bound.
 
-A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only when a user is replaced. With [-s, s] one
-leaf can change by 2s, which is twice the worst case of adding a user. With [0, s] no leaf changes by more than s,
-and the leaves of the two users may overlap. Proofs: docs/notes/counting.md.
+A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only when a user is replaced. A user who
+leaves with -s and enters with +s changes one leaf by 2s, so replacing a user is as bad as changing the worst
+leaves by twice the sensitivity. With [0, s] no leaf changes by more than s, and the leaves of the two users may
+overlap. Proofs: docs/notes/counting.md.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Shown:
 
 
 def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
-    """The experiment of a paper, with what ``folder`` keeps of it; None for a paper without one.
+    """The experiment of a paper with its files in ``folder``; None for a paper without one.
 
     >>> experiment_of("rlsvi") is None
     True
@@ -86,7 +86,7 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ExpectedAudit:
-    """An audit of a case of the corpus, and what had to come out."""
+    """An audit of a case of the corpus, with the expected result."""
 
     evidence: Evidence
     expected: Finding
@@ -108,7 +108,7 @@ class PaperLedger:
 
 
 def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
-    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits; the corpus has more."""
+    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits, a part of the corpus."""
     from dpproof.audits.corpus.all_cases import cases_of_paper
 
     return cases_of_paper(paper)

@@ -27,7 +27,7 @@ VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of a replay.
+    """The result of a replay.
 
     Attributes:
         evidence: what the audit found this time.
@@ -71,7 +71,7 @@ def replayed(witness: Mapping[str, Any]) -> Replayed:
 
 
 def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, ...]) -> bool:
-    """Whether a difference speaks of an implementation that has changed: somebody's, and of a violation."""
+    """Whether a difference is news: a violation of a user's implementation that has changed."""
     known = found.witness().keys() - set(ASKED)
     verdicts = {witness.get("verdict"), found.verdict.value}
     seeded = witness["replay"].get("seeded", True)
@@ -85,7 +85,7 @@ def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, 
 
 
 def _of_a_user(how: Mapping[str, Any]) -> bool:
-    """Whether what is audited is somebody's callable or command, which may change between replays."""
+    """Whether the audited mechanism is a user's callable or command, which may change between replays."""
     claim = how.get("claim")
     mechanism = str(claim.get("mechanism", ":")) if isinstance(claim, Mapping) else ""
     return how["audit"] == "named" or ":" in mechanism
@@ -109,7 +109,7 @@ _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
 
 
 def _checked(witness: Any) -> Mapping[str, Any]:
-    """A witness with the fields that a replay reads, each of its type."""
+    """A witness whose fields, as far as a replay reads them, have the right types."""
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)

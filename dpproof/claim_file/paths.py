@@ -35,7 +35,7 @@ FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 
 
 def import_from(folder: Path) -> None:
-    """Let names be imported from a folder; of a package, from the folder that holds the package."""
+    """Make names importable from a folder; for a package, from the folder that holds it."""
     folder = folder.resolve()
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent
@@ -63,7 +63,7 @@ def _has_separator(text: str) -> bool:
 
 
 def _paths_in(argument: str) -> Iterator[Path]:
-    """What an argument may name: itself, and its pieces.
+    """The paths that an argument may name: the argument itself, and its pieces.
 
     A file that has the argument's name is no proof that the program reads that one: who wrote the claim can
     have put ``--config=/etc/passwd`` into the project.

@@ -40,7 +40,7 @@ SUBJECT = re.compile(r"\W*(?:audit: |parameter |key )?\W*([\w-]+)")
 
 
 def readable(text: str) -> str:
-    """The text with a word in the place of each integer that is too long for Python.
+    """The text with each integer that is too long for Python replaced by a word.
 
     The word stands in lists, so that it is no value of any key: whatever the key, its claim is refused.
 
@@ -125,7 +125,7 @@ class Lines:
 
 
 def _says(held: dict[str, object], key: str | None) -> bool:
-    """Whether a statement gives ``key`` its value, in the claim or in a table of it."""
+    """Whether a statement sets ``key``, in the claim or in a table of it."""
     inner = held.get("claim", held)  # [claim.parameters], but no key of that name
     held = inner if isinstance(inner, dict) else held
     return key in held or any(isinstance(table, dict) and key in table for table in held.values())
@@ -140,7 +140,7 @@ BUDGET: Mapping[str, Values] = {
 
 @dataclass(frozen=True)
 class Budget:
-    """What checking a file may cost.
+    """The budget of a file's checks.
 
     Attributes:
         seconds: for all audits together, from the start of the check; what has not begun by then is not
@@ -155,7 +155,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is wrong with one claim; as text, one line that names the file, the line, the value, the rule."""
+    """The error of one claim; its text is one line with the file, the line, the value and the rule."""
 
     path: Path
     line: int | None
@@ -180,7 +180,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The claims of a file that can be checked, the others' refusals, and the budget."""
+    """The valid claims of a file, the errors of the others, and the budget."""
 
     claims: tuple[Claim, ...]
     refusals: tuple[Refusal, ...]
@@ -193,7 +193,7 @@ Ready = Callable[[Claim], None]
 
 
 def _nothing_more(_claim: Claim) -> None:
-    """The check of a claim that asks for nothing beyond its types."""
+    """The check of a claim that requires nothing beyond its types."""
 
 
 def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
@@ -210,7 +210,7 @@ def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
 
 
 def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False) -> Reading:
-    """What a file holds; a claim that is refused leaves the others as they are.
+    """Read a whole file. An invalid claim does not affect the others.
 
     Args:
         path: the file.
@@ -253,7 +253,7 @@ def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
 def _sorted_out(
     entries: list[object], checks: tuple[Ready, ...]
 ) -> tuple[dict[int, Claim], dict[int, ValueError]]:
-    """By the entry's place: the claims, and why others are refused.
+    """The claims by the place of their entry, and the errors of the others.
 
     A name that stands twice is refused the second time.
     """
@@ -275,7 +275,7 @@ def _sorted_out(
 
 
 def _one_line(text: str) -> str:
-    """The text with what does not print written out: somebody's code may have said it."""
+    """The text on one line with unprintable characters escaped, because a user's code may have written it."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 

@@ -43,7 +43,7 @@ def schema() -> Schema:
 
 
 def schema_text() -> str:
-    """The schema as a file holds it."""
+    """The schema as the text of a file."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
@@ -51,7 +51,7 @@ LARGEST = sys.float_info.max
 
 
 def _finite(values: Schema) -> Schema:
-    """Numbers that are infinite in double precision are none."""
+    """Numbers without those that are infinite in double precision."""
     if values.get("type") != "number":
         return values
     above = {} if "exclusiveMaximum" in values else {"maximum": LARGEST}
@@ -167,7 +167,7 @@ def _one_of(names: tuple[str, ...]) -> Schema:
 
 
 def _parameters(name: str) -> Schema:
-    """If the mechanism is this one, its parameters are these."""
+    """The rule that a claim about this mechanism has its parameters."""
     fields = accountant_for(name).parameters.fields()
     properties = {
         field.name: {
@@ -203,6 +203,6 @@ def _sensitivities() -> list[Schema]:
 def _of(
     names: list[str], relations: list[str], properties: Schema, required: list[str] | None = None
 ) -> Schema:
-    """What holds of these mechanisms under these relations."""
+    """The rule for these mechanisms under these relations."""
     where = {"mechanism": {"enum": names}, "adjacency": {"enum": relations}}
     return _if({"properties": where, "required": ["mechanism", "adjacency"]}, properties, required)

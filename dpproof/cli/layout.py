@@ -26,7 +26,7 @@ def table(*columns: str, title: str | None = None) -> Table:
 
 
 def print_table(rows: Table, console: Console) -> None:
-    """Print a table within the console's width, no word of it cut."""
+    """Print a table within the console's width without cutting a word."""
     needed = [_measured(column.cells, column.header, console) for column in rows.columns]
     widths = fitted(
         [need.minimum for need in needed],
@@ -48,7 +48,7 @@ def _measured(cells: Iterable[RenderableType], header: RenderableType, console: 
 
 
 def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
-    """Widths between these ends that fit together, the narrowest columns served first; None if none do.
+    """Widths between these bounds that fit together, narrow columns first; None if there are none.
 
     >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
     ([5, 11], [5, 20], None)
@@ -65,7 +65,7 @@ def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | 
 
 
 def _stacked(rows: Table) -> Group:
-    """One line a cell, ``heading: cell``; rows apart."""
+    """One line for each cell, ``heading: cell``, with space between rows."""
     headings = [str(column.header) for column in rows.columns]
     lines: list[RenderableType] = [] if rows.title is None else [Text(str(rows.title), style="italic")]
     for cells in zip(*(column.cells for column in rows.columns), strict=True):

@@ -51,7 +51,7 @@ def _box(name: str, inside: Mapping[str, str]) -> str:
 
 
 def layers(graph: Edges) -> list[list[str]]:
-    """The boxes by column: longest ways first, then ordered so that lines cross little.
+    """The boxes by column: longest paths first, then ordered so that few lines cross.
 
     >>> layers({"c": ["b"], "b": ["a"], "alone": []})
     [['a'], ['b'], ['c']]
@@ -90,7 +90,7 @@ def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
 
 
 def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iterable[str] = ()) -> str:
-    """The drawing; boxes in ``linked`` lead to the anchor of their id."""
+    """The drawing as SVG; boxes in ``linked`` link to the anchor of their id."""
     columns, anchors = layers(graph), frozenset(linked)
     tall = max(map(len, columns), default=0)
     places = {
@@ -113,7 +113,7 @@ def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iter
 
 
 def _above(few: int, tall: int) -> int:
-    """How far down a shorter column begins."""
+    """The space above a shorter column."""
     return (tall - few) * (HEIGHT + DOWN) // 2
 
 

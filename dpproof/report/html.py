@@ -46,7 +46,7 @@ _ENVIRONMENT = jinja2.Environment(
 
 
 def _formula(latex: str) -> Markup:
-    """MathML, which browsers set without help; the input is this project's own text."""
+    """The formula as MathML, which browsers render; the input is this project's own text."""
     text = latex.replace("''", r"^{\prime\prime}").replace("'", r"^{\prime}")
     return Markup(to_mathml(text, display="block")) if latex else Markup("")
 
@@ -77,7 +77,7 @@ def render(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> str:
-    """The page as text; refused claims stand among the others, in the words of their refusal."""
+    """The page as text; invalid claims are listed among the others, with their errors."""
     template = _ENVIRONMENT.get_template("report.html.j2")
     shown = [_paper(ledger) for ledger in papers]
     places = {result.id for ledger in papers for result in ledger.verified.statements}
@@ -99,7 +99,7 @@ def write_report(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> Path:
-    """Write ``folder/index.html``, whole or not at all, and return its path."""
+    """Write ``folder/index.html`` as a whole or not at all, and return its path."""
     text = render(papers=papers, claims=claims, refusals=refusals)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "index.html", text)
@@ -107,7 +107,7 @@ def write_report(
 
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
-    """What the template needs of one paper: the ledger, the statements' texts, the pictures."""
+    """The template's data of one paper: the ledger, the statements' texts, the pictures."""
     paper, prefix = ledger.paper, ledger.paper.prefix
     share = coverage.coverage(ledger.verified.statements, f"{prefix}.")
     return {
@@ -128,12 +128,12 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
 
 
 def _refuted(share: coverage.Share) -> int:
-    """How many of a paper's numbered statements are refuted; those that stand beside them do not count."""
+    """The number of a paper's numbered statements that are refuted, without added statements."""
     return sum(number for word, number in share.verdicts.items() if word.startswith("REFUTED"))
 
 
 def _claim(ledger: ClaimLedger) -> dict[str, Any]:
-    """What the template needs of one claim."""
+    """The template's data of one claim."""
     claim = ledger.claim
     known = ledger.account is not None and claim.mechanism in CATALOGUE
     drawn = _drawn(claim.mechanism, tuple(claim.parameters.items()), claim.adjacency) if known else []
@@ -173,7 +173,7 @@ def _drawn(
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
-    """What rests on what; the verdicts of other papers' statements as recorded."""
+    """The dependency graph; the verdicts of other papers' statements are those recorded."""
     own = {result.id: result.verdict for result in ledger.verified.statements}
     known = {name: Verdict(str(held["verdict"])) for name, held in recorded().items()}
     drawn = graph.edges(prefix)
@@ -205,7 +205,7 @@ LOG_DELTA = sympy.Symbol("ell", positive=True)
 
 @dataclass(frozen=True)
 class Derivation:
-    """epsilon(alpha) and its minimum over alpha > 1, with the conditions that make it one."""
+    """epsilon(alpha) and its minimum over alpha > 1, with the conditions for a minimum."""
 
     curve: Any
     at_order: Any

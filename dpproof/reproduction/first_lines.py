@@ -23,7 +23,7 @@ _HEADING: Final = "**Read this first.** These lines are computed from the tables
 
 
 def written(sentences: Sequence[str]) -> list[str]:
-    """The block of Markdown lines that stands right below the title."""
+    """The block of Markdown lines directly below the title."""
     return [_HEADING, "", *(f"- {sentence}" for sentence in (*sentences, SIMULATED)), ""]
 
 
@@ -39,7 +39,7 @@ def read(page: str) -> tuple[str, ...]:
 
 
 def few_runs(runs: int) -> list[str]:
-    """The sentence that is due where a mean stands on fewer than `ENOUGH` runs."""
+    """The sentence for means over fewer than `ENOUGH` runs."""
     if runs >= ENOUGH:
         return []
     return [f"A figure stands on {runs} runs only. Other seeds can change an order that is close."]
@@ -59,7 +59,7 @@ def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
 
 
 def listed(words: Sequence[object]) -> str:
-    """The words as they stand in a sentence.
+    """The words as a list in a sentence.
 
     >>> listed([1, 2, 3]), listed(["one"])
     ('1, 2 and 3', 'one')

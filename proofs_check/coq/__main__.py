@@ -75,7 +75,7 @@ def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
 
 
 def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
-    """What is recorded, and what Coq accepts of the rest."""
+    """The recorded lemmas, with those of the rest that Coq accepts."""
     known = record.recorded()["lemmas"]
     old = {key: x for key, x in lemmas()[0].items() if key in known}
     exported, reasons = lemmas(ids)
@@ -93,7 +93,7 @@ def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
 
 
 def _verify(chosen: Mapping[str, Lemma]) -> None:
-    """Compile all lemmas as one file and look at what they assume.
+    """Compile all lemmas as one file and check their assumptions.
 
     Raises:
         CoqError: if the file does not compile, or a lemma assumes what is not on the list.
@@ -132,7 +132,7 @@ def _installed() -> str | None:
 
 
 def _absent() -> int:
-    """Say that there is no coqc; 0 if that was allowed, 3 otherwise."""
+    """Report that there is no coqc; return 0 if that is allowed, otherwise 3."""
     allowed = os.environ.get(OPTIONAL, "") not in ("", "0")
     print(ABSENT.format(word="SKIPPED" if allowed else "FAILED"))
     print(f"  {INSTALL}" + ("" if allowed else f", or set {OPTIONAL}=1 to go on without it"))

@@ -22,7 +22,7 @@ INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])\Z", re.ASCII)
 
 
 class UntranslatableError(ValueError):
-    """A claim that uses something this export does not know."""
+    """Raised for a claim that uses something this export does not support."""
 
 
 def name(variable: str) -> str:

@@ -54,7 +54,7 @@ def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
 
 
 def _taken(entry: Statement) -> bool:
-    """Whether a statement takes something for granted that no claim says."""
+    """Whether a statement assumes something that no claim states."""
     bare = not entry.obligations and not entry.parts and entry.reason != DEFINITION
     return bare or bool(entry.rules)
 

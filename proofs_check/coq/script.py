@@ -31,7 +31,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class State:
-    """What is to be shown below a node: the intervals, the hypotheses, the goal."""
+    """What a node must show: the intervals, the hypotheses, the goal."""
 
     vars: Mapping[str, str]
     given: tuple[Tree, ...]
@@ -163,7 +163,10 @@ def _mono(s: State, node: Node) -> str:
 
 
 def _step(s: State, pair: tuple[Tree, Tree], names: tuple[str, str, str], end: str, up: bool) -> str:
-    """From a point to an end by the sign of a slope; this sign and the value at the end remain."""
+    """The step from a point to an end by the sign of a slope.
+
+    The sign and the value at the end remain to be shown.
+    """
     v, at, t = names
     lemma = ("grows" if up else "falls") + ("_lt" if s.goal[0] == ">" else "_le")
     f, slope = (f"(fun {name(t)} => {term(_put(e, {v: t}))})" for e in pair)
@@ -236,7 +239,7 @@ def _subst(s: State, node: Node) -> str:
 
 
 def _inverse(e: Tree, old: str, new: str) -> tuple[str, str]:
-    """The new variable in the old one, and how Coq sees that this is the inverse."""
+    """The new variable in terms of the old one, and how Coq proves that this is the inverse."""
     x = name(old)
     if e[0] == "exp":
         return f"ln {x}", "symmetry; apply exp_ln; lt0"

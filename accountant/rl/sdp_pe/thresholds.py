@@ -2,8 +2,9 @@
 
 The noise is found from the exact loss of all changed counters. If a batch has fewer users than the fair bits
 that it needs, the users share these bits. More fair bits are post-processing, so delta falls in their number.
-It is found once for all batches of so few users. In larger batches every user has one rare bit. There delta is
-not monotone in tau, so the certificate is about the returned threshold only, not about larger ones.
+The sufficient number is found once for all batches of so few users. In larger batches every user has one rare
+bit. There delta is not monotone in tau, so the certificate is about the returned threshold only, not about
+larger ones.
 
 Raw counts are within E/4 of the true ones, for all counters of a release at once, except with the failure
 probability. E comes from exact binomial tails with a union bound over the counters, or as printed. The linear
