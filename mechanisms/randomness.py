@@ -122,12 +122,13 @@ class Randomness:
         Raises:
             ValueError: a seed that is negative or no whole number.
         """
-        if isinstance(source, Randomness):
-            return source
-        if source is None:
-            return cls(Entropy())
-        if isinstance(source, np.random.Generator):
-            return cls(source)
+        match source:
+            case Randomness():
+                return source
+            case None:
+                return cls(Entropy())
+            case np.random.Generator():
+                return cls(source)
         try:
             return cls(np.random.default_rng(source))
         except (TypeError, ValueError) as error:

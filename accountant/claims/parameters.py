@@ -55,15 +55,14 @@ class Domain:
 
     def admits(self, value: object) -> bool:
         """Whether ``value`` is a number of the right kind in the interval (NaN never is)."""
-        if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-            return False
-        if self.kind is int and not isinstance(value, int):
+        numbers = int if self.kind is int else (int, float, Fraction)
+        if isinstance(value, bool) or not isinstance(value, numbers):
             return False
         try:
             value = value if self.kind is int else float(value)
         except OverflowError:
             return False
-        if isinstance(value, float) and not math.isfinite(value):
+        if self.kind is not int and not math.isfinite(value):
             return False
         above = value > self.lower if self.lower_open else value >= self.lower
         return above and (value < self.upper if self.upper_open else value <= self.upper)

@@ -35,13 +35,16 @@ def exact(value: Number, name: str = "value") -> Fraction:
             is beyond 100,000.
     """
     try:
-        if isinstance(value, bool):
-            raise TypeError("a truth value is no number")
-        if isinstance(value, Written):
-            return value.rational
-        if isinstance(value, str) and "/" not in value:
-            return _decimal(value)
-        return Fraction(int(value)) if isinstance(value, Integral) else Fraction(value)
+        match value:
+            case bool():
+                raise TypeError("a truth value is no number")
+            case Written():
+                return value.rational
+            case str() if "/" not in value:
+                return _decimal(value)
+            case Integral():
+                return Fraction(int(value))
+        return Fraction(value)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise ValueError(f"{name} ({value!r}) must be a finite number") from error
 

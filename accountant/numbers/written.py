@@ -58,11 +58,14 @@ def finite(value: float) -> float | str:
 
 def plain(value: object) -> object:
     """The same data as JSON holds it: tables and lists of texts and of `finite` numbers."""
-    if isinstance(value, Mapping):
-        return {name: plain(held) for name, held in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(held) for held in value]
-    return finite(value) if isinstance(value, float) else value
+    match value:
+        case Mapping():
+            return {name: plain(held) for name, held in value.items()}
+        case list() | tuple():
+            return [plain(held) for held in value]
+        case float():
+            return finite(value)
+    return value
 
 
 def json_text(data: object) -> str:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,20 +85,29 @@ def plain(value: object) -> Any:
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
     """
-    if type(value) in PLAIN:
+    if type(value) in PLAIN or not isinstance(value, np.ndarray | np.generic):
         return value
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc" and value.dtype.itemsize > 16:
+    if value.dtype.kind in "fc" and value.dtype.itemsize > 16:
         value = np.stack([value.real, value.imag], axis=-1)  # complex numbers of longdouble
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and value.dtype.itemsize > 8:
+    if value.dtype.kind == "f" and value.dtype.itemsize > 8:
         value = doubles(np.asarray(value))
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return value.tolist()
+
+
+def is_whole(number: SupportsFloat) -> bool:
+    """Whether a number is a whole one, of whichever type.
+
+    >>> is_whole(1.0), is_whole(np.uint8(1)), is_whole(0.5), is_whole(np.inf)
+    (True, True, False, False)
+    """
+    return isinstance(number, (int, np.integer)) or float(number).is_integer()
 
 
 def _number_text(value: float) -> str:
     """The text of a number: whole numbers by value, whatever their type, others by their bits; all NaN alike."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
-    if isinstance(value, int) or value.is_integer():
+    if is_whole(value):
         return str(int(value)) if abs(value) < 2**53 else hex(int(value))
     return value.hex()
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import Kind, canonical_text, hashed, kind_of, plain
+from dpproof.audits.data.canonical import Kind, canonical_text, hashed, is_whole, kind_of, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
 Cell = tuple[int, float | int]
@@ -184,7 +184,7 @@ def _object_cells(
     for row, found in enumerate(_laid_flat(outputs)):
         counts[row] = len(found)
         for column, (kind, value) in enumerate(found[:width]):
-            if wide is not None and kind == NUMBER and _is_whole(value):
+            if wide is not None and kind == NUMBER and is_whole(value):
                 kinds[row, column], integers[row, column] = INTEGER, int(value)
             else:
                 kinds[row, column], values[row, column] = _exact_cell(kind, value)
@@ -208,7 +208,7 @@ def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
     found = np.zeros((len(outputs), width), object)
     for row, flat in enumerate(_laid_flat(outputs)):
         for column, (kind, value) in enumerate(flat[:width]):
-            if kind == NUMBER and _is_whole(value):
+            if kind == NUMBER and is_whole(value):
                 found[row, column] = int(value)
     return found
 
@@ -229,11 +229,6 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
 def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
     """The number of cells of each output."""
     return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
-
-
-def _is_whole(value: float) -> bool:
-    """Return whether a value is a whole number of any numeric type; 1.0 is one."""
-    return isinstance(value, int) or value.is_integer()
 
 
 def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:

@@ -72,16 +72,19 @@ class Neighbours:
             found = standing_of(self.first, self.second, self.adjacency, self.validator)
             object.__setattr__(self, "standing", found)
         except ValueError as refused:
-            relation = getattr(self.adjacency, "value", self.adjacency)
             raise InvalidNeighboursError(
-                f"pair ({self.description}) is not adjacent ({relation}): {refused}"
+                f"pair ({self.description}) is not adjacent ({self._relation}): {refused}"
             ) from refused
+
+    @property
+    def _relation(self) -> str:
+        """The word of the relation, or the relation in words."""
+        return str(getattr(self.adjacency, "value", self.adjacency))
 
     def as_json(self) -> dict[str, str]:
         """The pair, its relation, and whether that was checked, for an answer."""
-        relation = self.adjacency.value if isinstance(self.adjacency, Adjacency) else self.adjacency
         told = {"status": self.standing.word, "why": self.standing.why}
-        return {"description": self.description, "relation": relation, **told}
+        return {"description": self.description, "relation": self._relation, **told}
 
 
 def _word(relation: str) -> str:

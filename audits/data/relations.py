@@ -75,19 +75,19 @@ def records_of(value: object) -> Records:
 
 
 def _reader(value: object) -> Callable[[Any], Records] | None:
-    if isinstance(value, str | bytes | bytearray):
-        return None
-    if isinstance(value, Counter):
-        return lambda held: Records("counted element", [_key(one) for one in held.elements()], ordered=False)
-    if isinstance(value, Mapping):
-        return lambda held: Records("item", [_key(item) for item in held.items()], ordered=False)
-    if isinstance(value, Set):
-        return lambda held: Records("element", [_key(one) for one in held], ordered=False)
-    if isinstance(value, Sequence) and not isinstance(value, memoryview):
-        return lambda held: Records("element", [_key(one) for one in held])
-    if hasattr(value, "__array__") and np.ndim(value) > 0:
-        return _of_array
-    return None
+    """How the records of a value are read; None for a number, text, or an object of an unknown class."""
+    match value:
+        case str() | bytes() | bytearray():
+            return None
+        case Counter():
+            return lambda held: Records("counted element", [*map(_key, held.elements())], ordered=False)
+        case Mapping():
+            return lambda held: Records("item", [*map(_key, held.items())], ordered=False)
+        case Set():
+            return lambda held: Records("element", [*map(_key, held)], ordered=False)
+        case Sequence() if type(value) is not memoryview:
+            return lambda held: Records("element", [*map(_key, held)])
+    return _of_array if hasattr(value, "__array__") and np.ndim(value) > 0 else None
 
 
 def _of_array(value: object) -> Records:
@@ -241,7 +241,7 @@ def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, 
         return plain
     if _columnar(one) and _columnar(other):
         inside = [("as the columns of a table", _rows(one), _rows(other))]
-        plain = [] if isinstance(first, tuple) and _arrays(one) else plain
+        plain = [] if isinstance(first, tuple) and not _some_are(one, list, tuple) else plain
     else:
         inside = list(_inside(one, other, isinstance(first, Mapping), added))
     return inside if inside and added else [*plain, *inside]
@@ -283,12 +283,16 @@ def _first(part: object) -> Any:
 
 def _parts(value: Any) -> Mapping[object, object] | None:
     """The parts of what may be a bundle, by name or place."""
-    if isinstance(value, Mapping) and not isinstance(value, Counter):
-        return value
-    bundled = isinstance(value, tuple) or (
-        isinstance(value, list) and all(isinstance(part, np.ndarray) for part in value)
-    )
-    return dict(enumerate(value)) if bundled else None
+    match value:
+        case Counter():
+            return None
+        case Mapping():
+            return value
+        case tuple():
+            return dict(enumerate(value))
+        case list() if all(isinstance(part, np.ndarray) for part in value):
+            return dict(enumerate(value))
+    return None
 
 
 def _columnar(parts: Mapping[Any, Any]) -> bool:
@@ -296,13 +300,13 @@ def _columnar(parts: Mapping[Any, Any]) -> bool:
     if not parts or not all(map(is_collection, parts.values())):
         return False
     lengths = {len(part) for part in parts.values()}
-    ordered = not any(isinstance(part, Mapping | set | frozenset) for part in parts.values())
-    tuples = any(isinstance(part, tuple) for part in parts.values())
-    return len(lengths) == 1 and ordered and (not tuples or max(lengths) > len(parts))
+    if len(lengths) != 1 or _some_are(parts, Mapping, set, frozenset):
+        return False
+    return not _some_are(parts, tuple) or max(lengths) > len(parts)
 
 
-def _arrays(parts: Mapping[object, object]) -> bool:
-    return not any(isinstance(part, list | tuple) for part in parts.values())
+def _some_are(parts: Mapping[Any, object], *types: type) -> bool:
+    return any(isinstance(part, types) for part in parts.values())
 
 
 def _rows(parts: Mapping[object, object]) -> list[tuple[Any, ...]]:
@@ -382,12 +386,16 @@ def _contains(large: Records, small: Records) -> bool:
 
 
 def _module(validator: Check) -> str:
-    while isinstance(validator, partial):
-        validator = validator.func
+    validator = _unwrapped(validator)
     return str(getattr(validator, "__module__", "") or type(validator).__module__)
 
 
 def _name(validator: Check) -> str:
+    validator = _unwrapped(validator)
+    return str(getattr(validator, "__qualname__", type(validator).__qualname__))
+
+
+def _unwrapped(validator: Check) -> Check:
     while isinstance(validator, partial):
         validator = validator.func
-    return str(getattr(validator, "__qualname__", type(validator).__qualname__))
+    return validator

@@ -130,7 +130,7 @@ def _argv(value: object) -> str | list[str]:
     words = value if isinstance(value, list) else [value]
     if not words or not all(isinstance(word, str) for word in words):
         raise ValueError(f"target ({value!r}) must be a text, or a list of texts")
-    return value if isinstance(value, str) else list(map(str, words))
+    return cast(str | list[str], value)
 
 
 def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:

@@ -76,9 +76,7 @@ def claim_from(entry: object) -> Claim:
     mechanism, command = _named(entry)
     if "neighbours" in entry:
         _check_target("neighbours", entry["neighbours"])
-    parameters = entry.get("parameters", {})
-    if not isinstance(parameters, Mapping):
-        raise ValueError(f"parameters ({parameters!r}) must be a table")
+    parameters = _table("parameters", entry.get("parameters", {}))
     return Claim(
         entry["name"],
         mechanism,
@@ -136,14 +134,19 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
     return f"command:{shlex.join(command)}", tuple(command)
 
 
+def _table(name: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name} ({value!r}) must be a table")
+    return value
+
+
 def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dict[str, Any]:
     """A table of the file, each key a known one, each value in its domain.
 
     Raises:
         ValueError: naming the table, the value and the rule.
     """
-    if not isinstance(table, Mapping):
-        raise ValueError(f"{name} ({table!r}) must be a table")
+    table = _table(name, table)
     for key, value in table.items():
         if key not in fields:
             raise ValueError(

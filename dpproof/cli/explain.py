@@ -99,8 +99,9 @@ def _members(kind: type[Adjacency] | type[TrustModel]) -> dict[str, str]:
     assert isinstance(body, ast.ClassDef)
     texts: dict[str, str] = {}
     for above, below in zip(body.body, body.body[1:], strict=False):
-        if isinstance(above, ast.Assign) and isinstance(below, ast.Expr):
-            texts[str(ast.literal_eval(above.value))] = str(ast.literal_eval(below.value))
+        match above, below:
+            case ast.Assign(value=member), ast.Expr(value=text):
+                texts[str(ast.literal_eval(member))] = str(ast.literal_eval(text))
     return texts
 
 

@@ -121,7 +121,7 @@ def _laws(means: Sequence[Fraction], variances: Sequence[Fraction], exponent: in
 
 
 def _law(mean: Fraction, variance: Fraction, exponent: int) -> _Law:
-    if not isinstance(mean, (Fraction, int)) or not isinstance(variance, (Fraction, int)):
+    if not all(isinstance(number, (Fraction, int)) for number in (mean, variance)):
         given = f"mean ({mean!r}) and variance ({variance!r})"
         raise ValueError(f"{given} must be exact rationals: fractions.Fraction, or integers")
     if variance <= 0:

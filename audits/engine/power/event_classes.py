@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.canonical import is_whole
 from dpproof.audits.engine.power.fresh_outputs import SKETCH, Outputs
 from dpproof.audits.engine.power.planting import Doubled, Planted
 
@@ -144,13 +144,8 @@ def _whole(sketch: Outputs) -> NDArray[np.int64]:
     columns = np.setdiff1d(_varying(sketch), _bits(sketch))
     if sketch.numbers.dtype.kind in "iu":
         return columns
-    whole = [all(_is_whole(number) for number in sketch.numbers[:, column]) for column in columns]
+    whole = [all(is_whole(number) for number in sketch.numbers[:, column]) for column in columns]
     return np.asarray(columns[np.array(whole, bool)])
-
-
-def _is_whole(number: SupportsFloat) -> bool:
-    """Whether a value is a whole number, of any type: 1 is 1.0."""
-    return isinstance(number, int | np.integer) or float(number).is_integer()
 
 
 def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
@@ -161,7 +156,7 @@ def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     column = rng.choice(_whole(sketch))
 
     def inside(outputs: Outputs) -> Values:
-        numbers = [int(x) if _is_whole(x) else 0 for x in outputs.numbers[:, column].tolist()]
+        numbers = [int(x) if is_whole(x) else 0 for x in outputs.numbers[:, column].tolist()]
         return np.isin([(number >> shift) & ((1 << size) - 1) for number in numbers], patterns)
 
     return inside

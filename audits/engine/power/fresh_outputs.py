@@ -170,14 +170,15 @@ def _tokens(value: object) -> Iterator[str]:
     >>> list(_tokens(["a b", {"x": 1}]))
     ['a', 'b', '["x",1]']
     """
-    if isinstance(value, str):
-        yield from value.split() or [value]
-    elif isinstance(value, list | tuple | np.ndarray):
-        for part in value:
-            yield from _tokens(part)
-    elif isinstance(value, Mapping):
-        yield from sorted(canonical_text(entry) for entry in value.items())
-    elif isinstance(value, Set):
-        yield from sorted(map(canonical_text, value))
-    else:
-        yield canonical_text(value)
+    match value:
+        case str():
+            yield from value.split() or [value]
+        case list() | tuple() | np.ndarray():
+            for part in value:
+                yield from _tokens(part)
+        case Mapping():
+            yield from sorted(map(canonical_text, value.items()))
+        case Set():
+            yield from sorted(map(canonical_text, value))
+        case _:
+            yield canonical_text(value)

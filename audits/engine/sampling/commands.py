@@ -99,13 +99,14 @@ class Command:
         with started:
             try:
                 written, said = started.communicate(f"{request}\n".encode(), min(self.timeout, left))
-            except BaseException as late:
+            except subprocess.TimeoutExpired as late:
                 _end(started)
-                if not isinstance(late, subprocess.TimeoutExpired):
-                    raise
                 if left < self.timeout:
                     raise OutOfTimeError from late
                 raise self._error(f"took longer than {self.timeout:g} s", "timeout") from late
+            except BaseException:
+                _end(started)
+                raise
         if started.returncode:
             code, end = started.returncode, said.decode(errors="replace").strip()[-SHOWN:]
             raise self._error(f"ended with exit code {code}; stderr: {end or 'nothing'}", f"exit code {code}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import plain, tokens
+from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain, tokens
 from dpproof.audits.data.encoding import NUMBER, cells, features, integers_of
 from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
 from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
@@ -291,8 +290,7 @@ def _whole(numbers: Block) -> NDArray[np.bool_]:
         return np.ones(numbers.shape, bool)
     if numbers.dtype.kind == "f":
         return np.asarray(numbers == np.rint(numbers)) & np.isfinite(numbers)
-    flat = [isinstance(x, int) or (math.isfinite(x) and x == math.floor(x)) for x in numbers.ravel()]
-    return np.array(flat, bool).reshape(numbers.shape)
+    return np.array([is_whole(x) for x in numbers.ravel()], bool).reshape(numbers.shape)
 
 
 def _finite(numbers: Block) -> NDArray[np.bool_]:
@@ -302,9 +300,7 @@ def _finite(numbers: Block) -> NDArray[np.bool_]:
 def _numeric(block: Block) -> Block:
     """Objects that are single numbers of Python, by their values."""
     values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
-    if not values or not all(
-        isinstance(x, int | float) and not isinstance(x, enum.Enum) and x == x for x in values
-    ):
+    if not values or not all(kind_of(x) is Kind.NUMBER and x == x for x in values):
         return block
     return of_objects([int(x) if isinstance(x, int) else x for x in values])
 

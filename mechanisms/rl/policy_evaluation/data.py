@@ -140,9 +140,9 @@ class FirstVisits:
         _checks.at_least("trajectories", self.trajectories, 1)
         _above_zero("bound", self.bound)
         visits, sums = self.visits, self.sums
-        if not isinstance(visits, np.ndarray) or visits.dtype.kind not in "iu" or visits.ndim != 1:
+        if not _is_array(visits, "iu") or visits.ndim != 1:
             raise ValueError(f"visits ({visits!r}) must be an array of integers, one a state")
-        if not isinstance(sums, np.ndarray) or sums.dtype.kind != "f" or sums.shape != visits.shape:
+        if not _is_array(sums, "f") or sums.shape != visits.shape:
             raise ValueError(f"sums ({sums!r}) must be an array of real numbers, one a state")
         wrong = (visits < 0) | (visits > self.trajectories)
         if wrong.any():
@@ -286,6 +286,10 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
     if found < _LEAST_BOUND:
         raise ValueError(f"bound on returns ({found!r}) must be at least 2^-900")
     return found
+
+
+def _is_array(value: object, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
 
 
 def _is_number(value: object) -> bool:

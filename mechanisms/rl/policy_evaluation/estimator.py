@@ -93,13 +93,15 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
                 statistics of other states or with another bound on returns.
         """
         count = len(self._features())
-        found = X
         top = self._bound()
-        if not isinstance(found, FirstVisits):
-            if not isinstance(found, Episodes):
-                raise ValueError(f"X ({type(found).__name__}) must be Episodes or FirstVisits")
-            rewards, returns = self.reward_bound, self.return_bound
-            found = first_visits(found, count, self.discount, reward_bound=rewards, return_bound=returns)
+        match X:
+            case FirstVisits():
+                found = X
+            case Episodes():
+                rewards, returns = self.reward_bound, self.return_bound
+                found = first_visits(X, count, self.discount, reward_bound=rewards, return_bound=returns)
+            case _:
+                raise ValueError(f"X ({type(X).__name__}) must be Episodes or FirstVisits")
         if found.states != count:
             raise ValueError(f"states of the batch ({found.states}) must be {count}")
         if found.bound != top:
