@@ -11,7 +11,6 @@ NEEDS = {
     "torch": (
         "\nimport torch",
         "\nfrom dpproof.mechanisms.rl.expert.offline",
-        "\nfrom dpproof.reproduction.expert.budgets",
     ),
     "opendp": ("import opendp.prelude",),
 }

@@ -20,7 +20,7 @@ from typing import Any
 from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.kernel import Rejected, check, load
 from dpproof.proofs_check.registry import certificate_id, statements
-from dpproof.proofs_check.search.provers import certificate, refute
+from dpproof.proofs_check.search import certificate, refute
 
 POINTS = Path(__file__).resolve().parent.parent / "tests/proofs_check/points.json"
 """By obligation: a point where its mutation fails, and the number of a widening with a point where that fails."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from dpproof.proofs_check.kernel import arithmetic as ia
-from dpproof.proofs_check.kernel import expectation, leaves, logic
+from dpproof.proofs_check.kernel import leaves, logic
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import rational
@@ -25,7 +25,7 @@ TREES: dict[str, Handler] = {
     "induct": logic.induct,
     "enumerated": logic.enumerated,
     "telescope": logic.telescope,
-    "expect": expectation.expect,
+    "expect": logic.expect,
 }
 LEAVES: dict[str, Handler] = {
     "range": leaves.range_leaf,

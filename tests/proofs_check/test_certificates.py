@@ -15,8 +15,8 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
-from dpproof.proofs_check.search.__main__ import main as search
-from dpproof.proofs_check.search.provers import certificate, prove, refute
+from dpproof.proofs_check.search import certificate, prove, refute
+from dpproof.proofs_check.search import main as search
 from dpproof.proofs_check.statement import make_goal
 from tests.rows import rows
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.kernel import arithmetic as ia
-from dpproof.proofs_check.search.provers import certificate, prove, refute
+from dpproof.proofs_check.search import certificate, prove, refute
 from dpproof.proofs_check.statement import make_goal
 from tests.rows import rows
 

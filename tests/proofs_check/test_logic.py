@@ -21,7 +21,7 @@ from dpproof.proofs_check.hints import (
     telescope,
 )
 from dpproof.proofs_check.kernel import Rejected, check
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import make_goal
 from tests.rows import rows
 

@@ -9,7 +9,7 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check import certificates, registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_goal
 from dpproof.proofs_check.verdict import Verdict, derive
 from tests.verified import results

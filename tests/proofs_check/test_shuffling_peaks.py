@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from dpproof.proofs_check.kernel import Rejected, check
-from dpproof.proofs_check.search.provers import certificate, prove
+from dpproof.proofs_check.search import certificate, prove
 from dpproof.proofs_check.statement import make_goal
 
 SHARES = {"a": "(0, 1)", "b": "(0, 1)", "q": "(0, inf)"}

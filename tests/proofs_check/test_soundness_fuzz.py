@@ -11,7 +11,7 @@ from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.kernel.arithmetic import point
 from dpproof.proofs_check.kernel.expressions import evaluate, substitute
 from dpproof.proofs_check.kernel.goals import task
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import make_goal
 from tests.rows import tiered
 

@@ -6,12 +6,12 @@ from unittest import mock
 import pytest
 
 from dpproof.proofs_check.hints import expect, have, positive
-from dpproof.proofs_check.kernel import Rejected, check, expectation, expressions, logic
+from dpproof.proofs_check.kernel import Rejected, check, expressions, logic
 from dpproof.proofs_check.kernel import certificate as checking
 from dpproof.proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
 from dpproof.proofs_check.kernel.expressions import NAME, RESERVED, read
 from dpproof.proofs_check.kernel.goals import Range
-from dpproof.proofs_check.search.provers import certificate
+from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import make_goal
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value
@@ -63,7 +63,7 @@ def ordinary_index_kept(args, names, depth):
 FAULTS = {
     "an index keeps its name": (expressions, "_read_sum", index_kept),
     "an ordinary index keeps its name": (expressions, "_read_sum", ordinary_index_kept),
-    "all random variables are independent": (expectation.Opened, "_group", lambda self, v: frozenset({v})),
+    "all random variables are independent": (logic.Opened, "_group", lambda self, v: frozenset({v})),
     "a substitution reaches everything": (logic, "_image", lambda *_: Range(NEG_INF, INF, (True, True))),
     "an induction under hypotheses": (logic, "variables", lambda e: set()),
     "a sum with real ends": (logic, "_is_whole", lambda t, e: True),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from dpproof.proofs_check.kernel import certificate as checking
-from dpproof.proofs_check.kernel import expectation
+from dpproof.proofs_check.kernel import logic
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import outside
 from dpproof.proofs_check.kernel.goals import Relation, Task, task
@@ -100,7 +100,7 @@ class Step(NamedTuple):
     place: Place
     node: Any
     parts: list[tuple[str, Task]]
-    opened: list[expectation.Opened]
+    opened: list[logic.Opened]
 
 
 def _kind(node: Any) -> str:
@@ -110,14 +110,14 @@ def _kind(node: Any) -> str:
 def taken(t: Task, place: Place, node: Any) -> Step:
     """Let the kernel take one node apart; its parts are names in this node."""
     parts: list[tuple[str, Task]] = []
-    opened: list[expectation.Opened] = []
+    opened: list[logic.Opened] = []
 
-    class Recorded(expectation.Opened):
+    class Recorded(logic.Opened):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             opened.append(self)
 
-    with mock.patch.object(expectation, "Opened", Recorded):
+    with mock.patch.object(logic, "Opened", Recorded):
         handler = (checking.LEAVES if "leaf" in node else checking.TREES)[_kind(node)]
         handler(t, node, lambda part, name: parts.append((str(name), part)))
     return Step(t, place, node, parts, opened)
@@ -181,7 +181,7 @@ def _expected(s: Step) -> Parts:
     yield rest, Place(s.place.at | moments)
 
 
-def _moment(opened: expectation.Opened, monomial: Any, place: Place) -> Number:
+def _moment(opened: logic.Opened, monomial: Any, place: Place) -> Number:
     factors = [("^", opened.field.formula(symbol), k) for symbol, k in monomial]
     return value(("E", ("*", *factors)), *place)
 

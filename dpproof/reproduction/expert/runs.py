@@ -1,13 +1,18 @@
-"""The runs on one problem: experts and their data once, then every method at every budget, seed by seed."""
+"""The runs on one problem: experts and their data once, then every method at every budget, seed by seed.
+
+A method and a budget become noise first, and the certified guarantee of that noise stands with the results.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,20 +22,27 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.written import write_whole
+from dpproof.accountant.rl.expert import release as expert_release
+from dpproof.accountant.rl.expert import selective_dpsgd
+from dpproof.accountant.rl.expert.design import shaped
+from dpproof.accountant.rl.expert.release import ExpertReleaseParameters
+from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
 from dpproof.audits.engine.sampling.progress import watcher
 from dpproof.mechanisms.environments.batched import roll_out
 from dpproof.mechanisms.rl.expert.data import ExpertData, demonstrations
 from dpproof.mechanisms.rl.expert.offline.cql import CQL
 from dpproof.mechanisms.rl.expert.offline.network import Adam, Layers
 from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSettings
-from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
+from dpproof.mechanisms.rl.expert.offline.transitions import Transitions, batch_rate
 from dpproof.mechanisms.rl.expert.policies import prefix_counts
 from dpproof.mechanisms.rl.expert.population import Population, population
-from dpproof.mechanisms.rl.expert.problems import Problem, problem_for
+from dpproof.mechanisms.rl.expert.problems import PMIN, PROBLEMS, Problem, problem_for
 from dpproof.mechanisms.rl.expert.release import DataRelease, stable_lengths
-from dpproof.reproduction.expert.budgets import Plan, certified, plan_for, release_plan
-from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Size
+from dpproof.reproduction.expert.settings import CHOICES, LEARNERS, METHODS, Choice, Size
 from dpproof.version import __version__
 
 Row = dict[str, Any]
@@ -39,6 +51,121 @@ LOOKS: Final = 5
 """Evaluations of a run, evenly over its last fifth."""
 POOL, REPEATS = 40, 50
 """Trajectories, and releases of each, that the expected size of a release is taken over."""
+LENGTH: Final = 200
+"""L, the steps of the longest trajectory that the paper logs; HIV's are shorter."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does.
+
+    Attributes:
+        release: parameters of the release, or None.
+        training: parameters of the training.
+        reuses: trajectories that the release looked at are trained on.
+        epsilons, deltas: what the release and the training are to take of epsilon and of delta.
+    """
+
+    release: ExpertReleaseParameters | None
+    training: SelectiveDPSGDParameters
+    reuses: bool
+    epsilons: tuple[float, float]
+    deltas: tuple[float, float]
+
+
+def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
+    """The plan of a method on the problem of that name, at a budget (epsilon, 1/m); None without privacy.
+
+    >>> from dpproof.reproduction.expert.settings import QUICK
+    >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
+    1.0
+    """
+    if method == "no privacy" or epsilon is None:
+        return Plan(None, _training(size, 0.0, 1.0), True, (0.0, 0.0), (0.0, 0.0))
+    if method == "DP-SGD":
+        noise = _training_noise(1.0, size, epsilon, 1 / size.experts, printed=False)
+        return Plan(None, _training(size, 1.0, noise), True, (0.0, epsilon), (0.0, 1 / size.experts))
+    return _method(name, epsilon, size, printed=method == "printed")
+
+
+def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
+    choice = CHOICES[name][epsilon]
+    release = release_plan(name, choice, epsilon, size, printed=printed)
+    p, rest = choice.probability, (1 - choice.share) * epsilon
+    deltas = (choice.delta_share / size.experts, (1 - choice.delta_share) / size.experts)
+    noise = _training_noise(p, size, rest, deltas[1], printed=printed) if p else 1.0
+    return Plan(release, _training(size, p, noise), printed, (choice.share * epsilon, rest), deltas)
+
+
+def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
+    """Poisson batches at a rate of public numbers, those of the size: it is the same for 2999 experts."""
+    return SelectiveDPSGDParameters(batch_rate(size.batch, size.experts), p, noise, size.steps)
+
+
+def release_plan(
+    name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
+) -> ExpertReleaseParameters:
+    """The release at the choice's share of (epsilon, 1/m): as printed, or with the least certified noise."""
+    parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
+    share, delta = choice.share * epsilon, choice.delta_share / size.experts
+    if printed:
+        return ExpertReleaseParameters(*parts, printed_epsilon=share, printed_delta=delta, draws="walk")
+    ratio, cost = _shape()
+    start = ExpertReleaseParameters(*parts, scale=30.0, threshold_ratio=ratio, draw_cost=cost, draws="fresh")
+    return _least_release(start, share, delta)
+
+
+@lru_cache
+def _shape() -> tuple[float, float]:
+    """The best shape at the default chance of a round's failure: found once, not for every scale tried."""
+    return shaped(PMIN, 1e-8)
+
+
+@lru_cache
+def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float) -> ExpertReleaseParameters:
+    def guarantee_of(parameters: ExpertReleaseParameters) -> Profile:
+        return expert_release.account(parameters, Adjacency.EXPERT).guarantee
+
+    meets, _ = calibrate_noise(start, "scale", guarantee_of, epsilon, delta)
+    return meets
+
+
+@lru_cache
+def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, printed: bool) -> float:
+    """The least noise multiplier, by the accounting that is printed (rate p b/m) or by our own."""
+
+    def guarantee_of(parameters: SelectiveDPSGDParameters) -> Profile:
+        found = selective_dpsgd.account(parameters, Adjacency.EXPERT)
+        return found.published.exact if printed and found.published else found.guarantee
+
+    meets, _ = calibrate_noise(_training(size, p, 3.0), "noise_multiplier", guarantee_of, epsilon, delta)
+    return meets.noise_multiplier
+
+
+def certified(plan: Plan) -> dict[str, float | None]:
+    """Certified epsilons of the release and of the training, each at its share of delta, and of both.
+
+    The sum is None where nothing is proved: the training reads what is left of trajectories that the release
+    looked at (statement expert.theorem5_6), or is not private at all.
+    """
+    p, both = plan.training.branch_probability, None
+    release = training = None
+    if plan.release is not None:
+        found = expert_release.account(plan.release, Adjacency.EXPERT).guarantee
+        release = _upper(found, plan.epsilons[0], plan.deltas[0])
+    if p:
+        found = selective_dpsgd.account(plan.training, Adjacency.EXPERT).guarantee
+        training = _upper(found, plan.epsilons[1], plan.deltas[1])
+    if (release is not None or training is not None) and not (release is not None and p and plan.reuses):
+        both = (release or 0.0) + (training or 0.0)
+    named = {"certified_release": release, "certified_training": training, "certified_epsilon": both}
+    return {name: value if value is None or math.isfinite(value) else None for name, value in named.items()}
+
+
+def _upper(guarantee: Profile, aim: float, delta: float) -> float:
+    """What is certified at `delta`; where noise was calibrated to `aim`, that is `aim`."""
+    found = float(guarantee.epsilon(delta).upper)
+    return aim if found > aim and guarantee.delta(aim).upper <= delta else found
 
 
 @dataclass(frozen=True)
