@@ -77,7 +77,7 @@ def records_of(value: object) -> Records:
 def _reader(value: object) -> Callable[[Any], Records] | None:
     """How the records of a value are read; None for a number, text, or an object of an unknown class."""
     match value:
-        case str() | bytes() | bytearray():
+        case str() | bytes() | bytearray() | memoryview():
             return None
         case Counter():
             return lambda held: Records("counted element", [*map(_key, held.elements())], ordered=False)
@@ -85,7 +85,7 @@ def _reader(value: object) -> Callable[[Any], Records] | None:
             return lambda held: Records("item", [*map(_key, held.items())], ordered=False)
         case Set():
             return lambda held: Records("element", [*map(_key, held)], ordered=False)
-        case Sequence() if type(value) is not memoryview:
+        case Sequence():
             return lambda held: Records("element", [*map(_key, held)])
     return _of_array if hasattr(value, "__array__") and np.ndim(value) > 0 else None
 
