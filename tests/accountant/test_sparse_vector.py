@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-from dpproof.accountant.sparse_vector.loss import CoinsUntilHeads, loss_of_runs
 from dpproof.accountant.sparse_vector.technique import (
     ACCOUNTANT,
+    CoinsUntilHeads,
     SparseVectorParameters,
     account,
+    loss_of_runs,
     pure_epsilon,
 )
 from tests.rows import tiered
