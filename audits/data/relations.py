@@ -268,12 +268,8 @@ def _may_be_data(part: object, named: bool) -> bool:
     """
     if isinstance(part, Mapping | tuple):
         return False
-    return (
-        not named
-        or hasattr(part, "columns")
-        or np.ndim(_first(part)) > 0
-        or isinstance(_first(part), Mapping)
-    )
+    first = _first(part)
+    return not named or hasattr(part, "columns") or np.ndim(first) > 0 or isinstance(first, Mapping)
 
 
 def _first(part: object) -> Any:
