@@ -61,7 +61,13 @@ def crossing(
 
 
 def _log_excess(value: float, delta: Fraction, goal: float) -> float:
-    """Above 0 exactly where ``value`` exceeds ``delta``; else a guide to how far."""
+    """Above 0 exactly where ``value`` exceeds ``delta``; else a guide to how far.
+
+    Raises:
+        ArithmeticError: for NaN, which neither exceeds ``delta`` nor stays below it.
+    """
+    if math.isnan(value):
+        raise ArithmeticError("the profile is not a number at some epsilon")
     if value > delta:
         return max(math.log(min(value, 1e300)) - goal, 1e-18)
     return min(math.log(max(value, 1e-320)) - goal, -1e-18)
@@ -221,9 +227,17 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
     """The first place where it ``holds``, from ``place`` on in doubling steps; ``end`` is not evaluated.
 
+    The sign of ``step`` is the direction, and the first step is no shorter than the distance to the next double.
+
     >>> first_step(lambda x: x > 5, 0.0, 1.0, math.inf)
     7.0
+
+    Raises:
+        ArithmeticError: where the place or the step is not a number.
     """
+    if math.isnan(place) or math.isnan(step):
+        raise ArithmeticError(f"no search can begin at {place!r} in steps of {step!r}")
+    step = math.copysign(max(abs(step), math.ulp(place) if math.isfinite(place) else 0.0), step)
     while (place < end if step > 0 else place > end) and not holds(place):
         place, step = (min if step > 0 else max)(place + step, end), 2 * step
     return place

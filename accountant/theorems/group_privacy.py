@@ -173,7 +173,9 @@ class GroupProfile(Profile):
             return math.inf
         for close in (1e-6, 1e-9):  # the first search refines the splits that the second one's bounds rest on
             self._found.clear()
-            found = sign_change(gap, low, high, close=close, at=(gap(low), gap(high)))[1]
+            found = sign_change(gap, low, high, close=close, apart=1e-18, at=(gap(low), gap(high)))[1]
+            if found < _NEAR and gap(0.0) <= 0:  # with the refined splits
+                return 0.0
         return found
 
     def _delta_at(self, point: Fraction) -> Bound:
@@ -259,7 +261,7 @@ def _log(value: Fraction) -> float:
         return float(arb_of(value).log()) if value else -1e6
 
 
-_ROUNDS, _LARGEST = 20, 1e6
+_ROUNDS, _LARGEST, _NEAR = 20, 1e6, 1e-6
 _FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
-from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.guarantees.profile import BestOf, Profile
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.renyi.subsampled_gaussian import subsampled_gaussian_renyi
 from dpproof.accountant.theorems.group_privacy import GroupProfile, group_privacy
@@ -189,3 +189,17 @@ def test_the_chain_asks_for_few_deltas():
 
     GroupProfile(Counted(), 3).delta(1)
     assert Counted.asked < 250
+
+
+@pytest.mark.parametrize("mu", ["0.01", "0.1"])
+def test_targets_just_below_delta_at_zero_are_answered(mu):
+    """The split at epsilon 0 is refined by the search itself, which then ends there."""
+    found = group_privacy(BestOf((GaussianDP(mu), PureDP(1))), 2)
+    for beside in (1e-9, 1e-11, 1e-12):
+        target = found.delta(0).upper * (1 - beside)
+        end = found.epsilon(target)
+        with mpmath.workdps(40):
+            half = mpmath.mpf(mu) / mpmath.sqrt(2)  # delta of mu' = 2 mu at 0 is erf(mu'/(2 sqrt 2))
+            truth = mpmath.erf(half)
+            assert end.upper > 0 or truth <= target
+        assert end.lower <= end.upper <= 1e-3

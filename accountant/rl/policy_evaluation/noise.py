@@ -287,4 +287,4 @@ def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
         if high > most:
             return math.inf
     ends = math.log2(low), math.log2(high)
-    return math.exp2(last_where(lambda place: not meets(2.0**place), *ends, apart=math.log2(1.001))[1])
+    return math.exp2(last_where(lambda place: not meets(math.exp2(place)), *ends, apart=math.log2(1.001))[1])

@@ -232,9 +232,10 @@ def _single_bits(
     low, high = neighbours_of(crossing)
     high = low if low == crossing else high
     low = math.nextafter(high, 0)
-    return first_step(meets, high, math.ulp(high), most), max(
-        first_step(misses, low, -math.ulp(low), _LEAST), _LEAST
-    )
+    missed = first_step(misses, low, -math.ulp(low), _LEAST)
+    if missed <= _LEAST and not misses(_LEAST):
+        raise ArithmeticError("no threshold of one bit a user is certified to miss the target")
+    return first_step(meets, high, math.ulp(high), most), max(missed, _LEAST)
 
 
 def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
