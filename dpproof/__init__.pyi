@@ -19,10 +19,6 @@ from dpproof.accountant.guarantees.notions import ApproxDP as ApproxDP
 from dpproof.accountant.guarantees.notions import GaussianDP as GaussianDP
 from dpproof.accountant.guarantees.notions import PureDP as PureDP
 from dpproof.accountant.guarantees.notions import RenyiDP as RenyiDP
-from dpproof.accountant.guarantees.notions import approx_to_gaussian as approx_to_gaussian
-from dpproof.accountant.guarantees.notions import gaussian_to_zcdp as gaussian_to_zcdp
-from dpproof.accountant.guarantees.notions import pure_to_zcdp as pure_to_zcdp
-from dpproof.accountant.guarantees.notions import zcdp_to_renyi as zcdp_to_renyi
 from dpproof.accountant.guarantees.profile import Profile as Profile
 from dpproof.accountant.guarantees.trade_off import advantage as advantage
 from dpproof.accountant.guarantees.trade_off import attack_success as attack_success
@@ -54,8 +50,6 @@ from dpproof.accountant.rl.private_ucb.batched_counts import (
 )
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters as CentralCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters as LocalCountsParameters
-from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter as RewardsFilter
-from dpproof.accountant.rl.rlsvi.odometer import rewards_odometer as rewards_odometer
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters as RLSVIParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters as ShuffledBatchParameters
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters as ShuffledCountParameters
@@ -74,14 +68,10 @@ from dpproof.accountant.theorems.group_privacy import group_privacy as group_pri
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal as compose_approx_optimal
 from dpproof.audits.data.pairs import InvalidNeighboursError as InvalidNeighboursError
 from dpproof.audits.data.pairs import Neighbours as Neighbours
-from dpproof.audits.engine.betting.curves import Tabulated as Tabulated
 from dpproof.audits.engine.sampling.callables import Mechanism as Mechanism
 from dpproof.audits.engine.sampling.callables import MechanismError as MechanismError
 from dpproof.audits.engine.sampling.callables import measurement_mechanism as measurement_mechanism
 from dpproof.audits.engine.sampling.commands import command as command
-from dpproof.audits.engine.scores.linear import LinearDiscriminant as LinearDiscriminant
-from dpproof.audits.engine.scores.protocol import Identity as Identity
-from dpproof.audits.engine.scores.protocol import LogLikelihoodRatio as LogLikelihoodRatio
 from dpproof.audits.engine.worst_pair import EachOf as EachOf
 from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
 from dpproof.audits.plan import AuditPlan as AuditPlan
@@ -91,12 +81,9 @@ from dpproof.audits.target import Subject as Subject
 from dpproof.audits.target import mechanism_target as mechanism_target
 from dpproof.audits.targets.call import audit as audit
 from dpproof.audits.training.canaries import Canaries as Canaries
-from dpproof.audits.training.canaries import record_canaries as record_canaries
 from dpproof.audits.training.one_run_audit import OneRun as OneRun
-from dpproof.audits.training.reward_canaries import reward_canaries as reward_canaries
 from dpproof.audits.training.steps import Steps as Steps
 from dpproof.mechanisms.counting.streaming import SecureNoise as SecureNoise
-from dpproof.mechanisms.environments.batched import roll_out as roll_out
 from dpproof.mechanisms.environments.chain import chain as chain
 from dpproof.mechanisms.environments.classic_control import Acrobot as Acrobot
 from dpproof.mechanisms.environments.classic_control import CartPole as CartPole
@@ -108,8 +95,6 @@ from dpproof.mechanisms.randomness import Randomness as Randomness
 from dpproof.mechanisms.randomness import SimulationError as SimulationError
 from dpproof.mechanisms.rl.expert.data import ExpertData as ExpertData
 from dpproof.mechanisms.rl.expert.policies import Experts as Experts
-from dpproof.mechanisms.rl.expert.population import Population as Population
-from dpproof.mechanisms.rl.learning_run import LearningRun as LearningRun
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSL as DPLSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW as DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSL as LSL
@@ -130,16 +115,10 @@ from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream as RLSVIStream
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI as RLSVI
 from dpproof.mechanisms.rl.rlsvi.users import Users as Users
 from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE as SDPPE
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchPrivatizer as BatchPrivatizer
-from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy as NoPrivacy
-from dpproof.mechanisms.rl.sdp_pe.privatizer import ReleasedCounts as ReleasedCounts
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer as ShufflePrivatizer
 from dpproof.mechanisms.rl.thompson.thompson import Thompson as Thompson
 from dpproof.mechanisms.rl.thompson.thompson import ThompsonRelease as ThompsonRelease
 from dpproof.mechanisms.rl.trajectories import Trajectories as Trajectories
-from dpproof.proofs_check.kernel import Rejected as Rejected
-from dpproof.proofs_check.registry import lookup as lookup
-from dpproof.proofs_check.registry import statement_ids as statement_ids
 from dpproof.proofs_check.registry import statements as statements
 from dpproof.proofs_check.registry import verify as verify
 from dpproof.proofs_check.statement import Statement as Statement
