@@ -293,7 +293,7 @@ DAMAGE = [
     (lambda w: {**w, "seed": True}, "seed (True) must be of type int"),
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in [1e-300, 1)"),
     (lambda w: {**w, "replay": None}, "replay (None) must be of type dict"),
-    (lambda w: {}, "seed (None) must be of type int"),
+    (lambda w: {}, "verdict (None) must be of type str"),
     (lambda w: [w], "it must be a table"),
     (lambda w: "null", "it must be a table"),
     (lambda w: "{", "not a witness"),
