@@ -14,6 +14,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import flint
@@ -22,7 +23,7 @@ import pytest
 import scipy.fft
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
-from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.numbers.arithmetic import (
     Assumption,
@@ -124,11 +125,26 @@ def said(answer):
     return answer.arithmetic
 
 
+RELATIONS = {
+    "rlsvi": Adjacency.REWARDS_ONLY, "dp-sgd": Adjacency.ADD_REMOVE, "selective-dpsgd": Adjacency.EXPERT
+}  # fmt: skip
+"""Where the replacement of a user is proved, too, and has other functions."""
+
+
 def relation_of(name):
-    return accountant_for(name).adjacency or {
-        "rlsvi": Adjacency.REWARDS_ONLY, "thompson": Adjacency.REWARDS_ONLY, "dp-sgd": Adjacency.ADD_REMOVE,
-        "selective-dpsgd": Adjacency.EXPERT, "expert-release": Adjacency.EXPERT,
-    }.get(name, Adjacency.REPLACE)  # fmt: skip
+    accountant = accountant_for(name)
+    return accountant.adjacency or RELATIONS.get(name) or next(filter(partial(proves, accountant), ORDER))
+
+
+ORDER = (Adjacency.REPLACE, *Adjacency)
+
+
+def proves(accountant, relation):
+    try:
+        accountant.account(accountant.example, relation)
+    except UnprovedAdjacencyError:
+        return False
+    return True
 
 
 CASES = [(name, place) for name in CATALOGUE for place in range(len(points(name)))]

@@ -1,0 +1,177 @@
+"""The recipes of docs/how-to, followed: a made-up paper, its algorithm, and the audit of it, in a copy of the tree.
+
+The algorithm pulls every arm of a bandit b times, releases the mean of each arm with Gaussian noise, and keeps the
+best arm. What is written by hand stands in tests/recipes, under the path where it goes. The commands are those of
+the recipes. The fourth recipe, of a noise mechanism, was followed for the staircase mechanism (tests/test_house.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAPER, ALGORITHM, TARGET = "add-a-paper", "add-an-algorithm", "add-an-audit-target"
+STATEMENTS = ("demo.lemma1", "demo.theorem2", "demo.corollary3")
+MEANT = {"ID": " ".join(STATEMENTS), "<name>": "explore"}
+"""What stands for the words of the recipes' commands."""
+SIZES = ("explore", "--arms", 2, "--pulls", 10, "--adjacency", "rewards-only", "--delta", "1e-6")
+GENERATED = re.compile(
+    r"docs/(ledger(/demo)?\.md|ledger/demo\.svg|parameters\.md|reference/names\.md|claim-file\.schema\.json)"
+    r"|dpproof/answers/recorded_verdicts\.json|proofs_check/(papers/manifest\.json|certificates/demo\.jsonl)"
+)
+pytestmark = pytest.mark.slow
+
+
+def by_hand(recipe):
+    """(path, where in it, text) of each edit that is made for a recipe; a new file has no where."""
+    text = (ROOT / "tests" / "recipes" / f"{recipe}.txt").read_text(encoding="utf-8")
+    return re.findall(r"^==> (\S+)(?: (after .+|at its end))? <==\n((?:(?!==>).*\n)*)", text, re.MULTILINE)
+
+
+class Copy:
+    """A copy of the tracked files, to which recipes add."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in filter(None, git(ROOT, "ls-files", "-z").split("\0")):
+            if os.path.lexists(ROOT / name):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+        git(folder, "init")
+        git(folder, "add", "--all")
+
+    def python(self, *words, ends=0):
+        """What Python prints in the copy."""
+        environment = {
+            **os.environ, "PYTHONPATH": str(self.folder / "tools/editable"), "PYTHONDONTWRITEBYTECODE": "1"
+        }  # fmt: skip
+        command = [sys.executable, *map(str, words)]
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == ends, done.stdout + done.stderr
+        return done.stdout
+
+    def dpproof(self, *words, ends=0):
+        """The answer of the command line."""
+        code = "from dpproof.cli import main; main()"
+        return json.loads(self.python("-c", code, *words, "--json", ends=ends))
+
+    def follow(self, recipe):
+        """Add what the recipe asks for, and run its commands."""
+        for path, where, text in by_hand(recipe):
+            target = self.folder / path
+            assert target.exists() == bool(where)
+            target.parent.mkdir(exist_ok=True)
+            old = target.read_text(encoding="utf-8") if where else ""
+            line = where.removeprefix("after ") + "\n" if where.startswith("after ") else old
+            assert old.count(line) == 1 or not old
+            target.write_text(old.replace(line, line + text) if old else text, encoding="utf-8")
+        for command in re.findall(r"^python (-m dpproof\..+)", page(recipe), re.MULTILINE):
+            for word, meaning in MEANT.items():
+                command = command.replace(word, meaning)
+            self.python(*command.split())
+
+    def changed(self):
+        """The paths that differ from the tracked files."""
+        return {*git(self.folder, "diff", "--name-only").split(), *others(self.folder)}
+
+
+def git(folder, *words):
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a repository")
+    return done.stdout
+
+
+def others(folder):
+    return git(folder, "ls-files", "--others", "--exclude-standard").split()
+
+
+def page(recipe):
+    return (ROOT / "docs" / "how-to" / f"{recipe}.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    copy = Copy(tmp_path_factory.mktemp("recipes"))
+    copy.follow(PAPER)
+    return copy, copy.changed()
+
+
+@pytest.fixture(scope="module")
+def algorithm(paper):
+    """With the target: the recipe of an algorithm has it as a step."""
+    copy, _ = paper
+    copy.follow(TARGET)
+    copy.follow(ALGORITHM)
+    return copy, copy.changed()
+
+
+@pytest.mark.parametrize(("recipe", "edits"), [(PAPER, 5), (ALGORITHM, 8), (TARGET, 3)])
+def test_a_recipe_names_every_place(recipe, edits):
+    named = re.findall(r"`([\w.<>]+/[\w./<>]*)`", page(recipe))
+    patterns = [re.sub(r"<\w+>", r"\\w+", place.replace(".", r"\.")) for place in named]
+    paths = [path for path, _, _ in by_hand(recipe)]
+    assert [path for path in paths if not any(re.search(place, path) for place in patterns)] == []
+    assert len(paths) == edits
+
+
+def test_a_paper_needs_no_other_edit(paper):
+    _, changed = paper
+    assert {path for path in changed if not GENERATED.fullmatch(path)} == {
+        path for path, _, _ in by_hand(PAPER)
+    }
+
+
+def test_a_paper_has_its_verdicts_and_its_page(paper):
+    copy, _ = paper
+    found = {name: copy.dpproof("verify", name, ends=name == "demo.corollary3") for name in STATEMENTS}
+    verdicts = {name: answer["statements"][0]["verdict"] for name, answer in found.items()}
+    assert verdicts == dict(zip(STATEMENTS, ("PROVED", "PROVED GIVEN", "REFUTED"), strict=True))
+    assert found["demo.corollary3"]["statements"][0]["severity"] == "slip"
+    text = (copy.folder / "docs" / "ledger" / "demo.md").read_text(encoding="utf-8")
+    assert all(f'<a id="{name}"></a>' in text for name in STATEMENTS)
+    total = (copy.folder / "docs" / "ledger.md").read_text(encoding="utf-8")
+    assert "(ledger/demo.md) | 3 | 3 | 0 |" in total
+
+
+def test_an_algorithm_and_its_audit_need_no_other_edit(algorithm):
+    _, changed = algorithm
+    hand = {path for recipe in (PAPER, ALGORITHM, TARGET) for path, _, _ in by_hand(recipe)}
+    assert {path for path in changed if not GENERATED.fullmatch(path)} == hand
+
+
+def test_an_algorithm_is_accounted_for_and_calibrated(algorithm):
+    copy, _ = algorithm
+    found = copy.dpproof("account", *SIZES, "--sigma", 0.1)
+    assert "demo.theorem2" in json.dumps(found)
+    assert found["epsilon"]["upper"] == pytest.approx(4.886555)
+    least = copy.dpproof("calibrate", *SIZES, "--target-epsilon", 1)
+    assert least["noise"] == {"name": "sigma", "value": pytest.approx(0.422467889)}
+    assert least["epsilon"]["upper"] <= 1 < least["minimal"]["epsilon_lower"]
+
+
+def test_an_audit_finds_half_the_noise_and_nothing_else(algorithm):
+    copy, _ = algorithm
+    asked = ("--budget", 3000, "--seed", 1)
+    (sound,) = copy.dpproof("audit", *SIZES, "--sigma", 0.1, *asked)["audits"]
+    assert sound["verdict"] == "consistent"
+    assert sound["epsilon_lower"] < sound["claimed_epsilon"]
+    (faulty,) = copy.dpproof("audit", "corpus", "--only", "explore, then commit", *asked)["audits"]
+    assert faulty["found"] == faulty["expected"] == "violation"
+
+
+def test_the_house_has_room_for_them(algorithm):
+    copy, _ = algorithm
+    git(copy.folder, "add", "--all")
+    tests = ("tests/test_house.py", "tests/test_import_direction.py")
+    copy.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *tests)
