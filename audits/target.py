@@ -192,7 +192,7 @@ def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
     known: Mapping[str, type[T]] = importlib.import_module(
         f"{CORPUS}.{usual.__module__.rpartition('.')[2]}"
     ).VARIANTS
-    if name not in known:
+    if type(name) is not str or name not in known:
         raise ValueError(f"variant ({name!r}) must be one of: {', '.join((called, *known))}")
     return known[name]
 

@@ -1,4 +1,4 @@
-"""Interfaces of mechanisms (a proved guarantee, samples), and the catalogue's primitives as mechanisms.
+"""Interfaces of mechanisms (a guarantee, samples), and the catalogue's primitives as mechanisms.
 
 A callable can be audited if it offers samples. Its claim may come from elsewhere.
 """
@@ -26,10 +26,10 @@ DataT_contra = TypeVar("DataT_contra", contravariant=True)
 
 @runtime_checkable
 class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
-    """A mechanism with a proved guarantee of one run."""
+    """A mechanism that can name the guarantee of one of its runs."""
 
     def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
-        """Return the proved guarantee of one run under this neighbouring relation.
+        """Return the guarantee of one run under this neighbouring relation, with the statement it rests on.
 
         Raises an error where no proof is known: a guarantee is never guessed.
         """

@@ -1,4 +1,4 @@
-"""Cases of expert-level offline learning: the release and a training step as proved, and with planted faults.
+"""Cases of expert-level offline learning: the release and a training step as accounted for, and with planted faults.
 
 The pairs: experts who all play alike, and one more; gradients of 0 or of the opposite sign, and one of the
 clipping norm.

@@ -65,6 +65,18 @@ def kind_of(value: object) -> Kind:
     return _kind_of(kind)
 
 
+def content_kind(value: object) -> Kind:
+    """The kind of a value; of an enumeration member that is a collection or a dataclass as well, that kind."""
+    kind, of = kind_of(value), type(value)
+    if kind is not Kind.MEMBER:
+        return kind
+    inside = (other for types, other in _KINDS if other in _COLLECTIONS and issubclass(of, types))
+    return next(inside, Kind.RECORD if is_dataclass(of) else kind)
+
+
+_COLLECTIONS = (Kind.SEQUENCE, Kind.TABLE, Kind.GROUP)
+
+
 def canonical_text(value: object) -> str:
     """The same text for the same output, in every process and on every machine.
 

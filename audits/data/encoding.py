@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import Kind, canonical_text, hashed, is_whole, kind_of, plain
+from dpproof.audits.data.canonical import Kind, canonical_text, content_kind, hashed, is_whole, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
 Cell = tuple[int, float | int]
@@ -52,7 +52,7 @@ def cells(value: object) -> Iterator[Cell]:
     if type(value) is float:
         yield NUMBER, value
     else:
-        yield from _CELLS[kind_of(value)](value)
+        yield from _CELLS[content_kind(value)](value)
 
 
 def _text_cells(value: str) -> Iterator[Cell]:

@@ -111,7 +111,10 @@ def _name(value: object) -> str:
 
 def _loaded(name: str) -> Any:
     module, _, inside = name.partition(":")
-    return getattr(import_module(module), inside)
+    try:
+        return getattr(import_module(module), inside)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"name ({name!r}) must be of something that is there: {error}") from None
 
 
 def read(data: object) -> Any:

@@ -141,7 +141,7 @@ Mean samples until the violation is found without bits, at alpha = 0.01.""",
         *_or_missing(rows, [*shares_table(rows), ""], "shares"),
         """What a share w costs the others is ln(1 / (1 - w)) of the evidence that refutes, which is
 ln(1 / alpha) = 4.6 and some: 1 % for a share of 5 %. Where bits refute first the others pay nothing, for
-the second question has a level of its own ([Theorem 7](notes/audit_betting.md)). What only a score of share
+the second question has a level of its own ([Theorem 6](notes/audit_betting.md)). What only a score of share
 w sees needs ln(1 / w) more evidence than if one bet on nothing else: 3.0 more for low bits.""",
         "",
     ]

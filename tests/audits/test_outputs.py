@@ -169,3 +169,22 @@ def test_a_layout_follows_the_longest_output_of_the_probe():
     layout = Layout.of([as_block([[1], [1, 2, 3]]), np.array([1.0])])
     assert (layout.plain, layout.cells, layout.width) == (False, 4, 1 + COLUMNS * 4)
     assert Layout.of([np.array([1.0])], nan=True).plain is False
+
+
+@dataclass(frozen=True)
+class Measured:
+    count: int
+    share: float
+
+
+class Site(Measured, enum.Enum):
+    FIRST = 1, 2.5
+
+
+class Corner(tuple, enum.Enum):
+    LEFT = (1, 2)
+
+
+def test_members_that_are_records_or_tuples_too_are_laid_out_by_their_content():
+    assert [value for _, value in cells(Site.FIRST)][-2:] == [1.0, 2.5]
+    assert [value for _, value in cells(Corner.LEFT)][-2:] == [1.0, 2.0]

@@ -6,10 +6,13 @@ Reference: `dpproof.accountant.rl.rlsvi.odometer`, which charges the same costs 
 import numpy as np
 import pytest
 
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, rho
+from dpproof.audits.corpus.rlsvi import VARIANTS
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi.rlsvi import RLSVI
+from dpproof.mechanisms.rl.rlsvi.users import Users
 
 PARAMETERS = RLSVIParameters(states=4, actions=2, horizon=5, episodes=300)
 SWIM = river_swim(4, 5)
@@ -69,3 +72,14 @@ def test_trajectories_that_were_not_kept_are_not_made_up():
     run = RLSVI(PARAMETERS).run(SWIM, np.random.default_rng(0))
     with pytest.raises(ValueError, match="keep=True"):
         run.episodes()
+
+
+@pytest.mark.parametrize("faulty", VARIANTS.values())
+def test_a_subclass_with_other_noise_has_no_guarantee_budget_or_release(faulty):
+    run = faulty(RLSVIParameters(states=6, actions=2, horizon=20, episodes=5))
+    with pytest.raises(ValueError, match="must have the noise of RLSVI for a guarantee to hold"):
+        run.account(Adjacency.REWARDS_ONLY)
+    with pytest.raises(ValueError, match="for a budget to hold"):
+        run.run(river_swim(), budget=0.1)
+    with pytest.raises(ValueError, match="for a release to hold"):
+        run.publish(Users([[[[0]]], [[[0]]]], [[[[0.0]]], [[[0.0]]]]))

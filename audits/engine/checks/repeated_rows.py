@@ -1,4 +1,4 @@
-"""Tests of repeated rows: rows that share randomness repeat in blocks or within a call, independent rows do not.
+"""Tests of repeated rows: rows that share randomness repeat in blocks or within a call, not in a random order.
 
 Given how often each value occurs, independent outputs of one input stand in a random order, whatever their law.
 So a constant, an atom or a small support is not suspicious. The probability that an honest sampler is refused

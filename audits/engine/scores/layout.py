@@ -167,9 +167,7 @@ class Layout:
         return tuple(map(self._exact, made[name]))
 
     def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
-        """The scores of an audit: the given ones or these.
-
-        If only bits are given, those of these that see more are added.
+        """The scores of an audit: the given ones, else those of this layout; both if only bits are given.
 
         Scores that look at whole outputs look at their exact columns.
 

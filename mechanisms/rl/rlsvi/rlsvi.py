@@ -126,11 +126,13 @@ class RLSVI(RunsMany):
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
-                at least 0.
+                at least 0; a finite budget of a subclass with other noise.
         """
         check_sizes(self.parameters, environment)
         if not budget >= 0:
             raise ValueError(f"budget ({budget!r}) must be a number of at least 0")
+        if budget < math.inf:
+            self._check_noise("a budget")
         K, H = self.parameters.episodes, environment.horizon
         regrets = np.empty(K)
         states, actions = np.empty((K * keep, H + 1), np.int64), np.empty((K * keep, H), np.int64)
@@ -184,6 +186,7 @@ class RLSVI(RunsMany):
         >>> RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3)).publish(users).tables.shape
         (3, 1, 1, 2)
         """
+        self._check_noise("a release")
         check_users(self.parameters, users)
         stream = RLSVIStream(self.parameters, seed, exponent=exponent)
         steps = range(users.horizon)
@@ -203,9 +206,16 @@ class RLSVI(RunsMany):
         """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
 
         Raises:
-            ValueError: nothing is proved under this adjacency.
+            ValueError: a subclass replaces the noise, or nothing is proved under this adjacency.
         """
+        self._check_noise("a guarantee")
         return accounting.account(self.parameters, adjacency)
+
+    def _check_noise(self, what: str) -> None:
+        """Refuse a subclass with other noise: what is proved is proved of the noise of this class."""
+        of = type(self)
+        if of.noise_widths is not RLSVI.noise_widths or of.normals is not RLSVI.normals:
+            raise ValueError(f"{of.__name__} must have the noise of RLSVI for {what} to hold")
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return the standard deviation of simulated noise over sqrt(beta_k), by the number of visits."""
