@@ -98,6 +98,7 @@ class DPUCBVI(RunsMany):
             the steps. Its family of costs counts rewards.
         constants: those of the theory, or tuned ones.
 
+    >>> import numpy as np
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
     >>> learner = DPUCBVI(ExactCounts(states=6, actions=2, horizon=20, episodes=50))
