@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -57,9 +56,7 @@ def replay(
     seeded = given.get("replay", {}).get("seeded", True)
     compared = given.keys() | found.keys() if seeded else STATED
     open_ = UNCONFIRMED if given.get("unconfirmed") else ()
-    different = sorted(
-        key for key in compared if not _same(given.get(key), found.get(key)) and key not in open_
-    )
+    different = sorted(key for key in compared if given.get(key) != found.get(key) and key not in open_)
     if different:
         key = different[0]
         raise ReplayError(
@@ -69,21 +66,6 @@ def replay(
             different,
         )
     return evidence
-
-
-def _same(one: object, other: object) -> bool:
-    """Whether two figures of witnesses are equal, fractions up to six digits.
-
-    Another version of this project may compute a claimed epsilon, and what is bet against it, with other last digits.
-    """
-    match one, other:
-        case float(), float():
-            return math.isclose(one, other, rel_tol=1e-6)
-        case list(), list():
-            return len(one) == len(other) and all(map(_same, one, other))
-        case dict(), dict():
-            return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return one == other
 
 
 def _how(witness: Mapping[str, object]) -> Mapping[str, object]:
