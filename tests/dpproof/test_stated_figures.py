@@ -51,6 +51,7 @@ def test_the_readme_says_that_rlsvi_hardly_learns():
     assert regret > 0.9 * never
 
 
+@pytest.mark.slow
 def test_the_readme_says_so_of_more_episodes_and_their_epsilon():
     epsilon, regret, never = said(r"with epsilon ([\d.]+\d), it is (\d+) of (\d+) \(means of 100 runs\)")
     found = rlsvi_guarantee(RLSVIParameters(6, 2, 20, 20_000), Adjacency.REWARDS_ONLY).guarantee

@@ -122,6 +122,7 @@ def test_treatment_steps_agree_with_scipys_solver():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "total", "discounted"), [(0, 857_947, 545_628), (3, 1.75717e6, 1.18953e6)]
 )
