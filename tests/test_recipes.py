@@ -41,6 +41,8 @@ class Copy:
 
     def __init__(self, folder):
         self.folder = folder
+        if not (ROOT / ".git").exists():
+            pytest.skip("not a repository")
         for name in filter(None, git(ROOT, "ls-files", "-z").split("\0")):
             if os.path.lexists(ROOT / name):
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -86,10 +88,7 @@ class Copy:
 
 
 def git(folder, *words):
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip("not a repository")
-    return done.stdout
+    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 def others(folder):

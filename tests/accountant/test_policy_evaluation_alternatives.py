@@ -160,7 +160,7 @@ def drawn(layout, rng):
 
 
 def error(levels, masses, offsets, found):
-    """The largest relative error, by fractions."""
+    """The largest relative error, computed in exact fractions."""
     worst = Fraction(0)
     for k, value in zip(offsets.tolist(), found.tolist(), strict=True):
         pairs = zip(levels.tolist(), masses.tolist(), strict=True)

@@ -72,8 +72,6 @@ EPSILON, RELATION = {"epsilon": 0.3}, Adjacency.BY_SENSITIVITY
 def module(tmp_path, monkeypatch):
     (tmp_path / "clinic.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    yield
-    sys.modules.pop("clinic", None)
 
 
 def audit_named(target, neighbours, *, promise=EPSILON, seed=0, budget=None, **options):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,14 +101,13 @@ def refused(run: Run, tmp_path: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def user_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def user_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The name of an importable module with mechanisms and neighbours of a user's own."""
     name = "callables_of_a_user"
     (tmp_path / f"{name}.py").write_text(USER_MODULE, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield name
-    sys.modules.pop(name, None)
+    return name
 
 
 @pytest.fixture

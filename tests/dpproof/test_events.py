@@ -43,8 +43,7 @@ def module(tmp_path, monkeypatch):
     (tmp_path / "events_of_a_user.py").write_text(MODULE, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    yield "events_of_a_user"
-    sys.modules.pop("events_of_a_user", None)
+    return "events_of_a_user"
 
 
 def claim(claim_file, epsilon=2.2, **names):
@@ -157,7 +156,6 @@ def test_steps_are_not_rounded(steps):
 def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, code):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    sys.modules.pop("empty_run", None)
     Path("empty_run.py").write_text(code, encoding="utf-8")
     Path("claims.toml").write_text(CLAIM.format(name="x", about=about), encoding="utf-8")
     ran = run("check", "claims.toml", "--no-audits")

@@ -210,9 +210,7 @@ def module(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "replayed.py").write_text(MODULE, encoding="utf-8")
-    sys.modules.pop("replayed", None)
-    yield importlib.import_module("replayed")
-    sys.modules.pop("replayed", None)
+    return importlib.import_module("replayed")
 
 
 NEEDED = {"dp-sgd": "torch", "opacus": "opacus", "expert training": "torch", "expert canaries": "torch"}

@@ -70,7 +70,7 @@ Changes = Mapping[str, Change]
 
 
 def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
-    """The changes of ``users`` users who meet no common cell, on the given number of steps."""
+    """The change by ``users`` users who share no cell, each of whom visits the same cell in all ``steps``."""
     return Change(((steps, users),) if sizes.pooled else ((1, users * steps),))
 
 

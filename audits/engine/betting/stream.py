@@ -40,7 +40,7 @@ FIRST, REMEMBERED = 64, 1 << 13
 GUESSED = 1.25
 """Guesses are improved whenever the samples bet on have grown by this factor."""
 LAST = 1 << 16
-"""After so many samples the bets rest and the wealth stays: a histogram costs more than tails do."""
+"""No bets are made after this many samples, and the wealth stays as it is. Histograms are too slow for more."""
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
