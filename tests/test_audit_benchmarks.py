@@ -36,6 +36,7 @@ def test_limits_of_pure_claims_are_the_published_ones(limit, published):
     assert round(limit) == published
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "published"), [(0.25, 214), (0.5, 7618)])
 def test_limits_of_a_gaussian_point_are_near_the_published_ones(share, published):
     assert limits.gaussian_limit(ApproxDP(1, 1e-5), 1 / (SIGMA * share), (1.0,)) == pytest.approx(
@@ -48,6 +49,7 @@ def test_the_limit_of_a_curve_is_far_below_that_of_its_point():
     assert found == pytest.approx(54, rel=0.03)
 
 
+@pytest.mark.slow
 def test_at_least_ten_mechanisms_are_exactly_on_their_claims():
     found = alarms.cases()
     assert len(found) >= 10
@@ -73,6 +75,7 @@ def _case(true, sampler=None):
     )
 
 
+@pytest.mark.slow
 def test_the_verdict_at_a_small_level_is_that_of_an_audit_at_it():
     case, budget, several = _case(1.5), 400, set()
     for seed in range(20):
@@ -84,6 +87,7 @@ def test_the_verdict_at_a_small_level_is_that_of_an_audit_at_it():
     assert {(False, False), (True, False), (True, True)} <= several
 
 
+@pytest.mark.slow
 def test_a_refused_run_is_told_from_a_valid_one_and_replaced():
     def nan(value, n, rng):
         return np.full((n, 1), np.nan)
@@ -137,6 +141,7 @@ def test_a_tool_refutes_with_a_size_only_if_it_does_with_all_larger_ones():
     assert tables._peer(claim, "a tool", found)[2] == "400"
 
 
+@pytest.mark.slow
 def test_the_page_says_what_was_not_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(page.figure, "draw", lambda _rows, _path: None)
     (tmp_path / "docs").mkdir()

@@ -139,6 +139,7 @@ def machine_traits(text):
     return [match.group() for pattern in (MACHINE, INDEX) for match in pattern.finditer(text)]
 
 
+@pytest.mark.slow
 def test_no_file_speaks_of_a_machine():
     offending = {}
     for path in tracked():
@@ -264,6 +265,7 @@ def quoted(text):
     }
 
 
+@pytest.mark.slow
 def test_the_name_of_a_noise_mechanism_stands_in_the_catalogue_and_in_its_leaves_only():
     leaves = {name: leaf.replace(".", "/") for name, leaf in CATALOGUE.items() if leaf.startswith("noise.")}
     found = {
@@ -276,6 +278,7 @@ def test_the_name_of_a_noise_mechanism_stands_in_the_catalogue_and_in_its_leaves
     assert found == OTHER_MEANINGS.keys()
 
 
+@pytest.mark.slow
 def test_the_recipe_for_a_mechanism_names_the_places_that_the_example_has():
     """What is written by hand for the staircase: one line, and the files that the recipe names."""
     recipe = (ROOT / "docs/how-to/add-a-mechanism.md").read_text(encoding="utf-8")

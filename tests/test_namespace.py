@@ -46,6 +46,7 @@ def test_a_folder_is_no_package_of_its_own(package):
     assert python(code, root) == f"{package} is no package of its own: import dpproof.{package}"
 
 
+@pytest.mark.slow
 def test_modules_of_a_user_with_the_names_of_folders_disturb_nothing(tmp_path):
     """Beside a claim file, a sampler's module and a test; each raises an error when it is imported."""
     for name in ("accountant", "audits", "proofs_check"):

@@ -72,6 +72,7 @@ def test_no_surplus_is_given_twice_on_the_grid(rate: float, sigma: float, steps:
     assert second[0] <= first[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "sigma", "steps", "delta", "width"),
     [

@@ -206,6 +206,7 @@ def test_a_lower_end_does_not_reach_1_where_delta_does_not(epsilon):
     assert ZCDP(10**4).delta(epsilon).lower < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", tiered(["1e-12", "1e-4", "0.5", "20", "1e4"], fast=3))
 @pytest.mark.parametrize("delta", ["1e-300", "0.999"])
 def test_upper_ends_hold_where_the_lower_end_gives_up(rho, delta):

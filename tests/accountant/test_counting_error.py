@@ -167,6 +167,7 @@ def by_union(leaves, noise, x):
         return float(_union(releases_by_size(leaves), noise, Fraction(x)).mid())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaves", tiered([1, 2, 3, 5, 37, 64, 1000], fast=3))
 @rows("x", [1.0, 4.0, 9.5])
 def test_gaussian_maximum_by_quadrature(leaves, x):

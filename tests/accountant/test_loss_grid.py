@@ -240,6 +240,7 @@ def test_lower_stays_below_upper_and_both_fall(rate, noise, count, exponent, rem
     assert all(a >= b * (1 - 1e-9) for a, b in itertools.pairwise(uppers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", tiered([1, 2, 7, 100, 1001], fast=2))
 @pytest.mark.parametrize("n", [16, 256])
 def test_convolution_powers_against_exact_ones(n, count):

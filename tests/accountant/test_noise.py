@@ -149,6 +149,7 @@ def test_training_where_the_answer_is_known(steps, delta, digits):
     assert 0 < bound.width <= 1e-6 * bound.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "noise", "steps"), tiered([(0.01, 1.0, 1000), (0.1, 2.0, 300), (0.5, 10.0, 1000)], fast=1)
 )

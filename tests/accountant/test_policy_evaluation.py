@@ -167,6 +167,7 @@ def visits_file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"algorithm": "lsl", "trajectories": 1000, "ridge": 50.0}])
 def test_calibration_on_a_file_says_what_is_printed(visits_file, more):
     asked = PolicyEvaluationParameters(40, visits=str(visits_file), **more)

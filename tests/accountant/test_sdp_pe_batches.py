@@ -285,6 +285,7 @@ def test_one_counter_at_epsilon_ten_is_answered():
     assert batch_loss(ONE, 4096, misses).delta(10).lower > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["0.001", "1", "20"])
 @pytest.mark.parametrize("changes", [1, 18, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("users", tiered([1, 100_000], fast=1))

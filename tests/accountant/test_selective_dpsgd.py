@@ -112,6 +112,7 @@ def test_the_order_of_the_readings():
     assert exact == half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("probability", "noise", "epsilon", "printed", "honest"),
     tiered(

@@ -239,6 +239,7 @@ def adaptive_binomial_delta(trials, share, ratio):
     return max(sum(second(p, q) for p, q in zip(*side, strict=True)) for side in sides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trials", "share"), tiered([(7, 0.375), (4, 0.125)], fast=1))
 def test_unfair_coins_hide_counts_that_move_in_either_direction(trials, share):
     accountant = accountant_for("binomial")

@@ -72,6 +72,7 @@ def test_no_stream_of_answers_beats_epsilon(stream, threshold_scale, query_scale
     assert abs(mpmath.log(p / q)) <= float(pure_epsilon(parameters)) + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("monotone", "positives"), tiered([(False, 1), (False, 3), (True, 1), (True, 4)], fast=1)
 )
@@ -104,6 +105,7 @@ def test_epsilon_is_attained(parameters):
     assert found.guarantee.epsilon(0).lower <= found.published.epsilon(0).upper
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(RUNS)
 def test_the_profile_lies_between_the_pair_and_the_published(parameters):

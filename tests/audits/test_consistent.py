@@ -23,6 +23,7 @@ def test_the_least_number_is_a_quantile():
     assert binom.ppf(0.001, RUNS, 0.9) == LEAST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tiered(["Laplace, claim 1", "randomised response, claim 1"], fast=1))
 def test_twice_the_claim_is_refuted_within_the_budget(name):
     case, (budget, would_have_seen) = seen.CASES[name], seen.budget_of(name)

@@ -12,6 +12,7 @@ NAMED = {"ids": lambda case: case.name}
 FAULTY = [case for case in CASES if case.expected is Finding.VIOLATION]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", tiered(CASES, fast=3), **NAMED)
 def test_the_truth_is_on_the_side_of_the_verdict(case):
     claimed, truth = case.claim.epsilon(case.delta), case.truth()
@@ -21,6 +22,7 @@ def test_the_truth_is_on_the_side_of_the_verdict(case):
         assert truth.upper <= claimed.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", tiered(CASES, fast=3), **NAMED)
 def test_the_audit_comes_to_the_verdict(case):
     """20,000 samples at most; a sound case says which violation it would have seen."""

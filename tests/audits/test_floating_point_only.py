@@ -27,6 +27,7 @@ def halved(value, n, rng):
     return value + rng.laplace(0, 0.5, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "budget", "without"), [(1, 40_000, Finding.CONSISTENT), (3, 10_000, Finding.INCONCLUSIVE)]
 )

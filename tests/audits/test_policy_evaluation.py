@@ -30,6 +30,7 @@ def chosen(noise, dimension=4, **more):
     return PolicyEvaluationParameters(dimension, noise=noise.alpha, beta=noise.beta, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", tiered([Adjacency.REPLACE, Adjacency.REWARDS_ONLY], fast=2))
 @pytest.mark.parametrize("calibrate", [with_room, printed])
 def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(calibrate, adjacency):
@@ -54,6 +55,7 @@ def test_a_promise_that_the_pair_breaks_is_refuted_and_one_that_holds_is_not(alg
     assert kept.verdict is not Finding.VIOLATION
 
 
+@pytest.mark.slow
 def test_the_catalogue_leads_there_and_the_witness_replays():
     given = {"dimension": 3, "noise": 3.0, "beta": 0.01}
     found = audit_mechanism("policy-evaluation", given, Adjacency.REPLACE, seed=0, budget=4000)

@@ -140,6 +140,7 @@ def test_a_long_block_of_training_steps_ends_with_the_time():
     assert time.monotonic() < begun + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("true", tiered([1.0, 1.5], fast=1))
 def test_workers_draw_hardly_more_than_is_used(bits, true):
     """What was drawn ahead in vain is at most one block and, at the end of a sound audit, nothing."""

@@ -91,6 +91,7 @@ def test_the_printed_encoding_is_audited_against_the_printed_claim_and_violates_
     assert replay(found.witness()) == found
 
 
+@pytest.mark.slow
 def test_bits_are_consistent_with_the_same_claim():
     """At the printed threshold, and at the smallest one that keeps the claim. Budget 5 000 000."""
     for tau in (PRINTED, LEAST):

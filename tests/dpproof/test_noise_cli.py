@@ -62,6 +62,7 @@ def test_pure_privacy_of_a_gaussian_is_infinite(run):
     assert answer["epsilon"]["lower"] == answer["epsilon"]["upper"] == "inf"
 
 
+@pytest.mark.slow
 def test_users_with_two_records_cost_more_and_are_known_under_add_remove(run):
     command = ("account", *NOISY, "--steps", 20, "--records", 2, "--delta", "1e-6", "--json")
     answer = run(*command).json
@@ -89,12 +90,15 @@ def test_training_is_answered_from_both_sides(run):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        [*TRAINING, "--steps", 1000],
-        [*TRAINING, "--steps", 1000, "--noise-multiplier", 30],
-        ["gaussian", "--compositions", 1000],
-        ["gaussian", "--compositions", 1000, "--sigma", 3],
-    ],
+    tiered(
+        [
+            [*TRAINING, "--steps", 1000],
+            [*TRAINING, "--steps", 1000, "--noise-multiplier", 30],
+            ["gaussian", "--compositions", 1000],
+            ["gaussian", "--compositions", 1000, "--sigma", 3],
+        ],
+        fast=1,
+    ),
 )
 def test_calibrate_needs_no_noise_to_begin_with(run, arguments):
     ran = run("calibrate", *arguments, "--target-epsilon", "1", "--delta", "1e-6", "--json")
@@ -330,6 +334,7 @@ def test_what_is_pasted_keeps_the_promise(run, tmp_path):
     assert [entry["verdict"] for entry in checked] == ["kept"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     tiered(

@@ -121,6 +121,7 @@ def test_calibration_shows_other_noise_and_notes(visits):
     assert shown.count("note: ") == len(found["notes"]) == 3
 
 
+@pytest.mark.slow
 def test_account_reads_the_visits(visits, tmp_path):
     file = visits([3000] * 40)
     theirs = ("--visits", file, "--printed-epsilon", "0.1", "--printed-delta", "0.1")

@@ -16,6 +16,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 from dpproof.mechanisms.randomness import Entropy
 from dpproof.reproduction.engine import ARITHMETIC
 from dpproof.reproduction.experiments import experiments
+from tests.rows import tiered
 
 ROOT = Path(__file__).resolve().parents[2]
 DPSGD = ("--sampling-rate", ".1", "--steps", 10, "--adjacency", "add-remove")
@@ -33,7 +34,7 @@ INTEGERS = {
 
 @pytest.mark.parametrize(
     ("name", "flags", "covered"),
-    [
+    tiered([
         ("gaussian", ("--sigma", 5), None),
         ("laplace", ("--scale", 5), None),
         ("binomial", ("--trials", 1000), None),
@@ -46,7 +47,7 @@ INTEGERS = {
         ("central-counts", COUNTS, None),
         ("central-counts", WHOLE, "dpproof.PrivateCounts"),
         ("local-counts", WHOLE, "dpproof.local_report"),
-    ],
+    ], fast=3),
 )  # fmt: skip
 def test_account_says_whether_the_released_bits_are_covered(run, name, flags, covered):
     asked = ("account", name, *flags, "--delta", "1e-5")

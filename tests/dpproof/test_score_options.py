@@ -55,6 +55,7 @@ def test_bits_alone_end_with_1_unless_the_claim_is_about_real_arithmetic(run, co
     )
 
 
+@pytest.mark.slow
 def test_scores_are_chosen_by_name(run, counters, tmp_path):
     chosen = run("audit", f"{counters}:textbook", *ASKED, *FEW, "--scores", "identity,trees")
     assert (chosen.code, chosen.json["audits"][0]["verdict"]) == (0, "inconclusive")

@@ -61,6 +61,7 @@ def test_an_id_given_twice_is_answered_once(run):
     assert len(run("verify", "rlsvi.eq2", "rlsvi.eq2", "--json").json["statements"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tiered(["papers", "rlsvi"], fast=1))
 @pytest.mark.usefixtures("another_record")
 def test_a_departure_from_the_record_is_an_error(run, name):
@@ -189,6 +190,7 @@ def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
     assert "not as agreed: obligations: down missing" in " ".join(ran.out.split())
 
 
+@pytest.mark.slow
 def test_a_domain_does_not_hide_an_assumption(run):
     """Both stand beside the verdict: in the table, in `explain` and on the pages."""
     name = "expert.theorem5_6.given_release"
@@ -230,6 +232,7 @@ def test_the_list_has_the_papers_rows():
     assert {"sdp.lemma7": ("lemma19",)}.items() <= {x.id: x.aliases for x in items()}.items()
 
 
+@pytest.mark.slow
 def test_every_row_is_registered(found):
     known = {x.id for x in found}
     missing = [

@@ -132,6 +132,7 @@ def test_constant_treatments_have_their_known_returns(action, total, discounted)
     assert (steps.rewards * 0.98 ** np.arange(50)).sum() == pytest.approx(discounted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_published_settings_differ_as_said():
     assert (hiv.ERNST_2006.days, hiv.ERNST_2006.horizon) == (5, 200)
     assert hiv.ADAMS_2004.begins[:2] == hiv.FIXED_POINTS["uninfected"][:2]

@@ -106,6 +106,7 @@ def test_equal_seeds_release_alike():
     assert runs[0].lengths.tolist() == runs[1].lengths.tolist()
 
 
+@pytest.mark.slow
 def test_the_least_noise_releases_more():
     """3 000 experts who agree but for 2%, T = 25, L = 200, (7.5, 3e-4): printed noise, and the least."""
     rng = np.random.default_rng(SEED)

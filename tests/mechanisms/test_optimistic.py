@@ -132,6 +132,7 @@ def plain(environment, drawn, constants, rng, policy):
 SMALL = Constants(width=0.05, error=0.02, shift=0.5, learning_rate=5.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants", tiered([THEORY, SMALL, TUNED], fast=1), ids=["theory", "small", "tuned"]
 )

@@ -154,6 +154,7 @@ def run_plainly(environment, privatizer, constants, K, rng):
 SMALL = EliminationConstants(root=0.01, noise=1e-4, frequent=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_is_that_of_the_plain_transcription(seed):
     environment, K = small_mdp(seed), 900

@@ -23,6 +23,7 @@ def test_the_mean_of_a_clipped_normal_variable(mean):
     assert clipped_mean(mean, 0.0) == min(mean, 1.0)
 
 
+@pytest.mark.slow
 def test_optimism_is_the_plain_loop():
     means, K, width = np.array([0.2, 0.5, 0.8]), 300, 0.25
     run = PrivateBanditUCB(ExactCounts(1, 3, 1, K), width).run(bandit(means), np.random.default_rng(4))

@@ -258,6 +258,7 @@ def test_what_those_checks_ask_for_holds_with_trajectories(name):
     np.testing.assert_array_equal(model.fit(batch).predict(np.arange(STATES)), values)
 
 
+@pytest.mark.slow
 def test_the_chain_is_evaluated():
     data = chain_visits(10, 30_000, 0.9, np.random.default_rng(SEED))
     values = LSW(states=10, discount=0.9).fit(data).predict(np.arange(10))

@@ -29,7 +29,7 @@ from dpproof.mechanisms.rl.sdp_pe.agent import SDPPE
 from dpproof.mechanisms.rl.sdp_pe.bandit import PrivateBanditUCB
 from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
 from dpproof.mechanisms.rl.thompson.thompson import Thompson
-from tests.rows import rows
+from tests.rows import rows, tiered
 
 ALPHA = 1e-9
 
@@ -127,7 +127,7 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", tiered(list(LEARNERS), fast=2))
 def test_every_learner_runs_from_entropy_and_says_when_it_is_a_simulation(name):
     learner = LEARNERS[name]
     free = learner.run(SWIM), learner.run_many(SWIM, None, 1)[0]

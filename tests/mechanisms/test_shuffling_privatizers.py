@@ -29,6 +29,7 @@ PRIVATIZERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("privatizer", tiered(PRIVATIZERS, fast=1))
 def test_assumption_4_holds_as_often_as_promised(privatizer):
     """300 releases at failure 0.05: at most 33 fail but for chance 1e-5 (binomial tail)."""

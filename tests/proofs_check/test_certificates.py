@@ -111,6 +111,7 @@ def test_a_claim_loose_by_a_thousand_would_be_noticed(entry, obligation):
         assert not agree(with_factor(obligation.goal, 1, factor), obligation.witness)
 
 
+@pytest.mark.slow
 @rows(("entry", "obligation"), OTHERS, ids=names(OTHERS))
 def test_mutation_past_the_truth_is_rejected(entry, obligation):
     data, mutation = stored(entry, obligation), obligation.mutation
@@ -273,6 +274,7 @@ def test_a_paper_is_written_without_touching_other_certificates(tmp_path, monkey
         certificates.stored("c")
 
 
+@pytest.mark.slow
 @each
 def test_no_proof_holds_on_a_wider_domain_where_the_claim_fails(entry, obligation):
     data = stored(entry, obligation)

@@ -244,6 +244,7 @@ def test_a_quoted_theorem_below_was_not_checked():
     assert record.status(entry, TABLE) == record.NOT_CHECKED
 
 
+@pytest.mark.slow
 def test_a_named_rule_was_not_checked():
     entry = replace(lookup("rlsvi.eq2"), rules=("a theorem with a name",))
     assert record.status(entry, TABLE) == record.NOT_CHECKED

@@ -74,6 +74,7 @@ def distance(x, y):
     return sum(abs(x[key] - y[key]) for key in x.keys() | y.keys())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("states", "actions", "steps"), [(2, 2, 1), (2, 2, 2), (3, 1, 2), (2, 1, 3)])
 def test_l1_changes_are_those_stated(states, actions, steps):
     found = list(trajectories(states, actions, steps))

@@ -131,6 +131,7 @@ def test_a_missing_outcome_leaves_the_statement_open():
     assert OPEN.method is OPEN.point is ASSUMED.method is None
 
 
+@pytest.mark.slow
 def test_every_certificate_is_needed(monkeypatch):
     """A refutation stood when the steps that make its argument had lost their certificates."""
     outcome, lost = registry._outcome, None

@@ -30,6 +30,7 @@ def holds_out(seed, walks):
     assert seen.kinds["telescope"] > walks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", tiered(SEEDS, fast=1))
 def test_no_node_loses_what_is_false(seed):
     holds_out(seed, WALKS)
@@ -71,7 +72,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", tiered(FAULTS, fast=2))
 def test_a_fault_in_the_kernel_is_found_by_the_same_walks(fault):
     with mock.patch.object(*FAULTS[fault]):
         found = next((seen.faults[0] for seed in SEEDS if (seen := walked(seed, WALKS)).faults), "nothing")
