@@ -103,8 +103,8 @@ MUTANTS = (
     Mutant("dpproof", "attained.delta(promised).lower > delta", "attained.delta(promised).upper > delta / 2"),
     Mutant(
         "dpproof",
-        "raise typer.Exit(2 if reading.refusals else",
-        "raise typer.Exit(1 if reading.refusals else",
+        "raise Exit(2 if reading.refusals else",
+        "raise Exit(1 if reading.refusals else",
     ),
     Mutant("dpproof", "if found not in VIOLATIONS:", "if False:"),
     Mutant("dpproof", "if not _covers(account, claim):", "if False:"),

@@ -4,7 +4,6 @@ Nothing in a claim file is evaluated; callables are named as ``package.module:ca
 """
 
 from dpproof.claim_file.entry import claim_from, entry_of
-from dpproof.claim_file.paths import import_from
 from dpproof.claim_file.reading import Budget, Reading, Refusal, read_all, read_claims
 
-__all__ = ["Budget", "Reading", "Refusal", "claim_from", "entry_of", "import_from", "read_all", "read_claims"]
+__all__ = ["Budget", "Reading", "Refusal", "claim_from", "entry_of", "read_all", "read_claims"]

@@ -34,15 +34,6 @@ FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 """A flag with a path right behind it, such as ``-I/usr/include``."""
 
 
-def import_from(folder: Path) -> None:
-    """Make names importable from a folder; for a package, from the folder that holds it."""
-    folder = folder.resolve()
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
-        folder = folder.parent
-    if str(folder) not in sys.path:
-        sys.path.insert(1, str(folder))  # behind the folder one stands in, before what is installed
-
-
 def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:
     """The paths in a claim, each with the key that holds it."""
     if claim.command is not None:

@@ -1,56 +1,61 @@
-"""The command line: exit code 0 if every claim stands, 1 refuted or violated, 2 bad input, 3 otherwise."""
+"""The command line: exit code 0 if every claim stands, 1 refuted or violated, 2 bad input, 3 otherwise.
+
+The module of a verb is imported when the verb is asked for, so that the list of verbs comes at once.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, cast
 
-import typer
+import click
+from click.exceptions import NoArgsIsHelpError
 
-from dpproof.claim_file import import_from
-from dpproof.cli import account, audit, check, explain, reproduce, verify
+from dpproof.cli.completion import INSTALL, SHOW
+from dpproof.cli.groups import Named
+from dpproof.cli.importing import import_from
 from dpproof.version import __version__
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+VERBS: Mapping[str, tuple[str, str]] = {
+    "account": ("account", "Certified epsilon or delta, beside the published one."),
+    "calibrate": ("account", "The smallest noise that meets a target, and why."),
+    "verify": ("verify", "Re-check the certificates and print the verdicts."),
+    "audit": ("audit", "Run an implementation on neighbouring data and look for a violation of its claim."),
+    "check": ("check", "Account, verify and audit, and write one self-contained report."),
+    "reproduce": ("reproduce", "Run a paper's experiment again, and write its tables, plots and page."),
+    "explain": ("explain", "Say what a statement, a mechanism or a word means, and why."),
+    "init": ("explain", "Write a commented claim file, and its schema for editors."),
+}
+"""Verb -> the module that holds it, and its line in the list of verbs."""
+
+
+class _Verbs(Named):
+    """The verbs, each imported when it is asked for."""
+
+    def make(self, name: str) -> click.Command:
+        """The command of a verb."""
+        found: click.Command = getattr(importlib.import_module(f"dpproof.cli.{VERBS[name][0]}"), name)
+        return found
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of verbs, without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
+
+
+app = _Verbs(
+    "dpproof",
+    VERBS,
     help="Is this algorithm as private as it says?",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    params=[INSTALL, SHOW],
+    context_settings={"max_content_width": 110},
 )
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"dpproof {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Is this algorithm as private as it says?"""
-
-
-app.add_typer(account.account, name="account", help="Certified epsilon or delta, beside the published one.")
-app.add_typer(account.calibrate, name="calibrate", help="The smallest noise that meets a target, and why.")
-app.command("verify")(verify.verify)
-_FLAGS = {"allow_extra_args": True, "ignore_unknown_options": True}
-app.command("audit", context_settings=_FLAGS)(audit.audit)
-app.command("check")(check.check)
-app.command("reproduce")(reproduce.reproduce)
-app.command("explain")(explain.explain)
-app.command("init")(explain.init)
-
-
-# Unknown commands and missing options raise it; typer has no public name for it.
-_UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__bases__[0])
+click.version_option(__version__, message="dpproof %(version)s")(app)
 
 
 def main() -> None:
@@ -58,11 +63,13 @@ def main() -> None:
     sys.path.insert(0, "")  # callables of the project one stands in
     import_from(Path.cwd())
     try:
-        sys.exit(app(standalone_mode=False))
-    except (_UsageError, ValueError, OSError) as error:
-        message = error.format_message() if isinstance(error, _UsageError) else str(error)
-        if message:  # no line where the help was asked for by giving nothing
-            print(f"dpproof: {message}", file=sys.stderr)
+        sys.exit(app(prog_name="dpproof", standalone_mode=False))
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
+    except (click.UsageError, ValueError, OSError) as error:
+        message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+        print(f"dpproof: {message}", file=sys.stderr)
         sys.exit(2)
     except Exception as error:
         if os.environ.get("DPPROOF_TRACEBACK"):

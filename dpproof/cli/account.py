@@ -5,64 +5,66 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-import typer.core
-import typer.main
+import click
+from click.exceptions import Exit
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import Accountant
-from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers.account import account as certified
 from dpproof.answers.calibration import calibrate as calibrated
 from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.cli import show
-from dpproof.cli.options import ADJACENCY, JSON, AllMissing, check_file, command_for
+from dpproof.cli.groups import Named
+from dpproof.cli.options import ADJACENCY, JSON, PATH, check_file, command_for
 
 DRAWN = (".svg", ".png", ".html")
-PLOT = Annotated[
-    Path | None,
-    typer.Option(
-        "--plot", help=f"Draw privacy profile and trade-off: a file that ends in {', '.join(DRAWN)}."
-    ),
-]
+PLOT = click.option(
+    "--plot", type=PATH, help=f"Draw privacy profile and trade-off: a file that ends in {', '.join(DRAWN)}."
+)
 
 
+@ADJACENCY
+@click.option("--delta", help="Answer with epsilon at this delta.")
+@click.option("--epsilon", help="Answer with delta at this epsilon.")
+@PLOT
+@JSON
 def _account(
     accountant: Accountant,
     parameters: Parameters,
-    adjacency: ADJACENCY = None,
-    delta: Annotated[str | None, typer.Option("--delta", help="Answer with epsilon at this delta.")] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Answer with delta at this epsilon.")
-    ] = None,
-    plot: PLOT = None,
-    json: JSON = False,
+    adjacency: str | None,
+    delta: str | None,
+    epsilon: str | None,
+    plot: Path | None,
+    json: bool,
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
     found = certified(accountant, parameters, relation, delta=delta, epsilon=epsilon)
     _draw(plot, accountant, parameters, relation)
     show.answer(as_json.account(found), json, lambda console: show.account(found, console))
-    raise typer.Exit(0 if found.rests is not None and found.rests.verdict.stands else 3)
+    raise Exit(0 if found.rests is not None and found.rests.verdict.stands else 3)
 
 
+@click.option("--target-epsilon", required=True, help="The epsilon to meet.")
+@click.option("--delta", required=True, help="The delta to meet it at.")
+@ADJACENCY
+@click.option("--what-if", is_flag=True, help="Also the noise for other epsilon, delta and sizes.")
+@PLOT
+@JSON
 def _calibrate(
     accountant: Accountant,
     parameters: Parameters,
-    target_epsilon: Annotated[str, typer.Option("--target-epsilon", help="The epsilon to meet.")],
-    delta: Annotated[str, typer.Option("--delta", help="The delta to meet it at.")],
-    adjacency: ADJACENCY = None,
-    what_if: Annotated[
-        bool, typer.Option("--what-if", help="Also the noise for other epsilon, delta and sizes.")
-    ] = False,
-    plot: PLOT = None,
-    json: JSON = False,
+    target_epsilon: str,
+    delta: str,
+    adjacency: str | None,
+    what_if: bool,
+    plot: Path | None,
+    json: bool,
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
@@ -83,48 +85,22 @@ def _draw(plot: Path | None, accountant: Accountant, parameters: Parameters, rel
         write_plot(plot, accountant.account(parameters, relation), title)
 
 
-class _Mechanisms(typer.core.TyperGroup):
+class _Mechanisms(Named):
     """One sub-command for each mechanism, made when it is asked for: accountants are imported then."""
 
-    def list_commands(self, _context: object) -> list[str]:
-        """The names of the catalogue."""
-        return list(CATALOGUE)
+    def __init__(self, name: str, body: Callable[..., None], help: str, *, searches: bool) -> None:
+        super().__init__(name, CATALOGUE, help=help)
+        self.body, self.searches = body, searches
 
-    def get_command(self, _context: object, name: str) -> Any:
-        """The sub-command of that name, or None."""
-        return self.make(accountant_for(name)) if name in CATALOGUE else None
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The sub-command that the arguments begin with.
-
-        Raises:
-            ValueError: for an unknown name, with the one that may be meant.
-        """
-        if not args[0].startswith("-") and args[0] not in CATALOGUE:
-            known = f"{', '.join(CATALOGUE)}{nearest(args[0], CATALOGUE)}"
-            raise ValueError(f"No such command {args[0]!r}; mechanisms are {known}")
-        return super().resolve_command(ctx, args)
-
-    def make(self, accountant: Accountant) -> Any:
+    def make(self, name: str) -> click.Command:
         """The sub-command of one mechanism."""
-        raise NotImplementedError
+        accountant = accountant_for(name)
+        return command_for(accountant, self.body, accountant.noise if self.searches else None)
 
 
-def _command(accountant: Accountant, body: Callable[..., None]) -> Any:
-    single = typer.Typer(add_completion=False)
-    single.command(accountant.name, cls=AllMissing, help=accountant.title)(body)
-    return typer.main.get_command(single)
-
-
-class _Account(_Mechanisms):
-    def make(self, accountant: Accountant) -> Any:
-        return _command(accountant, command_for(accountant, _account))
-
-
-class _Calibrate(_Mechanisms):
-    def make(self, accountant: Accountant) -> Any:
-        return _command(accountant, command_for(accountant, _calibrate, accountant.noise))
-
-
-account = typer.Typer(no_args_is_help=True, cls=_Account)
-calibrate = typer.Typer(no_args_is_help=True, cls=_Calibrate)
+account = _Mechanisms(
+    "account", _account, "Certified epsilon or delta, beside the published one.", searches=False
+)
+calibrate = _Mechanisms(
+    "calibrate", _calibrate, "The smallest noise that meets a target, and why.", searches=True
+)

@@ -10,9 +10,10 @@ from dataclasses import MISSING, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+from click.exceptions import Exit
 from rich.console import Console
 from rich.markup import escape
 
@@ -28,17 +29,28 @@ from dpproof.answers.replay import replayed_file
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
-from dpproof.claim_file import import_from, read_all
+from dpproof.claim_file import read_all
 from dpproof.cli import show
 from dpproof.cli.corpus import audit_corpus, kept, progress_of
-from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_folder, read_text
+from dpproof.cli.importing import import_from
+from dpproof.cli.mechanism_flags import TakesFlags, values_of
+from dpproof.cli.options import (
+    CLUSTER,
+    JOURNAL,
+    JSON,
+    PATH,
+    SEED,
+    check_folder,
+    or_file,
+    relations,
+)
 from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
-TARGET = "a claim file, a mechanism's name (then its flags, as in account), package.module:callable, corpus"
+ALPHA = "probability of a false alarm or a false bound"
 STATED = (
     f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"
 )
@@ -73,33 +85,57 @@ NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
 NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that gives the two inputs"
 
 
+@click.command(cls=TakesFlags, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@click.argument("target", required=False, shell_complete=or_file(*CATALOGUE, "corpus"))
+@click.option("--adjacency", shell_complete=relations, help="Neighbouring relation; not for a file.")
+@click.option("--delta", type=float, help=STATED)
+@click.option("--epsilon", type=float, help="The promise; a mechanism's own guarantee without it.")
+@click.option("--neighbours", help="Callable that gives the two inputs.")
+@click.option("--alpha", type=float, default=0.01, show_default=True, help=ALPHA)
+@click.option("--budget", type=int, help="The most samples to draw.")
+@click.option("--seed", type=int, default=0, show_default=True, help=SEED)
+@click.option("--sharpen", is_flag=True, help=SHARPEN)
+@click.option("--view", help=VIEW)
+@click.option("--only", help="Of the corpus, the cases whose names hold this.")
+@click.option("--workers", type=int, help=WORKERS)
+@click.option("--cluster", help=CLUSTER)
+@click.option("--journal", type=PATH, help=JOURNAL)
+@click.option("--witnesses", type=PATH, help="Folder to write witnesses of violations to.")
+@click.option("--replay", type=PATH, help="Run a finding again from its witness.")
+@click.option("--scores", help=SCORES, metavar="NAME[,NAME]")
+@click.option("--seeded/--not-seeded", default=None, help=SEEDED)
+@click.option("--failures", help=FAILURES, metavar="error|token")
+@click.option("--arithmetic", help=REAL, metavar="|".join(ARITHMETIC))
+@JSON
+@click.pass_context
 def audit(
-    context: typer.Context,
-    target: Annotated[str | None, typer.Argument(help=TARGET)] = None,
-    adjacency: Annotated[str | None, typer.Option(help="neighbouring relation; not for a file")] = None,
-    delta: Annotated[float | None, typer.Option(help=STATED)] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="the promise; a mechanism's own guarantee without it")
-    ] = None,
-    neighbours: Annotated[str | None, typer.Option(help="callable that gives the two inputs")] = None,
-    alpha: Annotated[float, typer.Option(help="probability of a false alarm or a false bound")] = 0.01,
-    budget: Annotated[int | None, typer.Option(help="the most samples to draw")] = None,
-    seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
-    sharpen: Annotated[bool, typer.Option("--sharpen", help=SHARPEN)] = False,
-    view: Annotated[str | None, typer.Option(help=VIEW)] = None,
-    only: Annotated[str | None, typer.Option(help="of the corpus, the cases whose names hold this")] = None,
-    workers: Annotated[int | None, typer.Option(help=WORKERS)] = None,
-    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
-    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
-    witnesses: Annotated[Path | None, typer.Option(help="folder to write witnesses of violations to")] = None,
-    replay: Annotated[Path | None, typer.Option(help="run a finding again from its witness")] = None,
-    scores: Annotated[str | None, typer.Option(help=SCORES, metavar="NAME[,NAME]")] = None,
-    seeded: Annotated[bool | None, typer.Option("--seeded/--not-seeded", help=SEEDED)] = None,
-    failures: Annotated[str | None, typer.Option(help=FAILURES, metavar="error|token")] = None,
-    arithmetic: Annotated[str | None, typer.Option(help=REAL, metavar="|".join(ARITHMETIC))] = None,
-    json: JSON = False,
+    context: click.Context,
+    target: str | None,
+    adjacency: str | None,
+    delta: float | None,
+    epsilon: float | None,
+    neighbours: str | None,
+    alpha: float,
+    budget: int | None,
+    seed: int,
+    sharpen: bool,
+    view: str | None,
+    only: str | None,
+    workers: int | None,
+    cluster: str | None,
+    journal: Path | None,
+    witnesses: Path | None,
+    replay: Path | None,
+    scores: str | None,
+    seeded: bool | None,
+    failures: str | None,
+    arithmetic: str | None,
+    json: bool,
 ) -> None:
-    """Run an implementation on neighbouring data and look for a violation of its claim."""
+    """Run an implementation on neighbouring data and look for a violation of its claim.
+
+    TARGET is a claim file, a mechanism's name (then its flags, as in account), package.module:callable, or corpus.
+    """
     check_folder("witnesses", witnesses)
     options: AuditOptions = {"alpha": alpha, "seed": seed}
     if budget is not None:
@@ -149,7 +185,7 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     show.answer(body, json, lambda console: show.audits(audits, used, console))
     violated = any(evidence.fails for evidence in audits)
     unfinished = late or any(evidence.unconfirmed for evidence in audits)
-    raise typer.Exit(1 if violated else 3 if unfinished else 0)
+    raise Exit(1 if violated else 3 if unfinished else 0)
 
 
 def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
@@ -165,7 +201,7 @@ def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
             console.print(f"{path}: {found.news}", markup=False, soft_wrap=True)
 
     show.answer(as_json.replayed(found, used), json, render)
-    raise typer.Exit(1 if found.evidence.fails else 0)
+    raise Exit(1 if found.evidence.fails else 0)
 
 
 def _refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
@@ -189,7 +225,7 @@ def _jobs(
     if target in CATALOGUE:
         _refuse({"neighbours": promise.neighbours}, [], f"for {target}: it has hard inputs of its own")
         _refuse({**told, "arithmetic": promise.arithmetic}, [], f"for {target}, a mechanism of this project")
-        values = _values(target, flags)
+        values = values_of(target, flags)
         meant = accountant_for(target).adjacency
         _check_complete(_parameters_missing(target, values), _missing(promise, meant))
         relation = _relation(promise, target)
@@ -322,21 +358,6 @@ def _callable_claim(target: str, promise: _Promise) -> Claim:
     )
 
 
-def _values(name: str, flags: list[str]) -> dict[str, Any]:
-    """``--name value`` and ``--name=value``, read by the kind of the mechanism's field."""
-    known = {f"--{field.name.replace('_', '-')}": field for field in accountant_for(name).parameters.fields()}
-    values: dict[str, Any] = {}
-    words = [word for flag in flags for word in (flag.split("=", 1) if flag.startswith("--") else [flag])]
-    while words:
-        flag = words.pop(0)
-        if flag not in known:
-            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}{nearest(flag, known)}")
-        if not words:
-            raise ValueError(f"option ({flag!r}) must have a value: {known[flag].metadata['domain']}")
-        values[known[flag].name] = read_text(known[flag], words.pop(0))
-    return values
-
-
 def _run(
     jobs: list[Job], seconds: float | None, executor: Executor | None, witnesses: Path | None
 ) -> Iterator[Evidence | str]:
@@ -359,7 +380,7 @@ def _run(
                     check_time()
                     found = job(executor=executor)
             except OutOfTimeError as error:
-                typer.echo(f"dpproof: {name}: not audited: {error}", err=True)
+                click.echo(f"dpproof: {name}: not audited: {error}", err=True)
                 yield name
             else:
                 yield from kept([found], witnesses)

@@ -8,9 +8,10 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-import typer
+import click
+from click.exceptions import Exit
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -21,10 +22,11 @@ from dpproof.answers import as_json
 from dpproof.answers.audit import check_ready
 from dpproof.answers.claims import ClaimLedger, check_claims, heard_in
 from dpproof.answers.papers import PaperLedger, check_paper
-from dpproof.claim_file import Reading, Refusal, import_from, read_all
+from dpproof.claim_file import Reading, Refusal, read_all
 from dpproof.cli import show
+from dpproof.cli.importing import import_from
 from dpproof.cli.layout import print_table, table
-from dpproof.cli.options import CLUSTER, JOURNAL, JSON, check_file, check_folder
+from dpproof.cli.options import CLUSTER, JOURNAL, JSON, PATH, SEED, check_file, check_folder, or_file
 from dpproof.cli.verify import statements
 from dpproof.executors import executor_for, journal_at
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
@@ -36,21 +38,39 @@ from dpproof.wording import at_most, figure
 T = TypeVar("T")
 
 
+@click.command()
+@click.argument("target", shell_complete=or_file("papers"))
+@click.option("--html", type=PATH, help="Folder to write the report to.")
+@click.option("--sarif", type=PATH, help="File to write SARIF 2.1.0 to.")
+@click.option("--junit", type=PATH, help="File to write JUnit XML to.")
+@click.option("--markdown", type=PATH, help="File to write a summary in Markdown to.")
+@click.option("--cluster", help=CLUSTER)
+@click.option("--journal", type=PATH, help=JOURNAL)
+@click.option("--allow-outside/--no-allow-outside", help="Claims may name files outside the project.")
+@click.option("--seed", type=int, default=0, show_default=True, help=SEED)
+@click.option(
+    "--audits/--no-audits", default=True, show_default=True, help="Whether claims are audited, too."
+)
+@click.option("--strict/--no-strict", help="An inconclusive audit counts as a violation.")
+@JSON
 def check(
-    target: Annotated[str, typer.Argument(help="papers, or a claim file")],
-    html: Annotated[Path | None, typer.Option(help="folder to write the report to")] = None,
-    sarif: Annotated[Path | None, typer.Option(help="file to write SARIF 2.1.0 to")] = None,
-    junit: Annotated[Path | None, typer.Option(help="file to write JUnit XML to")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="file to write a summary in Markdown to")] = None,
-    cluster: Annotated[str | None, typer.Option(help=CLUSTER)] = None,
-    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
-    allow_outside: Annotated[bool, typer.Option(help="claims may name files outside the project")] = False,
-    seed: Annotated[int, typer.Option(help="everything random derives from it")] = 0,
-    audits: Annotated[bool, typer.Option(help="whether claims are audited, too")] = True,
-    strict: Annotated[bool, typer.Option(help="an inconclusive audit counts as a violation")] = False,
-    json: JSON = False,
+    target: str,
+    html: Path | None,
+    sarif: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
+    cluster: str | None,
+    journal: Path | None,
+    allow_outside: bool,
+    seed: int,
+    audits: bool,
+    strict: bool,
+    json: bool,
 ) -> None:
-    """Account, verify and audit, and write one self-contained report."""
+    """Account, verify and audit, and write one self-contained report.
+
+    TARGET is papers, or a claim file.
+    """
     if target != "papers" and not Path(target).is_file():
         rule = "must be papers, or an existing claim file"
         raise ValueError(f"target ({target!r}) {rule}{nearest(target, ['papers', *_beside(target)])}")
@@ -113,7 +133,7 @@ def _check_papers(asked: _Asked, workers: Workers) -> None:
     page = _page(asked.html)
     body = as_json.envelope({"papers": [as_json.paper(ledger) for ledger in ledgers], "report": page})
     show.answer(body, asked.json, lambda console: _print_papers(ledgers, page, console))
-    raise typer.Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
+    raise Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
 
 
 def _paper(paper: Paper, stage: Callable[[str], None], seed: int, executor: Executor | None) -> PaperLedger:
@@ -123,13 +143,13 @@ def _paper(paper: Paper, stage: Callable[[str], None], seed: int, executor: Exec
 def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -> None:
     """Check the claims that can be; those that are refused get a line each, and exit code 2."""
     for refusal in reading.refusals:
-        typer.echo(f"dpproof: {refusal}", err=True)
+        click.echo(f"dpproof: {refusal}", err=True)
     if reading.claims and any(refusal.unloadable for refusal in reading.refusals):
-        typer.echo("dpproof: nothing was run: what a claim names must be there before", err=True)
+        click.echo("dpproof: nothing was run: what a claim names must be there before", err=True)
         write_findings(findings_of_claims([], [], reading.refusals, str(path), strict=False), asked.files)
-        raise typer.Exit(2)
+        raise Exit(2)
     if not reading.claims:
-        raise typer.Exit(2)
+        raise Exit(2)
     with workers as executor:
         ledgers = _staged(
             lambda stage: check_claims(
@@ -146,7 +166,7 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     write_findings(found, asked.files)
     body = as_json.envelope(_body(ledgers, reading, asked.html))
     show.answer(body, asked.json, lambda console: _print_claims(ledgers, reading.refusals, console))
-    raise typer.Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
+    raise Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
 
 
 def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> as_json.Json:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -80,13 +81,13 @@ def audit_corpus(
                 rows.print(outcome)
                 progress.advance(progress.task_ids[0])
     except KeyboardInterrupt:
-        typer.echo(f"dpproof: interrupted after {len(done)} of {len(cases)} cases", err=True)
+        click.echo(f"dpproof: interrupted after {len(done)} of {len(cases)} cases", err=True)
     missed = [outcome for outcome in done if outcome.missed]
     for outcome in missed:
         said = f", found {outcome.found}" + (f" ({outcome.error})" if outcome.error else "")
-        typer.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
+        click.echo(f"dpproof: {outcome.name}: expected {outcome.expected}{said}", err=True)
     if json:
-        typer.echo(json_text(as_json.envelope({"audits": [as_json.case(one) for one in done]})))
+        click.echo(json_text(as_json.envelope({"audits": [as_json.case(one) for one in done]})))
     else:
         rows.summary(done)
-    raise typer.Exit(1 if missed else 3 if len(done) < len(cases) else 0)
+    raise Exit(1 if missed else 3 if len(done) < len(cases) else 0)

@@ -13,9 +13,9 @@ import inspect
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from rich.console import Console
 from rich.markup import escape
 
@@ -31,7 +31,7 @@ from dpproof.audits.target import leaf_target
 from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
-from dpproof.cli.options import check_file
+from dpproof.cli.options import PATH, check_file
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import coq_status, lookup, statement_ids, verify
@@ -172,13 +172,19 @@ delta = 1e-6
 """
 
 
-def explain(
-    identity: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="a statement, mechanism, notion, relation, verdict or error"),
-    ],
-) -> None:
-    """Say what a statement says and why, what a mechanism's account rests on, or what a word means."""
+def _words(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """What can be explained and begins so, for the shell."""
+    known = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
+    return [name for name in known if name.startswith(begun)]
+
+
+@click.command()
+@click.argument("identity", metavar="ID", shell_complete=_words)
+def explain(identity: str) -> None:
+    """Say what a statement says and why, what a mechanism's account rests on, or what a word means.
+
+    ID is a statement, mechanism, notion, relation, verdict or error.
+    """
     console = Console()
     if (known := coverage.identity_of(identity)) in statement_ids():
         _statement(known, console)
@@ -266,10 +272,13 @@ def _readings(found: Result, console: Console) -> None:
         console.print(f"  law {name}: {escape(LAWS[name])}")
 
 
-def init(
-    file: Annotated[Path, typer.Argument(help="where to write it")] = Path("dpproof.toml"),
-) -> None:
-    """Write a commented claim file, and its schema for editors; existing files are left alone."""
+@click.command()
+@click.argument("file", type=PATH, default="dpproof.toml")
+def init(file: Path) -> None:
+    """Write a commented claim file, and its schema for editors; existing files are left alone.
+
+    FILE is where to write it; dpproof.toml unless given.
+    """
     check_file("file", file, (".toml",))
     beside = file.with_name(SCHEMA_NAME)
     for path in (file, beside):
@@ -277,4 +286,4 @@ def init(
             raise ValueError(f"file ({path}) must not exist yet: it is left as it is")
     beside.write_text(schema_text(), encoding="utf-8")
     file.write_text(STARTER, encoding="utf-8")
-    typer.echo(f"wrote {file} and {beside}; next: dpproof check {file}")
+    click.echo(f"wrote {file} and {beside}; next: dpproof check {file}")

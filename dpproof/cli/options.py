@@ -3,45 +3,76 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import tempfile
 from collections.abc import Callable, Mapping
-from functools import partial
+from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 
-import typer
-import typer.core
-from rich.markup import escape
+import click
+from click.shell_completion import CompletionItem
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Accountant
 
-ADJACENCY = Annotated[
-    str | None,
-    typer.Option("--adjacency", help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}."),
-]
+Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def relations(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """The neighbouring relations that begin so, for the shell."""
+    return [CompletionItem(one.value) for one in Adjacency if one.value.startswith(begun)]
+
+
+def or_file(*names: str) -> Completion:
+    """Completion of one of these names, or of a file's."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names if name.startswith(begun)]
+        return found or [CompletionItem(begun, type="file")]
+
+    return complete
+
+
+ADJACENCY = click.option(
+    "--adjacency",
+    shell_complete=relations,
+    help=f"Neighbouring relation: {', '.join(x.value for x in Adjacency)}.",
+)
 CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0.0.1:8786"
 JOURNAL = "file that keeps finished work: what was interrupted goes on where it stopped"
-JSON = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+SEED = "Everything random derives from it."
+JSON = click.option("--json", is_flag=True, help="Print the answer as JSON.")
+PATH = click.Path(path_type=Path)
 
 
-def _option(field: dataclasses.Field[object], kind: object) -> inspect.Parameter:
-    """The option of one field: ``beta_scale`` becomes ``--beta-scale``."""
-    domain, unit = field.metadata["domain"], field.metadata["unit"]
+def flag_of(field: dataclasses.Field[object]) -> str:
+    """The flag of a field: ``beta_scale`` becomes ``--beta-scale``."""
+    return f"--{field.name.replace('_', '-')}"
+
+
+def _reader(field: dataclasses.Field[object]) -> Callable[[object], Any]:
+    """The function that reads a value as the field's domain reads it."""
+
+    def read(given: object) -> Any:
+        try:
+            return read_text(field, str(given))
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return read
+
+
+def _option(field: dataclasses.Field[object], needed: bool) -> click.Option:
+    """The option of one field."""
+    domain, unit, flag = field.metadata["domain"], field.metadata["unit"], flag_of(field)
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
-    text = escape(text)  # or brackets would be read as markup
-    name = f"--{field.name.replace('_', '-')}"
+    given: dict[str, Any] = (
+        {} if field.default is dataclasses.MISSING else {"default": field.default, "show_default": True}
+    )
     if domain.kind is bool:
-        option = typer.Option(f"{name}/--no-{name.removeprefix('--')}", help=text)
-    else:
-        option = typer.Option(name, help=text, parser=partial(_parse, field), metavar=domain.kind.__name__)
-    default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-    return _keyword(field.name, default, Annotated[kind, option])
-
-
-def _keyword(name: str, default: object, annotation: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        return click.Option([f"{flag}/--no-{flag.removeprefix('--')}"], help=text, required=needed, **given)
+    kind = domain.kind.__name__
+    return click.Option([flag], type=_reader(field), metavar=kind, help=text, required=needed, **given)
 
 
 def read_text(field: dataclasses.Field[object], text: str) -> Any:
@@ -54,13 +85,6 @@ def read_text(field: dataclasses.Field[object], text: str) -> Any:
         return field.metadata["domain"].read(text)
     except ValueError as error:
         raise ValueError(f"{field.name} ({text!r}) must be {field.metadata['domain']}") from error
-
-
-def _parse(field: dataclasses.Field[object], text: str) -> Any:
-    try:
-        return read_text(field, str(text))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def check_folder(name: str, folder: Path | None) -> None:
@@ -100,60 +124,49 @@ def _takes_files(folder: Path) -> bool:
         return False
 
 
-class AllMissing(typer.core.TyperCommand):
+class AllMissing(click.Command):
     """A command that names every required option which was left out, not only the first of them."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments.
 
         Raises:
             ValueError: required options are missing.
         """
         given, *_ = self.make_parser(ctx).parse_args(args=list(args))
-        lacking = [option for option in self.params if option.required and option.name not in given]
-        if lacking and "help" not in given:
+        options = {option.name: option for option in self.params if isinstance(option, click.Option)}
+        lacking = [one for name, one in options.items() if one.required and name not in given]
+        helped = not given.keys() <= options.keys()  # the help is no option of the command's own
+        if lacking and not helped and not ctx.resilient_parsing:
             raise ValueError(f"Missing option {', '.join(map(_missing, lacking))}")
         return super().parse_args(ctx, args)
 
 
-def _missing(option: Any) -> str:
-    told = option.help.rstrip(".").replace("\\[", "[")  # without the marks that `escape` set
-    return f"{option.opts[0]!r} ({told})"
+def _missing(option: click.Option) -> str:
+    return f"{option.opts[0]!r} ({(option.help or '').rstrip('.')})"
 
 
-def command_for(
-    accountant: Accountant, body: Callable[..., None], searched: str | None = None
-) -> Callable[..., None]:
+def command_for(accountant: Accountant, body: Any, searched: str | None = None) -> click.Command:
     """A command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
 
     ``body`` is called as ``body(accountant, parameters, **its own flags)``. A parameter that is
-    ``searched`` may be left out: it only says where the search begins.
+    ``searched`` may be left out: it only says where the search begins. The neighbouring relation is required
+    where there are users.
     """
-    kinds = get_type_hints(accountant.parameters)
-    fields = {field.name: _option(field, kinds[field.name]) for field in accountant.parameters.fields()}
-    start = {}
-    if searched is not None and fields[searched].default is inspect.Parameter.empty:
-        domain = next(field for field in accountant.parameters.fields() if field.name == searched).metadata
-        start = {searched: domain["domain"].some()}
-        fields[searched] = fields[searched].replace(default=None)
-    own = [_own(accountant, x) for x in list(inspect.signature(body, eval_str=True).parameters.values())[2:]]
+    fields = accountant.parameters.fields()
+    required = {field.name for field in fields if field.default is dataclasses.MISSING}
+    start = {x.name: x.metadata["domain"].some() for x in fields if x.name in required & {searched}}
 
-    def command(**values: object) -> None:
-        chosen = {name: values.pop(name) for name in fields}
-        chosen |= {name: value for name, value in start.items() if chosen[name] is None}
+    def run(**values: Any) -> None:
+        given = {field.name: values.pop(field.name) for field in fields}
+        chosen = {name: start.get(name) if value is None else value for name, value in given.items()}
         body(accountant, parameters_from(accountant, chosen), **values)
 
-    command.__signature__ = inspect.Signature([*fields.values(), *own])  # type: ignore[attr-defined] # read by typer
-    command.__annotations__ = {p.name: p.annotation for p in (*fields.values(), *own)}
-    command.__doc__ = accountant.title
-    return command
-
-
-def _own(accountant: Accountant, option: inspect.Parameter) -> inspect.Parameter:
-    """An option of the command itself; the neighbouring relation is required where there are users."""
-    required = option.name == "adjacency" and accountant.adjacency is None
-    default = inspect.Parameter.empty if required else option.default
-    return option.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default)
+    own = [_option(field, field.name in required - {searched}) for field in fields]
+    shared = [copy(option) for option in reversed(body.__click_params__)]  # each command may change its own
+    for option in shared:
+        option.required |= option.name == "adjacency" and accountant.adjacency is None
+    return AllMissing(accountant.name, callback=run, params=[*own, *shared], help=accountant.title)
 
 
 def parameters_from(accountant: Accountant, values: Mapping[str, object]) -> Any:

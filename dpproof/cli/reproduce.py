@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.console import Console
 
 from dpproof.accountant.numbers.arithmetic import Assumption, in_words
@@ -16,23 +16,30 @@ from dpproof.audits.engine.sampling.progress import watched
 from dpproof.cli import show
 from dpproof.cli.corpus import progress_of
 from dpproof.cli.layout import print_table, table
-from dpproof.cli.options import JOURNAL, JSON, check_folder
+from dpproof.cli.options import JOURNAL, JSON, PATH, SEED, check_folder
 from dpproof.executors import journal_at
 from dpproof.reproduction.experiments import Experiment, experiment_for
 from dpproof.wording import at_most, figure
 
 
-def reproduce(
-    paper: Annotated[str, typer.Argument(help="a paper's name")],
-    quick: Annotated[bool, typer.Option("--quick", help="fewer seeds and parameters, the same code")] = False,
-    out: Annotated[Path, typer.Option(help="folder for tables, plots and the page")] = Path(
-        "build/reproduce"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="everything random derives from it")] = 0,
-    journal: Annotated[Path | None, typer.Option(help=JOURNAL)] = None,
-    json: JSON = False,
-) -> None:
-    """Run a paper's experiment again, and write its tables, plots and page."""
+@click.command()
+@click.argument("paper")
+@click.option("--quick", is_flag=True, help="Fewer seeds and parameters, the same code.")
+@click.option(
+    "--out",
+    type=PATH,
+    default="build/reproduce",
+    show_default=True,
+    help="Folder for tables, plots and the page.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help=SEED)
+@click.option("--journal", type=PATH, help=JOURNAL)
+@JSON
+def reproduce(paper: str, quick: bool, out: Path, seed: int, journal: Path | None, json: bool) -> None:
+    """Run a paper's experiment again, and write its tables, plots and page.
+
+    PAPER is a paper's name, such as rlsvi.
+    """
     experiment = experiment_for(paper)
     check_folder("out", out)
     out.mkdir(parents=True, exist_ok=True)

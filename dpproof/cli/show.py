@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -32,7 +32,7 @@ AUDITS = "Audits: epsilon claimed, found, and what would have been seen with pow
 def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None:
     """Print an answer as JSON, or through ``render``."""
     if as_json:
-        typer.echo(json_text(body))
+        click.echo(json_text(body))
     else:
         render(Console())
 

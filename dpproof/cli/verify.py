@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files as resources
-from typing import Annotated
 
-import typer
+import click
+from click.exceptions import Exit
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -23,29 +23,38 @@ from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
 
 
-def verify(
-    names: Annotated[list[str], typer.Argument(help="papers, a paper's name, or statement ids")],
-    json: JSON = False,
-) -> None:
-    """Re-check the certificates and print the verdicts."""
+def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """The papers and statements whose names begin so, for the shell."""
+    known = ["papers", *registry.papers(), *registry.statement_ids()]
+    return [name for name in known if name.startswith(begun)]
+
+
+@click.command()
+@click.argument("names", nargs=-1, required=True, shell_complete=_names)
+@JSON
+def verify(names: tuple[str, ...], json: bool) -> None:
+    """Re-check the certificates and print the verdicts.
+
+    NAMES are papers, a paper's name, or statement ids.
+    """
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     found = verified(ids)
     show.answer(as_json.verified(found), json, lambda console: statements(found, console))
     if "papers" in names and not json:
         share = coverage.coverage(found.statements)
-        typer.echo(coverage.counts(share))
-        typer.echo(coverage.line(share))
-    raise typer.Exit(_exit_code(names, found.statements))
+        click.echo(coverage.counts(share))
+        click.echo(coverage.line(share))
+    raise Exit(_exit_code(names, found.statements))
 
 
-def _exit_code(names: list[str], found: Sequence[Result]) -> int:
+def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
     """Papers fail (1) where a verdict is not the recorded one, statements where refuted (1) or open (3)."""
     papers = [name for name in names if name in {"papers", *registry.papers()}]
     named = {identity for name in names if name not in papers for identity in ids_named(name)}
     own = [result for result in found if result.id in named and result.verdict.exit_code]
     departed = departures(found, *map(_prefix, papers)) if papers else []
     for line in (*departed, *(f"{result.id} is {result.verdict.value}" for result in own)):
-        typer.echo(f"dpproof: {line}", err=True)
+        click.echo(f"dpproof: {line}", err=True)
     return min([*(result.verdict.exit_code for result in own), *(1 for _ in departed)], default=0)
 
 

@@ -13,7 +13,7 @@ import flint
 import mpmath
 import pytest
 import sympy
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError

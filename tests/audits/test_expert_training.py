@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import mpmath
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP, PureDP

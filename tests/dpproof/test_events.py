@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
 from dpproof.answers import account as answers
 from dpproof.answers.events import _training
-from dpproof.claim_file import import_from
+from dpproof.cli.importing import import_from
 from dpproof.outcome import Outcome
 from tests.rows import rows
 

@@ -73,7 +73,7 @@ RELATIONS = "add-remove, replace, rewards-only, expert, by-sensitivity"
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["acount"], "Did you mean 'account'?"),
+        (["acount"], "did you mean 'account'?"),
         (["account", "rlsv"], "did you mean 'rlsvi'?"),
         (["calibrate", "gausian"], "did you mean 'gaussian'?"),
         (["account", "rlsvi", "--state", 3], "--states"),

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from dpproof.cli import app
 from dpproof.report.pages import DOCS

@@ -1,0 +1,43 @@
+"""Groups of commands that are made when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import click
+
+from dpproof.accountant.claims.spelling import nearest
+
+
+class Named(click.Group):
+    """A group with one sub-command for each name; `make` makes it."""
+
+    def __init__(self, name: str, known: Collection[str], **options: Any) -> None:
+        super().__init__(name, no_args_is_help=True, **options)
+        self.known = known
+
+    def make(self, name: str) -> click.Command:
+        """The sub-command of that name."""
+        raise NotImplementedError
+
+    def list_commands(self, _context: object) -> list[str]:
+        """The names, in their order."""
+        return list(self.known)
+
+    def get_command(self, _context: object, name: str) -> click.Command | None:
+        """The sub-command of that name, or None."""
+        return self.make(name) if name in self.known else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The sub-command that the arguments begin with.
+
+        Raises:
+            ValueError: for an unknown name, with the one that may be meant.
+        """
+        if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self.known:
+            rule = f"it must be one of {', '.join(self.known)}{nearest(args[0], self.known)}"
+            raise ValueError(f"No such command {args[0]!r}: {rule}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,15 @@
+"""Where the command line finds the callables of a project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+def import_from(folder: Path) -> None:
+    """Make names importable from a folder; for a package, from the folder that holds it."""
+    folder = folder.resolve()
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    if str(folder) not in sys.path:
+        sys.path.insert(1, str(folder))  # behind the folder one stands in, before what is installed

@@ -1,0 +1,38 @@
+"""The flags of a mechanism where its name is an argument, as in ``dpproof audit laplace --scale 1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.cli.options import flag_of, read_text
+
+
+class TakesFlags(click.Command):
+    """The command that also completes the flags of the mechanism it is asked to audit."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The command's own flags, then the mechanism's."""
+        target = ctx.params.get("target") or ""
+        fields = accountant_for(target).parameters.fields() if target in CATALOGUE else ()
+        own = [flag for flag in map(flag_of, fields) if incomplete[:1] == "-" and flag.startswith(incomplete)]
+        return [*super().shell_complete(ctx, incomplete), *map(CompletionItem, own)]
+
+
+def values_of(name: str, flags: list[str]) -> dict[str, Any]:
+    """``--name value`` and ``--name=value``, read by the kind of the mechanism's field."""
+    known = {flag_of(field): field for field in accountant_for(name).parameters.fields()}
+    values: dict[str, Any] = {}
+    words = [word for flag in flags for word in (flag.split("=", 1) if flag.startswith("--") else [flag])]
+    while words:
+        flag = words.pop(0)
+        if flag not in known:
+            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}{nearest(flag, known)}")
+        if not words:
+            raise ValueError(f"option ({flag!r}) must have a value: {known[flag].metadata['domain']}")
+        values[known[flag].name] = read_text(known[flag], words.pop(0))
+    return values
