@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from dpproof.accountant.claims.result import Accountant
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.spelling import nearest
 
 CATALOGUE: Mapping[str, str] = {

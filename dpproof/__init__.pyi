@@ -1,4 +1,5 @@
 # The public names. Each loads when it is first used.
+from dpproof.accountant.asking import compose as compose
 from dpproof.accountant.catalogue import accountant_for as accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency as Adjacency
 from dpproof.accountant.claims.adjacency import UnprovedAdjacencyError as UnprovedAdjacencyError
@@ -83,6 +84,8 @@ from dpproof.audits.targets.call import audit as audit
 from dpproof.audits.training.canaries import Canaries as Canaries
 from dpproof.audits.training.one_run_audit import OneRun as OneRun
 from dpproof.audits.training.steps import Steps as Steps
+from dpproof.front.account import account as account
+from dpproof.front.calibrate import calibrate as calibrate
 from dpproof.mechanisms.counting.streaming import SecureNoise as SecureNoise
 from dpproof.mechanisms.environments.chain import chain as chain
 from dpproof.mechanisms.environments.classic_control import Acrobot as Acrobot

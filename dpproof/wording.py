@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
+from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
@@ -18,7 +18,7 @@ def figure(value: float | None) -> str:
 
 def at_least(value: float | None) -> str:
     """A lower end, rounded down to what is shown."""
-    return _directed(value, ROUND_FLOOR)
+    return "-" if value is None else rounded(value, up=False)
 
 
 def at_most(value: float | None) -> str:
@@ -27,13 +27,7 @@ def at_most(value: float | None) -> str:
     >>> at_most(1.63380955), at_least(1.63380955)
     ('1.633810', '1.633809')
     """
-    return _directed(value, ROUND_CEILING)
-
-
-def _directed(value: float | None, rounding: str) -> str:
-    if not value or not math.isfinite(value):
-        return figure(value)
-    return f"{Context(prec=7, rounding=rounding).create_decimal_from_float(value)}"
+    return "-" if value is None else rounded(value, up=True)
 
 
 def verdict_words(

@@ -5,7 +5,8 @@ decide. The search only evaluates ``delta(epsilon)``, which a numerical notion a
 result is the least noise for the guarantee. Where no pair of neighbours attains the guarantee, the mechanism itself
 may need less.
 
-``Target`` is the (epsilon, delta) to meet. ``Judge`` decides, with a certificate, whether a noise scale meets it.
+``Target`` is an (epsilon, delta) to meet, ``AttackTarget`` a true positive rate that no attack may exceed. ``Judge``
+decides, with a certificate, whether a noise scale meets it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.guarantees.profile import Profile
@@ -62,43 +63,105 @@ class Target:
     def __str__(self) -> str:
         return f"epsilon ({float(self.epsilon)!r}) at delta ({float(self.delta)!r})"
 
+    def meets(self, guarantee: Profile) -> bool:
+        """Whether epsilon is certified to be at most the target."""
+        if self.delta == 0:
+            return guarantee.epsilon(0).upper <= self.below
+        return guarantee.delta(self.below).upper <= self.delta
+
+    def misses(self, guarantee: Profile) -> bool:
+        """Whether epsilon is certified to be above the next double after the target."""
+        if self.delta == 0:
+            return guarantee.epsilon(0).lower > self.above
+        return guarantee.delta(self.above).lower > self.delta
+
+    def gap(self, guarantee: Profile) -> tuple[float, float]:
+        """Distance from the target in sqrt(-2 log delta), which is about linear in the noise of a Gaussian."""
+        if self.delta == 0:
+            return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
+        return _spread(guarantee.delta(self.below), _score, float(self.delta))
+
+
+@dataclass(frozen=True)
+class AttackTarget:
+    """The largest true positive rate that an attack with a given false positive rate may have, exactly.
+
+    >>> print(AttackTarget(Fraction(1, 5), Fraction(1, 100)))
+    true positive rate (0.2) at false positive rate (0.01)
+
+    Raises:
+        ValueError: unless 0 < false_positive < true_positive < 1.
+    """
+
+    true_positive: Fraction
+    false_positive: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.false_positive < self.true_positive < 1:
+            given = f"{float(self.true_positive):g}, {float(self.false_positive):g}"
+            rule = "must be a true and a false positive rate, in this order, with 0 < false < true < 1"
+            raise ValueError(f"target_tpr ({given}) {rule}")
+
+    def __str__(self) -> str:
+        rates = float(self.true_positive), float(self.false_positive)
+        return f"true positive rate ({rates[0]!r}) at false positive rate ({rates[1]!r})"
+
+    def meets(self, guarantee: Profile) -> bool:
+        """Whether every attack is certified to have at most this rate."""
+        return exact(guarantee.trade_off(self.false_positive).lower) >= 1 - self.true_positive
+
+    def misses(self, guarantee: Profile) -> bool:
+        """Whether the guarantee is certified to allow an attack with a larger rate."""
+        return exact(guarantee.trade_off(self.false_positive).upper) < 1 - self.true_positive
+
+    def gap(self, guarantee: Profile) -> tuple[float, float]:
+        """Distance from the target, measured in sqrt(-2 log) of the rate beyond the false positive rate."""
+        missed = guarantee.trade_off(self.false_positive)
+        most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
+        found = Bound(max(least, 0.0), max(most, 0.0))
+        return _spread(found, _score, float(self.true_positive - self.false_positive))
+
+
+class Goal(Protocol):
+    """What calibration meets with the least noise: `Target` or `AttackTarget`."""
+
+    def meets(self, guarantee: Profile) -> bool:
+        """Whether the guarantee is certified to meet it."""
+        ...
+
+    def misses(self, guarantee: Profile) -> bool:
+        """Whether the guarantee is certified to miss it, or the next double after it."""
+        ...
+
+    def gap(self, guarantee: Profile) -> tuple[float, float]:
+        """Estimated distance, above 0 where it is missed, and its uncertainty. Not certified."""
+        ...
+
 
 @dataclass
 class Judge:
     """Decides whether a noise meets the target: certified yes, certified no, and an estimated distance."""
 
     guarantee: Callable[[Any], Profile]
-    target: Target
+    target: Goal
     known: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def meets(self, noise: Any) -> bool:
-        """Whether epsilon is certified to be at most the target."""
-        if self.target.delta == 0:
-            return self.guarantee(noise).epsilon(0).upper <= self.target.below
-        return self.guarantee(noise).delta(self.target.below).upper <= self.target.delta
+        """Whether the noise is certified to be enough."""
+        return self.target.meets(self.guarantee(noise))
 
     def misses(self, noise: Any) -> bool:
-        """Whether epsilon is certified to be above the next double after the target."""
-        if self.target.delta == 0:
-            return self.guarantee(noise).epsilon(0).lower > self.target.above
-        return self.guarantee(noise).delta(self.target.above).lower > self.target.delta
+        """Whether the noise is certified to be too little."""
+        return self.target.misses(self.guarantee(noise))
 
     def gap(self, noise: Any) -> tuple[float, float]:
-        """Estimated distance from the target, above 0 where it is missed, and its uncertainty. Not certified.
-
-        Measured in sqrt(-2 log delta), which is about linear in the noise of a Gaussian.
-        """
+        """Estimated distance from the target, above 0 where it is missed, and its uncertainty. Not certified."""
         if noise not in self.known:
             try:
-                self.known[noise] = self._gap(self.guarantee(noise))
+                self.known[noise] = self.target.gap(self.guarantee(noise))
             except (ArithmeticError, MemoryError):  # a delta too far below the target to tell: less noise
                 self.known[noise] = (-1.0, 0.0)
         return self.known[noise]
-
-    def _gap(self, guarantee: Profile) -> tuple[float, float]:
-        if self.target.delta == 0:
-            return _spread(guarantee.epsilon(0), _log, float(self.target.epsilon))
-        return _spread(guarantee.delta(self.target.below), _score, float(self.target.delta))
 
 
 def _spread(found: Bound, scale: Callable[[float], float], target: float) -> tuple[float, float]:
@@ -159,6 +222,13 @@ def calibrate_noise(
         ArithmeticError: if the guarantee is not exact enough to decide.
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    return meet(parameters, name, guarantee_of, target, safer=safer)
+
+
+def meet(
+    parameters: Chosen, name: str, guarantee_of: Callable[[Chosen], Profile], target: Goal, *, safer: int = 1
+) -> tuple[Chosen, Chosen]:
+    """`calibrate_noise` for a goal of any kind."""
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)
@@ -269,9 +339,7 @@ def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) 
     return root, min(max(blur / slope, _FINEST), _COARSEST)
 
 
-def _certified(
-    decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: Target
-) -> Any:
+def _certified(decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: Goal) -> Any:
     """The first value, from ``place`` on in growing steps, at which the question is decided."""
     first, last = scale.reach()
     while first <= place <= last:

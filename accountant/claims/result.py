@@ -6,25 +6,26 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import wraps
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.calibration import calibrate_noise
-from dpproof.accountant.claims.decimals import as_typed, at_nearest_doubles, beyond_decimals, sides
-from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded, scoped
+from dpproof.accountant.numbers.arithmetic import Assumption, assume, current, recorded
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Number, Written
+from dpproof.accountant.numbers.written import json_text
 
-RUNS = ("compositions", "steps", "sampling_rate")
-"""The parameters that say how often a mechanism is run, and on how many of its records."""
+if TYPE_CHECKING:
+    from dp_accounting.dp_event import DpEvent
+    from matplotlib.figure import Figure
 
-
+SHOWN_DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
+SHOWN_DELTA = "1e-6"
+"""The delta at which a result shows its epsilon, unless the guarantee is pure."""
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
 """What is said of a guarantee whose release no exact sampler of this library draws."""
 
@@ -74,7 +75,7 @@ class Attained:
     pair: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyResult:
     """A proved guarantee of one mechanism under one neighbouring relation."""
 
@@ -101,6 +102,49 @@ class PrivacyResult:
     """
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
     """What making the guarantee took on trust of the machine's arithmetic; see `accountant.numbers.arithmetic`."""
+    mechanism: str = field(default="", compare=False)
+    """The mechanism's name, as the command line spells it."""
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Its parameters by name, as they were given."""
+    unit: str = field(default="record", compare=False)
+    """What one record of the neighbouring relation is: whose data the guarantee protects."""
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            (
+                self.asked_for,
+                f"  epsilon at delta {self._shown}: {self.epsilon(self._shown)}",
+                f"  neighbours: {self.adjacency.value}, of one {self.unit}; trust: {self.trust.value}",
+                f"  of {self.released}; {self.released_bits}",
+                f"  rests on {self.statement}",
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook: epsilon at some deltas, what they speak of, and a picture."""
+        return html_of(self)
+
+    def plot(self) -> Figure:
+        """Return the privacy profile and the trade-off function as a figure of matplotlib.
+
+        >>> from dpproof import account
+        >>> account("laplace", scale=2).plot().get_size_inches().tolist()
+        [9.6, 4.2]
+        """
+        from dpproof.accountant.drawing import figure_of  # it loads matplotlib
+
+        return figure_of(self)
+
+    @property
+    def asked_for(self) -> str:
+        """The mechanism with its parameters, in one line."""
+        given = ", ".join(f"{name}={_brief(value)}" for name, value in self.parameters.items())
+        return f"{self.mechanism or 'a mechanism'}({given})"
+
+    @property
+    def _shown(self) -> str:
+        """The delta at which the result shows its epsilon: 0 for a pure guarantee."""
+        return "0" if self.epsilon(0).upper < math.inf else SHOWN_DELTA
 
     @property
     def covers_released_bits(self) -> bool:
@@ -128,6 +172,91 @@ class PrivacyResult:
         """The guarantee's delta; ``assumptions`` lists what it rests on."""
         return self._asked(lambda: self.guarantee.delta(epsilon))
 
+    def trade_off(self, alpha: Number) -> Bound:
+        """The least false negative rate of a test between neighbours whose false positive rate is ``alpha``.
+
+        >>> from dpproof import account
+        >>> float(account("gaussian", sigma=1).trade_off("0.05"))
+        0.740489
+        """
+        return self._asked(lambda: self.guarantee.trade_off(alpha))
+
+    def advantage(self) -> Bound:
+        """The largest difference of the true and the false positive rate of a test between neighbours.
+
+        >>> from dpproof import account
+        >>> print(account("gaussian", sigma=1).advantage())
+        0.3829250 (certified, 15 digits)
+        """
+        return self._asked(lambda: self.guarantee.delta(0))
+
+    def mu(self, kappa: Number = "0.001") -> Bound:
+        """The least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa`` of both error rates.
+
+        With G the trade-off function of mu-Gaussian DP, the trade-off function f of the guarantee satisfies
+        f(alpha) >= G(alpha + kappa) - kappa at every alpha. Only a Gaussian has a finite mu with ``kappa`` 0.
+
+        >>> from dpproof import account
+        >>> account("gaussian", sigma=2).mu(kappa=0).upper
+        0.5
+
+        Raises:
+            ValueError: if ``kappa`` is not in [0, 1).
+        """
+        return self._asked(lambda: self.guarantee.gaussian(kappa))
+
+    def question(self) -> dict[str, Any]:
+        """The question that this result answers, as JSON data: mechanism, parameters, relation and unit.
+
+        Raises:
+            ValueError: the result was not made by `dpproof.account` or `dpproof.compose`.
+        """
+        if not self.mechanism:
+            raise ValueError("the result does not say its mechanism; make it with dpproof.account")
+        return {
+            "mechanism": self.mechanism,
+            "parameters": {name: _written(value) for name, value in self.parameters.items()},
+            "adjacency": self.adjacency.value,
+            "unit": self.unit,
+        }
+
+    def to_json(self) -> str:
+        """The question as text, beside epsilon at some deltas; `from_json` asks it again.
+
+        >>> from dpproof import PrivacyResult, account
+        >>> result = account("laplace", scale="0.7", sensitivity=1, adjacency="replace")
+        >>> PrivacyResult.from_json(result.to_json()) == result
+        True
+        """
+        answers = {at: self.epsilon(at).as_json() for at in SHOWN_DELTAS}
+        told = {"statement": self.statement, "released_bits": self.released_bits, "epsilon": answers}
+        return json_text({"schema": 1, "question": self.question(), "trust": self.trust.value, **told})
+
+    @classmethod
+    def from_json(cls, text: str) -> PrivacyResult:
+        """Return the result of ``to_json``'s text, computed again.
+
+        Raises:
+            ValueError: for text that does not hold a question.
+        """
+        from dpproof.accountant.asking import result_from_json  # it makes results by name
+
+        return result_from_json(text)
+
+    def to_dp_event(self) -> DpEvent:
+        """Return the mechanism as an event of the library dp-accounting, no more private than this result.
+
+        >>> from dpproof import account
+        >>> account("gaussian", sigma=2, sensitivity=1, adjacency="add-remove").to_dp_event()
+        GaussianDpEvent(noise_multiplier=2.0)
+
+        Raises:
+            UnsupportedEventError: no event describes the mechanism.
+        """
+        from dpproof.accountant.interop.dp_events import event_of  # it loads dp-accounting
+
+        return event_of(self.guarantee, self.adjacency)
+
     def _asked(self, question: Callable[[], Bound]) -> Bound:
         with recorded():
             assume(*self.assumptions)
@@ -140,142 +269,42 @@ class PrivacyResult:
         return self.guarantee
 
 
-@dataclass(frozen=True)
-class Accountant:
-    """The accountant of one mechanism, as the command line and claim files use it."""
-
-    name: str
-    title: str
-    parameters: type[Parameters]
-    account: Callable[[Any, Adjacency], PrivacyResult]
-    noise: str
-    """Name of the parameter that calibration searches."""
-    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
-    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
-    the general search, ``dpproof.accountant.claims.calibration``."""
-    adjacency: Adjacency | None = None
-    """The relation that is meant where none is given; None where one must be."""
-    compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
-    """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
-    found; None where calibration has nothing printed to show."""
-    beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
-    """(parameters, epsilon, delta) -> what `account` shows beside its answer, on data they name;
-    None where there is nothing to show."""
-    safer: int = 1
-    """1 where more of ``noise`` is more private, -1 where less is."""
-    example: Parameters = field(kw_only=True, repr=False)
-    """Parameters under which every relation that the mechanism has is proved; for tests and pages."""
-    unsampled: str | None = None
-    """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "account", scoped(_at_decimals(self.account)))
-
-    def relation(self, given: str | None) -> Adjacency:
-        """The neighbouring relation of that name; without a name, the default relation.
-
-        >>> from dpproof.accountant.catalogue import accountant_for
-        >>> accountant_for("gaussian").relation(None).value
-        'by-sensitivity'
-
-        Raises:
-            ValueError: for an unknown name, or none where there is no default.
-        """
-        if given is not None:
-            return Adjacency.of(given)
-        if self.adjacency is None:
-            known = ", ".join(relation.value for relation in Adjacency)
-            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default: {known}")
-        return self.adjacency
-
-    def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
-        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
-
-        Raises:
-            ValueError: for a bad target, or one that no noise, or every noise, meets.
-            ArithmeticError: where the guarantee is not exact enough to decide.
-        """
-        more, less, _ = sides(parameters)
-        meets, misses = self._least(less, adjacency, epsilon, delta)
-        if more != less:
-            near = more if self.calibrate else replace(more, **{self.noise: getattr(meets, self.noise)})
-            misses = self._least(near, adjacency, epsilon, delta)[1]
-        meets = beyond_decimals(meets, self.noise, self.safer)
-        misses = beyond_decimals(misses, self.noise, -self.safer)
-        return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)
-
-    def _least(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
-        """``least_noise`` for parameters that are doubles."""
-        if self.calibrate is not None:
-            return self.calibrate(parameters, adjacency, epsilon, delta)
-
-        def guarantee_of(chosen: Any) -> Profile:
-            return self.account(chosen, adjacency).guarantee
-
-        return calibrate_noise(parameters, self.noise, guarantee_of, epsilon, delta, safer=self.safer)
+def _brief(value: Any) -> str:
+    """A parameter in a line of text; of a composed result only the mechanism."""
+    match value:
+        case PrivacyResult():
+            return value.mechanism
+        case tuple() | list():
+            return f"[{', '.join(map(_brief, value))}]"
+    return str(value)
 
 
-def _at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
-    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
-
-    @wraps(guarantee)
-    def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
-        more, less, notes = sides(parameters)
-        try:
-            found = guarantee(less, *relation, **named)
-        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
-            less, notes = at_nearest_doubles(parameters)
-            more, found = less, guarantee(less, *relation, **named)
-        if less is parameters:
-            return found
-        typed = replace(found, notes=(*found.notes, *notes), sensitivity=_sensitivity(found, parameters))
-        return typed if more == less else _between(guarantee(more, *relation, **named), typed)
-
-    return asked
-
-
-def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
-    """Return the sensitivity with the value that was typed."""
-    given = getattr(parameters, "sensitivity", None)
-    if found.sensitivity is None or not isinstance(given, Written):
-        return found.sensitivity
-    return replace(found.sensitivity, moved=given.rational)
-
-
-def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
-    return replace(
-        less,
-        guarantee=more.guarantee.enclosing(less.guarantee),
-        attained=_attained(more.attained, less.attained),
-        published=_published(more.published, less.published),
-        assumptions=more.assumptions | less.assumptions,
+def html_of(result: PrivacyResult) -> str:
+    """A result as a table of HTML, for a notebook."""
+    rows = [(f"epsilon at delta {at}", str(result.epsilon(at))) for at in SHOWN_DELTAS]
+    rows += [
+        ("best attack: true minus false positive rate, at most", str(result.advantage())),
+        ("neighbours", f"{result.adjacency.value}, of one {result.unit}"),
+        ("trust model", result.trust.value),
+        ("speaks of", f"{result.released}; {result.released_bits}"),
+        ("rests on", result.statement),
+    ]
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+        for name, value in rows
     )
+    return f"<table><caption><b>{escape(result.asked_for)}</b></caption>{cells}</table>"
 
 
-def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
-    if more is None or less is None:
-        return None
-    return replace(less, guarantee=more.guarantee.enclosing(less.guarantee))
-
-
-def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
-    """The paper's own answer, printed beside dpproof's: an interval that contains both ends."""
-    if more is None or less is None:
-        return None
-
-    def epsilon(delta: Any) -> Bound:
-        found = more.epsilon(delta), less.epsilon(delta)
-        return Bound(min(each.lower for each in found), max(each.upper for each in found))
-
-    return replace(less, epsilon=epsilon, exact=more.exact.enclosing(less.exact))
-
-
-def check_run(parameters: Parameters) -> None:
-    """Raise ValueError for parameters under which nothing is run, because there would be nothing to claim.
-
-    Raises:
-        ValueError: naming the parameter.
-    """
-    for name in RUNS:
-        if getattr(parameters, name, 1) == 0:
-            raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")
+def _written(value: Any) -> Any:
+    """A parameter as JSON data: a decimal as its text, a double as the shortest number that is it."""
+    match value:
+        case Written():
+            return value.text
+        case Fraction():
+            return str(value)
+        case PrivacyResult():
+            return value.question()
+        case tuple() | list():
+            return [_written(one) for one in value]
+    return value

@@ -21,9 +21,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
+from dpproof.accountant.claims.result import Attained, PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, contributed, contribution
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.sensitivity import (

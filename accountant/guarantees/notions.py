@@ -169,6 +169,13 @@ class GaussianDP(Profile):
         z = normal_quantile(alpha)
         return normal_tail(high - z), normal_tail(low - z)
 
+    def gaussian(self, kappa: Number) -> Bound:
+        """The guarantee's own mu where no error is allowed."""
+        if exact(kappa, "kappa"):
+            return super().gaussian(kappa)
+        low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
+        return Bound(round_down(low), round_up(high))
+
     def enclosing(self, less: Profile) -> Profile:
         """Another Gaussian's bounds on mu make one Gaussian with those of this one."""
         if type(less) is not GaussianDP or self == less:

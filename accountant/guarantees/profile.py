@@ -19,9 +19,10 @@ from functools import partial, reduce
 
 import flint
 
+from dpproof.accountant.guarantees.gaussian_within import gaussian_within
 from dpproof.accountant.guarantees.orders import lowest
 from dpproof.accountant.numbers.arithmetic import assume, cache
-from dpproof.accountant.numbers.bounds import Bound, exactly
+from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import at_least_zero, below_one, probability
 from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
 from dpproof.accountant.numbers.inversion import bracket
@@ -72,15 +73,31 @@ class Profile(ABC):
         """
         rate = probability(alpha, "alpha")
         if rate == 1:
-            return exactly(0.0)
+            return Bound(0.0, 0.0, safe="lower")
         with precision(_BITS):
             low, high = self.trade_off_ends(rate, near)
             best = arb_of(1 - rate)
-            return Bound(max(round_down(low), 0.0), min(max(round_up(high), 0.0), round_up(best)))
+            return Bound(
+                max(round_down(low), 0.0), min(max(round_up(high), 0.0), round_up(best)), safe="lower"
+            )
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Bounds on f(alpha) at the precision in force, by a search over t; alpha is below 1."""
         return _by_search(self.delta, alpha, near)
+
+    def gaussian(self, kappa: Number) -> Bound:
+        """The least mu such that mu-Gaussian DP implies this guarantee up to an error ``kappa`` of both error rates.
+
+        Source: this project, `dpproof.accountant.guarantees.gaussian_within`.
+
+        >>> from dpproof.accountant.guarantees.notions import PureDP
+        >>> PureDP(1).gaussian("0.01").upper
+        1.17209
+
+        Raises:
+            ValueError: if ``kappa`` is not in [0, 1).
+        """
+        return gaussian_within(self.delta, below_one(kappa, "kappa"))
 
     def enclosing(self, less: Profile) -> Profile:
         """The guarantee between this one and ``less``, which is at most as private; in one notion if shared."""

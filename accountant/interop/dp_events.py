@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 from dp_accounting import dp_event as dp
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
-from dpproof.accountant.guarantees.notions import ZCDP
+from dpproof.accountant.guarantees.notions import ZCDP, BoundedLoss, GaussianDP
+from dpproof.accountant.guarantees.profile import Enclosed, Profile, ends_of
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.fixed_size import Everything, ReplacedGaussian, without_replacement
@@ -243,3 +246,84 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
     dp.SampledWithoutReplacementDpEvent: _fixed_size,
     dp.SingleEpochTreeAggregationDpEvent: _tree,
 }
+
+
+def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
+    """An event whose guarantee under the relation is no more private than this one.
+
+    >>> from dpproof.accountant.guarantees.notions import GaussianDP
+    >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
+    GaussianDpEvent(noise_multiplier=2.0)
+
+    Raises:
+        UnsupportedEventError: for a guarantee of mechanisms that have no event.
+    """
+    if adjacency not in _RELATIONS:
+        raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, f"events know {_known()}")
+    return _event(guarantee, adjacency)
+
+
+def _known() -> str:
+    return ", ".join(relation.value for relation in _RELATIONS)
+
+
+@singledispatch
+def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
+    """The event of a notion; an error for those that have none."""
+    why = f"a guarantee of the kind {type(guarantee).__name__} has no event; use its epsilon and delta"
+    raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
+
+
+@_event.register
+def _of_gaussian(guarantee: GaussianDP, adjacency: Adjacency) -> dp.DpEvent:
+    mu = ends_of(guarantee.mu, "mu")[1]
+    if mu == 0:
+        return dp.NoOpDpEvent()
+    with precision(192):
+        return dp.GaussianDpEvent(round_down(_moved(adjacency) / arb_of(mu)))
+
+
+@_event.register
+def _of_concentrated(guarantee: ZCDP, adjacency: Adjacency) -> dp.DpEvent:
+    with precision(192):
+        return dp.ZCDpEvent(round_up(arb_of(ends_of(guarantee.rho, "rho")[1])))
+
+
+@_event.register
+def _of_bounded(guarantee: BoundedLoss, adjacency: Adjacency) -> dp.DpEvent:
+    return _event(guarantee.loss, adjacency)
+
+
+@_event.register
+def _of_enclosed(guarantee: Enclosed, adjacency: Adjacency) -> dp.DpEvent:
+    return _event(guarantee.less, adjacency)
+
+
+@_event.register
+def _of_loss(guarantee: PrivacyLoss, adjacency: Adjacency) -> dp.DpEvent:
+    parts, *others = (tuple(one) for one in guarantee.alternatives)
+    if others and others != [tuple((pair.reversed(), count) for pair, count in parts)]:
+        raise UnsupportedEventError(
+            dp.UnsupportedDpEvent(), adjacency, "it is the worst of several guarantees"
+        )
+    events = [_repeated(_of_pair(pair, adjacency), count) for pair, count in parts if count]
+    return events[0] if len(events) == 1 else dp.ComposedDpEvent(events)
+
+
+def _repeated(event: dp.DpEvent, count: int) -> dp.DpEvent:
+    return event if count == 1 else dp.SelfComposedDpEvent(event, count)
+
+
+def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
+    match pair:
+        case SubsampledGaussian() | ReplacedGaussian():
+            step = dp.GaussianDpEvent(pair.noise_multiplier)
+            return step if pair.rate == 1 else dp.PoissonSampledDpEvent(pair.rate, step)
+        case Laplace():
+            return dp.LaplaceDpEvent(pair.scale * _moved(adjacency))
+        case Geometric() if pair.shift % _moved(adjacency) == 0:
+            with precision(192):
+                rate = round_up(1 / arb_of(Fraction(pair.scale)))
+            return dp.DiscreteLaplaceDpEvent(rate, pair.shift // _moved(adjacency))
+    why = f"the pair {type(pair).__name__} has no event; use the result's epsilon and delta"
+    raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import L2, Measured, queried, whole_sensitivity
 from dpproof.accountant.noise.primitive import by_sensitivity, composed
 from dpproof.accountant.numbers.enclosures import exact

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Flag, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import (
     LARGEST,
     Measured,

@@ -17,10 +17,11 @@ from typing import Any
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import NoNoiseNeededError, Target
 from dpproof.accountant.claims.parameters import Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.sensitivity import L2, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.gaussian import gaussian_mu
 from dpproof.accountant.guarantees.notions import GaussianDP

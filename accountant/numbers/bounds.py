@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dpproof.accountant.numbers.arithmetic import Assumption, current
-from dpproof.accountant.numbers.written import finite
+from dpproof.accountant.numbers.written import finite, rounded
 
+End = Literal["lower", "upper"]
 Of = Literal["guarantee", "mechanism"]
 
 
@@ -45,10 +46,13 @@ class Bound:
     of the ``mechanism``. ``attained_by`` names a realisable pair whose value is at least ``lower``;
     without one, ``lower`` only says how exactly the guarantee was computed.
 
-    A result, not a number to compute with: it has no arithmetic.
+    A result, not a number to compute with: it has no arithmetic. ``float`` gives the end that is safe to rely
+    on: the upper end of an epsilon or a delta, the lower end of a trade-off function.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
+    >>> float(Bound(1.0, 1.5)), str(Bound(1.0, 1.5)), str(Bound(1.6338091, 1.6338092))
+    (1.5, 'between 1 and 1.5', '1.633810 (certified, 7 digits)')
 
     Raises:
         ValueError: if an end is NaN, or ``lower > upper``.
@@ -60,6 +64,25 @@ class Bound:
     attained_by: str | None = None
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
     """What its computation took on trust of the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
+    safe: End = field(default="upper", compare=False, repr=False)
+    """The end that is safe to rely on."""
+
+    def __float__(self) -> float:
+        return self.upper if self.safe == "upper" else self.lower
+
+    def __str__(self) -> str:
+        if self.lower == math.inf:
+            return "infinite"
+        if self.lower == self.upper:
+            return (
+                f"{self.upper:g} (exact)"
+                if float(f"{self.upper:g}") == self.upper
+                else f"{self.upper!r} (exact)"
+            )
+        digits = -math.log10(self.relative_width) if self.relative_width < 1 else 0
+        if digits < 3:
+            return f"between {rounded(self.lower, up=False)} and {rounded(self.upper, up=True)}"
+        return f"{rounded(float(self), up=self.safe == 'upper')} (certified, {math.floor(digits)} digits)"
 
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):

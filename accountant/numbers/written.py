@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +55,17 @@ def finite(value: float) -> float | str:
     (0.5, 'inf', '-inf')
     """
     return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def rounded(value: float, up: bool, digits: int = 7) -> str:
+    """A number with ``digits`` significant digits, rounded up or down to them.
+
+    >>> rounded(1.63380955, up=True), rounded(1.63380955, up=False), rounded(0.5, up=True)
+    ('1.633810', '1.633809', '0.5')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{Context(digits, ROUND_CEILING if up else ROUND_FLOOR).create_decimal_from_float(value)}"
 
 
 def plain(value: object) -> object:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee
+from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import below_one

@@ -17,9 +17,10 @@ from fractions import Fraction
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult, PublishedGuarantee, at_positive_delta
+from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.guarantees.notions import RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.noise.primitive import by_sensitivity

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.smooth_sensitivity.heavy_tails import student_epsilon
 from dpproof.accountant.smooth_sensitivity.notion import unattained

@@ -37,9 +37,10 @@ from typing import Any
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Flag, Integers, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult, PublishedGuarantee
+from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monotone, queried, sensitivity_of
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import PureDP

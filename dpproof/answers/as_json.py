@@ -8,6 +8,7 @@ from dataclasses import asdict
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
 from dpproof.answers.account import Account, Published
 from dpproof.answers.calibration import Alternative, Calibration
@@ -114,22 +115,26 @@ def _printed(found: Mapping[str, object] | None) -> Json:
 
 def calibration(found: Calibration) -> Json:
     """The answer of ``dpproof calibrate``."""
-    others = found.alternatives
+    others, quantity = found.alternatives, found.asked.quantity.replace(" ", "_")
     return envelope(
         {
             "name": found.accountant.name,
             "parameters": found.chosen.as_json(),
             "adjacency": found.adjacency.value,
             "noise": {"name": found.accountant.noise, "value": found.noise},
-            "epsilon": found.bound.as_json(),
+            quantity: found.bound.as_json(),
             **_bits(found.result),
-            "minimal": {"value_below": found.noise_below, "epsilon_lower": finite(found.epsilon_below)},
+            "minimal": {"value_below": found.noise_below, f"{quantity}_lower": finite(found.missed)},
             "published": _published(found.published, "epsilon"),
             "notes": list(found.result.notes),
             "sensitivity": _sensitivity(found.result),
             **_printed(found.printed),
-            "target_epsilon": found.target,
-            "delta": found.delta,
+            f"target_{quantity}": float(exact(found.asked.limit)),
+            **(
+                {found.asked.place.replace(" ", "_"): float(exact(found.asked.at))}
+                if found.asked.place
+                else {}
+            ),
             "arithmetic_assumptions": listed(found.arithmetic),
             **({} if others is None else {"what_if": [_alternative(other) for other in others]}),
             "code": dict(found.code),

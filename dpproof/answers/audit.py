@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.accountant import check_run
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.decimals import doubles
-from dpproof.accountant.claims.result import check_run
 from dpproof.accountant.claims.trust import TrustModel, implies
 from dpproof.accountant.numbers.enclosures import Written
 from dpproof.accountant.numbers.written import json_text, write_whole

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
 from fractions import Fraction
+from typing import Any
 
+from dpproof.accountant.asking import parameters_of, relation_of
+from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import AttackTarget, Goal, Target
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.claims.result import Accountant, PrivacyResult, check_run
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.guarantees.trade_off import power
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.numbers.enclosures import Number, exact
 from dpproof.accountant.numbers.inversion import neighbours_of
+from dpproof.accountant.numbers.written import json_text
 from dpproof.answers.account import Published, asked_once, bound_on, checked_number, published, quoted
 
 EPSILONS = (Fraction(1, 2), Fraction(2))
@@ -42,23 +49,23 @@ class Alternative:
     """Why there is no noise."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
-    """The smallest noise whose certified epsilon meets a target, and the proof that less would not."""
+    """The smallest noise whose certified guarantee meets a target, and the proof that less would not."""
 
     accountant: Accountant
     chosen: Parameters
     adjacency: Adjacency
-    target: float
-    delta: float
+    asked: Asked
+    """What was asked for."""
     noise: float
     bound: Bound
-    """Epsilon with that noise."""
+    """What was asked for (epsilon, advantage or true positive rate), with that noise."""
     result: PrivacyResult
     noise_below: float
     """The next smaller noise."""
-    epsilon_below: float
-    """A lower end of epsilon with it, above the target."""
+    missed: float
+    """A lower end of what was asked for with it, above the target."""
     published: Published | None
     printed: Mapping[str, object] | None
     """What the paper prints for the same target."""
@@ -68,45 +75,129 @@ class Calibration:
     alternatives: tuple[Alternative, ...] | None = None
     """None where nobody asked for them."""
 
+    def __float__(self) -> float:
+        return float(self.noise)
+
+    def __repr__(self) -> str:
+        quantity = self.asked.quantity
+        return "\n".join(
+            (
+                f"{self.accountant.noise} = {self.noise!r} meets {self.asked}",
+                f"  {quantity}: {self.bound}",
+                f"  {self.noise_below!r} would not: {quantity} at least {self.missed!r}",
+                f"  {self.result.asked_for}",
+                f"  neighbours: {self.adjacency.value}; {self.result.released_bits}",
+            )
+        )
+
+    def to_json(self) -> str:
+        """The question and the noise that was found, as text."""
+        told = {"target": self.asked.as_json(), "noise": {self.accountant.noise: self.noise}}
+        return json_text({"schema": 1, **told, "question": self.result.question()})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A target of calibration: the goal, the quantity that is limited, its limit, and where."""
+
+    goal: Goal
+    quantity: str
+    limit: str
+    place: str
+    at: str
+
+    @classmethod
+    def epsilon(cls, limit: Number, delta: Number) -> Asked:
+        """The target of an epsilon at a delta."""
+        checked_number(limit, "epsilon"), checked_number(delta, "delta")
+        goal = Target(exact(limit, "epsilon"), exact(delta, "delta"))
+        return cls(goal, "epsilon", str(limit), "delta", str(delta))
+
+    @classmethod
+    def advantage(cls, limit: Number) -> Asked:
+        """The target of the largest advantage of an attack, which is delta at epsilon 0.
+
+        Raises:
+            ValueError: if the advantage is not in (0, 1).
+        """
+        value = exact(limit, "target_advantage")
+        if not 0 < value < 1:
+            raise ValueError(f"target_advantage ({limit!r}) must be above 0 and below 1")
+        return cls(Target(Fraction(0), value), "advantage", str(limit), "", "")
+
+    @classmethod
+    def power(cls, rates: tuple[Number, Number]) -> Asked:
+        """The target of the largest true positive rate of an attack at a false positive rate."""
+        true, false = rates
+        goal = AttackTarget(exact(true, "target_tpr"), exact(false, "target_tpr"))
+        return cls(goal, "true positive rate", str(true), "false positive rate", str(false))
+
+    def __str__(self) -> str:
+        return f"{self.quantity} {self.limit}" + (f" at {self.place} {self.at}" if self.place else "")
+
+    def as_json(self) -> dict[str, str]:
+        """The target under plain names."""
+        told = {self.quantity: self.limit}
+        return told | ({self.place: self.at} if self.place else {})
+
+    def bound(self, guarantee: Profile) -> Bound:
+        """What is limited, under a guarantee."""
+        match self.quantity:
+            case "epsilon":
+                return guarantee.epsilon(self.at)
+            case "advantage":
+                return guarantee.delta(0)
+        return power(guarantee, self.at)
+
 
 def calibrate(
-    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> Calibration:
-    """The smallest noise whose certified epsilon meets the target, and the proof that less would not.
+    """The smallest noise whose certified guarantee meets the target, and the proof that less would not.
 
     Raises:
         ArithmeticError: if one of the two could not be certified.
     """
     check_run(parameters)
-    goal = checked_number(target, "epsilon"), checked_number(delta, "delta")
-    meets, misses = accountant.least_noise(parameters, adjacency, target, delta)
+    by_epsilon = asked.quantity == "epsilon"
+    if by_epsilon:
+        meets, misses = accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
+    else:
+        meets, misses = accountant.least_noise_for(asked.goal, parameters, adjacency)
     with recorded() as used:
         found, below = (accountant.account(choice, adjacency) for choice in (meets, misses))
-        met = _met(found.guarantee, target, delta)
-        ask = asked_once(lambda guarantee: met if guarantee == found.guarantee else guarantee.epsilon(delta))
-        missed = _missed(below.guarantee, target, delta)
-        beside = published(found, "epsilon", delta, ask, quoted(found))
-        compare = accountant.compare
-        printed = None if compare is None else compare(doubles(meets), target, delta)
+        met = _met(found.guarantee, asked.limit, asked.at) if by_epsilon else _kept(found.guarantee, asked)
+        ask = asked_once(lambda guarantee: met if guarantee == found.guarantee else asked.bound(guarantee))
+        missed = _missed(below.guarantee, asked) if by_epsilon else asked.bound(below.guarantee).lower
+        beside = published(found, "epsilon", asked.at, ask, quoted(found)) if by_epsilon else None
+        compare = accountant.compare if by_epsilon else None
+        printed = None if compare is None else compare(doubles(meets), asked.limit, asked.at)
     return Calibration(
         accountant=accountant,
         chosen=meets,
         adjacency=adjacency,
-        target=goal[0],
-        delta=goal[1],
+        asked=asked,
         noise=getattr(meets, accountant.noise),
         bound=bound_on(found, met),
         result=found,
         noise_below=getattr(misses, accountant.noise),
-        epsilon_below=missed,
+        missed=missed,
         published=beside,
         printed=printed,
         arithmetic=frozenset(used),
-        code=code(accountant, meets, adjacency, target, delta),
+        code=code(accountant, meets, adjacency, asked),
     )
 
 
-def _met(guarantee: Profile, target: str, delta: str) -> Bound:
+def _kept(guarantee: Profile, asked: Asked) -> Bound:
+    """What is limited, with an upper end that the goal itself certifies to be at most the limit."""
+    found, limit = asked.bound(guarantee), neighbours_of(exact(asked.limit))[0]
+    if not asked.goal.meets(guarantee):
+        raise ArithmeticError(f"the noise found was not certified to meet {asked}: {found}")
+    return Bound(min(found.lower, limit), min(found.upper, limit))
+
+
+def _met(guarantee: Profile, target: Number, delta: Number) -> Bound:
     """Epsilon, its upper end at most the target.
 
     Where inversion stops a little short of that, the profile at the target decides.
@@ -119,19 +210,81 @@ def _met(guarantee: Profile, target: str, delta: str) -> Bound:
     raise ArithmeticError(f"the noise found was not certified to meet epsilon {target}: {bound}")
 
 
-def _missed(guarantee: Profile, target: str, delta: str) -> float:
+def _missed(guarantee: Profile, asked: Asked) -> float:
     """A lower end of epsilon that is above the target."""
-    limit = neighbours_of(exact(target))[1]
-    lower = guarantee.epsilon(delta).lower
-    if lower > exact(target):
+    limit = neighbours_of(exact(asked.limit))[1]
+    lower = guarantee.epsilon(asked.at).lower
+    if lower > exact(asked.limit):
         return lower
-    if guarantee.delta(limit).lower > exact(delta):
+    if guarantee.delta(limit).lower > exact(asked.at):
         return limit
-    raise ArithmeticError(f"a little less noise was not certified to miss epsilon {target}: {lower}")
+    raise ArithmeticError(f"a little less noise was not certified to miss {asked}: {lower}")
+
+
+def calibration_of(
+    mechanism: str,
+    *,
+    adjacency: Adjacency | str | None = None,
+    target_epsilon: Number | None = None,
+    target_delta: Number = 0,
+    target_advantage: Number | None = None,
+    target_tpr: tuple[Number, Number] | None = None,
+    **parameters: Any,
+) -> Calibration:
+    """Return the least noise that is certified to meet a target, and the proof that a little less would not.
+
+    Give exactly one target. Leave out the parameter for the noise, or give a value where the search begins.
+
+    Args:
+        mechanism: the name of the mechanism, as in ``dpproof calibrate --help``.
+        adjacency: the neighbouring relation, as for `dpproof.account`.
+        target_epsilon: the epsilon to meet, at ``target_delta``.
+        target_delta: the delta at which it is met; 0 is pure differential privacy.
+        target_advantage: the largest difference of true and false positive rate that an attack may have.
+        target_tpr: the largest true positive rate of an attack, and the false positive rate where it holds.
+        parameters: the other parameters of the mechanism.
+
+    >>> found = calibration_of("laplace", sensitivity=2, adjacency="replace", target_epsilon=1)
+    >>> round(found.noise, 9)
+    2.0
+    >>> round(float(calibration_of("gaussian", target_tpr=("0.2", "0.01"))), 3)
+    0.674
+
+    Raises:
+        ValueError: for no target or several, or one that no noise meets; for parameters as `dpproof.account`.
+        ArithmeticError: if the noise could not be certified.
+    """
+    accountant = accountant_for(mechanism)
+    asked = _asked(target_epsilon, target_delta, target_advantage, target_tpr)
+    begun = {accountant.noise: noise_to_begin(accountant), **parameters}
+    return calibrate(accountant, parameters_of(accountant, begun), relation_of(accountant, adjacency), asked)
+
+
+def _asked(
+    epsilon: Number | None, delta: Number, advantage: Number | None, rates: tuple[Number, Number] | None
+) -> Asked:
+    given = [
+        name for name, value in zip(TARGETS, (epsilon, advantage, rates), strict=True) if value is not None
+    ]
+    if len(given) != 1:
+        told = ", ".join(given) or "none"
+        raise ValueError(f"target ({told}): give exactly one of {', '.join(TARGETS)}")
+    if epsilon is not None:
+        return Asked.epsilon(epsilon, delta)
+    return Asked.power(rates) if rates is not None else Asked.advantage(advantage or 0)
+
+
+TARGETS = ("target_epsilon", "target_advantage", "target_tpr")
+
+
+def noise_to_begin(accountant: Accountant) -> Any:
+    """Where the search for the noise begins if nothing is said."""
+    field = next(one for one in accountant.parameters.fields() if one.name == accountant.noise)
+    return field.metadata["domain"].some() if field.default is MISSING else field.default
 
 
 def noise_for_other_targets(
-    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: Number, delta: Number
 ) -> tuple[Alternative, ...]:
     """The least noise with one thing changed at a time, each beside what was changed."""
     present = getattr(parameters, accountant.noise)
@@ -176,29 +329,32 @@ def _alternative(accountant: Accountant, adjacency: Adjacency, change: Change, p
 
 
 def code(
-    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: str, delta: str
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> dict[str, str]:
     """What to paste: the guarantee in Python, and the promise as an entry of a claim file.
 
     >>> from dpproof.accountant.catalogue import accountant_for
-    >>> gaussian = accountant_for("gaussian")
-    >>> made = code(gaussian, gaussian.parameters(sigma=4.0), Adjacency.BY_SENSITIVITY, "1.5", "1e-6")
+    >>> gaussian, target = accountant_for("gaussian"), Asked.epsilon("1.5", "1e-6")
+    >>> made = code(gaussian, gaussian.parameters(sigma=4.0), Adjacency.BY_SENSITIVITY, target)
     >>> namespace = {}
     >>> exec(made["python"], namespace)
-    >>> namespace["found"].guarantee.delta("1.5").at_most(1e-6)
+    >>> namespace["result"].delta("1.5").at_most(1e-6)
     <Truth.PROVED: 'proved'>
     """
     values = parameters.as_json()
-    given = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    given = "".join(f", {name}={value!r}" for name, value in values.items())
     table = ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
     python = (
-        "from dpproof import Adjacency, accountant_for\n"
-        f'mechanism = accountant_for("{accountant.name}")\n'
-        f'found = mechanism.account(mechanism.parameters({given}), Adjacency("{adjacency.value}"))\n'
+        "from dpproof import account\n"
+        f'result = account("{accountant.name}"{given}, adjacency="{adjacency.value}")\n'
     )
-    epsilon, failure = float(exact(target)), float(exact(delta))
+    if asked.quantity not in ("epsilon", "advantage"):
+        return {"python": python}
+    by_epsilon = asked.quantity == "epsilon"
+    limit, at = (asked.limit, asked.at) if by_epsilon else ("0", asked.limit)
+    epsilon, failure = float(exact(limit)), float(exact(at))
     if not accountant.account(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
-        failure = _above(delta)  # the nearest double promises more than was asked for
+        failure = _above(at)  # the nearest double promises more than was asked for
     claim = (
         f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'
         f'parameters = {{ {table} }}\nadjacency = "{adjacency.value}"\n'

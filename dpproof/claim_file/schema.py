@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.accountant import RUNS
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC
 from dpproof.accountant.claims.parameters import Values
-from dpproof.accountant.claims.result import RUNS
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.claim_file.entry import AUDIT, NAMED, PROMISE
 from dpproof.claim_file.reading import BUDGET

@@ -10,14 +10,14 @@ import click
 from click.exceptions import Exit
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers.account import account as certified
+from dpproof.answers.calibration import Asked, noise_for_other_targets
 from dpproof.answers.calibration import calibrate as calibrated
-from dpproof.answers.calibration import noise_for_other_targets
 from dpproof.cli import show
 from dpproof.cli.groups import Named
 from dpproof.cli.options import ADJACENCY, JSON, PATH, check_file, command_for
@@ -68,7 +68,7 @@ def _calibrate(
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
-    found = calibrated(accountant, parameters, relation, target_epsilon, delta)
+    found = calibrated(accountant, parameters, relation, Asked.epsilon(target_epsilon, delta))
     if what_if:
         with recorded() as used:
             others = noise_for_other_targets(accountant, found.chosen, relation, target_epsilon, delta)

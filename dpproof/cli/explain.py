@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accountant
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.answers import coverage

@@ -12,8 +12,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accountant
 
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

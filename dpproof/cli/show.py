@@ -112,10 +112,11 @@ def calibrate(found: Calibration, console: Console) -> None:
     """The answer of ``dpproof calibrate``."""
     noise = found.accountant.noise
     console.print(escape(sizes(found.accountant.name, found.chosen.as_json(), found.adjacency)))
-    console.print(f"[bold]{noise} = {found.noise!r}[/] meets epsilon {found.target:g}")
-    console.print(f"  certified epsilon at most {finite(found.bound.upper)!r} at delta {found.delta:g}")
+    quantity = found.asked.quantity
+    console.print(f"[bold]{noise} = {found.noise!r}[/] meets {found.asked}")
+    console.print(f"  certified {quantity} at most {finite(found.bound.upper)!r}")
     console.print(f"  released bits: {found.result.released_bits}", markup=False, highlight=False)
-    console.print(f"  {found.noise_below!r} would not: epsilon at least {finite(found.epsilon_below)!r}")
+    console.print(f"  {found.noise_below!r} would not: {quantity} at least {finite(found.missed)!r}")
     if found.printed is not None:
         _printed(found.printed, console)
     if found.alternatives is not None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.result import Accountant
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.proofs_check.certificates import stored
@@ -26,6 +26,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
+from dpproof.report.stubs import account_stub, calibrate_stub
 from dpproof.reproduction.experiments import experiments
 from dpproof.wording import own_remarks, result_words
 
@@ -221,6 +222,8 @@ def pages() -> dict[str, str]:
         "parameters.md": parameters(),
         "reference/names.md": public_names(),
         "claim-file.schema.json": schema_text(),
+        "../dpproof/front/account.pyi": account_stub(),
+        "../dpproof/front/calibrate.pyi": calibrate_stub(),
     }
     for name, experiment in experiments().items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.study().page(DOCS / "experiments")

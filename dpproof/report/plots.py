@@ -14,8 +14,7 @@ import matplotlib as mpl
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
+from dpproof.accountant.drawing import STYLE, TIGHT, above_floor, figure_of, least_missed, profile_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,19 +22,10 @@ if TYPE_CHECKING:
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
 """Label, colour, abscissae, ordinates."""
 
-_STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "dpproof",
-    "font.family": "sans-serif",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-}
 _COLOURS = {
     "published": "#b3261e",
     "published, as Gaussians": "#d98c00",
-    "tight": "#1a6fb0",
+    "tight": TIGHT,
     "attained": "#2e7d32",
 }
 
@@ -59,7 +49,7 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
 def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
     """The privacy profile: delta against epsilon, published and tight."""
     curves = [
-        (label, _COLOURS[label], [x for x, _ in points], [_above_floor(y) for _, y in points])
+        (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
         for label, points in _profiles(name, parameters, adjacency).items()
     ]
     return _draw(curves, "epsilon", "delta", ("linear", "log"))
@@ -69,7 +59,7 @@ def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency)
     """What the profiles leave to the best test between neighbours: misses against false alarms."""
     places = [i / 100 for i in range(101)]
     curves = [
-        (label, _COLOURS[label], places, [_least_missed(points, x) for x in places])
+        (label, _COLOURS[label], places, [least_missed(points, x) for x in places])
         for label, points in _profiles(name, parameters, adjacency).items()
         if label != "attained"  # its profile is a lower end, which bounds no misses from below
     ]
@@ -87,15 +77,7 @@ def _profiles(
         notions["published, as Gaussians"] = found.published.exact
     if found.attained is not None:
         notions["attained"] = found.attained.guarantee
-    return {label: _profile_points(notion) for label, notion in notions.items()}
-
-
-_FLOOR = "1e-12"
-
-
-def _above_floor(value: float) -> float:
-    """The value, or nothing to draw."""
-    return value if value >= float(_FLOOR) else math.nan
+    return {label: profile_points(notion) for label, notion in notions.items()}
 
 
 def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
@@ -115,47 +97,9 @@ def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
     What is drawn are upper ends of delta, and the lower ends of the error of the second kind that these
     imply: curves that the mechanism is certified to keep to.
     """
-    from matplotlib.figure import Figure
-
-    with recorded() as used:
-        assume(*found.assumptions)
-        points = _profile_points(found.guarantee)
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        shown = [(epsilon, _above_floor(delta)) for epsilon, delta in points]
-        left.plot(*zip(*shown, strict=True), color=_COLOURS["tight"])
-        left.set(xlabel="epsilon", ylabel="delta, at most", yscale="log", title="privacy profile")
-        places = [i / 400 for i in range(401)]
-        right.plot(places, [_least_missed(points, x) for x in places], color=_COLOURS["tight"])
-        right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
-        right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
-        told = f"released bits: {found.released_bits}\n{in_words(used)}"
-        figure.suptitle(f"{title}\n{told}", fontsize=9, wrap=True)
-        content = _rendered(figure, file.suffix, title)
+    with mpl.rc_context(STYLE):
+        content = _rendered(figure_of(found, title), file.suffix, title)
     file.write_bytes(content)
-
-
-_PLACES = 40
-
-
-def _profile_points(guarantee: Profile) -> list[tuple[float, float]]:
-    """(epsilon, an upper end of delta) from 0 to where delta leaves the picture; denser towards 0."""
-    reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
-    reach = reach if 0 < reach < math.inf else 1.0
-    places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
-    return [(epsilon, guarantee.delta(epsilon).upper) for epsilon in places]
-
-
-def _least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
-    """The chance of a miss that these (epsilon, delta) impose at a chance of false alarm, to be drawn.
-
-    Source: Wasserman and Zhou, arXiv:0811.2501v1, Theorem 2.4; Kairouz, Oh and Viswanath,
-    arXiv:1311.0776v4, Theorem 2.1.
-    """
-    first = (1 - delta - math.exp(min(epsilon, 700.0)) * alarms for epsilon, delta in points)
-    second = (math.exp(-epsilon) * (1 - delta - alarms) for epsilon, delta in points)
-    return max(0.0, *first, *second)
 
 
 def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
@@ -178,7 +122,7 @@ def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> s
     from matplotlib.figure import Figure
 
     tips: list[str] = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()

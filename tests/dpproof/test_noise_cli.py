@@ -325,7 +325,7 @@ def test_what_is_pasted_keeps_the_promise(run, tmp_path):
     pasted = run(*ASKED, "--json").json["code"]
     names = {}
     exec(pasted["python"], names)
-    assert names["found"].guarantee.epsilon("1e-6").upper <= 1.5
+    assert names["result"].epsilon("1e-6").upper <= 1.5
     path = tmp_path / "claims.toml"
     path.write_text(pasted["claim"], encoding="utf-8")
     (claim,) = read_claims(path)
@@ -359,7 +359,7 @@ def test_a_target_between_doubles_is_kept_as_pasted(run, tmp_path, asked):
 def test_people_see_the_table_and_the_code(run, tmp_path):
     ran = run(*ASKED, "--what-if", "--plot", tmp_path / "profile.svg")
     assert "compositions 8" in ran.out
-    assert "accountant_for" in ran.out
+    assert "from dpproof import account" in ran.out
     assert (tmp_path / "profile.svg").read_text(encoding="utf-8").lstrip().startswith("<?xml")
 
 

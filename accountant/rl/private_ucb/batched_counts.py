@@ -15,9 +15,10 @@ from typing import Any
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import Accountant, PrivacyResult
+from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, participation_norm

@@ -16,8 +16,9 @@ from typing import Any
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.result import Accountant, Attained, PrivacyResult
+from dpproof.accountant.claims.result import Attained, PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import finite_mu
 from dpproof.accountant.counting.noise import NoiseLaw

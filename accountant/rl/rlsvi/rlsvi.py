@@ -19,15 +19,10 @@ from typing import Any
 
 import flint
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import (
-    Accountant,
-    Attained,
-    PrivacyResult,
-    PublishedGuarantee,
-    at_positive_delta,
-)
+from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.conversion import CANONNE_KAMATH_STEINKE
 from dpproof.accountant.guarantees.gaussian import gaussian_mu

@@ -15,16 +15,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import UnreachableTargetError
 from dpproof.accountant.claims.parameters import Choice, Integers, Parameters, Reals, parameter
-from dpproof.accountant.claims.result import (
-    Accountant,
-    Attained,
-    PrivacyResult,
-    PublishedGuarantee,
-    at_positive_delta,
-)
+from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee, at_positive_delta
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision

@@ -1,0 +1,144 @@
+"""`account` and `compose`: a mechanism by its name, its parameters by theirs, and a result that answers questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.accountant import Accountant, check_run
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.numbers.arithmetic import assume, recorded
+from dpproof.accountant.theorems.mixed_composition import compose_guarantees
+
+COMPOSED = "composition"
+"""The name of the mechanism in a result of `compose`."""
+STATEMENT = "classic.dominating_composition"
+
+
+def account(
+    mechanism: str, *, adjacency: Adjacency | str | None = None, unit: str | None = None, **parameters: Any
+) -> PrivacyResult:
+    """Return the certified guarantee of a mechanism, which answers `epsilon`, `delta`, `trade_off` and more.
+
+    Args:
+        mechanism: the name of the mechanism, as in ``dpproof account --help``.
+        adjacency: the neighbouring relation. Only noise mechanisms may be asked without one: the answer then holds
+            for inputs whose results differ by at most the sensitivity.
+        unit: whose data one record holds, in a word of your own, such as "patient". `compose` refuses different ones.
+        parameters: the parameters of the mechanism. A text such as "0.1" is that decimal, a float its exact double.
+
+    >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
+    >>> print(result.epsilon("1e-6"))
+    2.124516 (certified, 11 digits)
+
+    Raises:
+        ValueError: for an unknown mechanism or parameter, a value outside its domain, a missing relation, or one under
+            which no guarantee is proved.
+    """
+    accountant = accountant_for(mechanism)
+    chosen = parameters_of(accountant, parameters)
+    check_run(chosen)
+    found = accountant.account(chosen, relation_of(accountant, adjacency))
+    return found if unit is None else replace(found, unit=unit)
+
+
+def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Parameters:
+    """Validated parameters of a mechanism; texts are read as the command line reads them.
+
+    Raises:
+        ValueError: naming the parameter and its domain.
+    """
+    domains = {field.name: field.metadata["domain"] for field in accountant.parameters.fields()}
+    given = {
+        name: domains[name].read(value) if isinstance(value, str) and name in domains else value
+        for name, value in values.items()
+        if value is not None
+    }
+    return accountant.parameters.read(given)
+
+
+def relation_of(accountant: Accountant, adjacency: Adjacency | str | None) -> Adjacency:
+    """The relation that is given as a word or a member, or the default of the mechanism.
+
+    Raises:
+        ValueError: for an unknown word, or none where there is no default.
+    """
+    return adjacency if isinstance(adjacency, Adjacency) else accountant.relation(adjacency)
+
+
+def compose(*results: PrivacyResult) -> PrivacyResult:
+    """Return the guarantee of several mechanisms that run on the same data, each in view of the earlier outputs.
+
+    >>> training = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
+    >>> histogram = account("gaussian", sigma=8, sensitivity=1, adjacency="add-remove")
+    >>> print(compose(training, histogram).epsilon("1e-6"))
+    2.193246 (certified, 11 digits)
+
+    Raises:
+        ValueError: without results, or for results of different neighbouring relations, units or trust models.
+    """
+    for name, rule in _ALIKE.items():
+        _check_alike(
+            name, [str(getattr(getattr(one, name), "value", getattr(one, name))) for one in results], rule
+        )
+    with recorded():
+        for one in results:
+            assume(*one.assumptions)
+        guarantee = compose_guarantees(*(one.guarantee for one in results))
+        samplers = [one.exact_sampler for one in results]
+        first = results[0]
+        return PrivacyResult(
+            guarantee,
+            first.adjacency,
+            first.trust,
+            f"the outputs of {len(results)} mechanisms together",
+            STATEMENT,
+            notes=tuple(dict.fromkeys(note for one in results for note in one.notes)),
+            exact_sampler=" and ".join(dict.fromkeys(filter(None, samplers))) if all(samplers) else None,
+            mechanism=COMPOSED,
+            parameters={"of": tuple(results)},
+            unit=first.unit,
+        )
+
+
+_ALIKE = {
+    "adjacency": "give the same adjacency to each account, and the sensitivity under it where there is one",
+    "unit": "a guarantee for one record says nothing of a user with several; give the same unit to each account",
+    "trust": "they protect against different adversaries",
+}
+"""What results that compose must share, and what to do where they do not."""
+
+
+def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
+    if not words:
+        raise ValueError("compose () must be given at least one result of account")
+    if len(set(words)) > 1:
+        raise ValueError(f"compose: {name} ({', '.join(words)}) must be the same in all results; {rule}")
+
+
+def result_from_json(text: str) -> PrivacyResult:
+    """Return the result whose `PrivacyResult.to_json` is ``text``: the same question, asked again.
+
+    Raises:
+        ValueError: for text that does not hold a question.
+    """
+    data = json.loads(text)
+    if not isinstance(data, dict) or "question" not in data:
+        raise ValueError(f"text ({text[:40]!r}...) must be what to_json of a result of account has written")
+    return _asked(data["question"])
+
+
+def _asked(question: Mapping[str, Any]) -> PrivacyResult:
+    if question["mechanism"] == COMPOSED:
+        return compose(*map(_asked, question["parameters"]["of"]))
+    return account(
+        question["mechanism"],
+        adjacency=question["adjacency"],
+        unit=question["unit"],
+        **question["parameters"],
+    )

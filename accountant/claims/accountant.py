@@ -1,0 +1,192 @@
+"""Accountant: how one mechanism is accounted for and calibrated, as the command line and claim files use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.calibration import Goal, Target, meet
+from dpproof.accountant.claims.decimals import as_typed, at_nearest_doubles, beyond_decimals, sides
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.numbers.arithmetic import scoped
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Written, exact
+
+if TYPE_CHECKING:
+    pass
+
+from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
+
+RUNS = ("compositions", "steps", "sampling_rate")
+"""The parameters that say how often a mechanism is run, and on how many of its records."""
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """The accountant of one mechanism, as the command line and claim files use it."""
+
+    name: str
+    title: str
+    parameters: type[Parameters]
+    account: Callable[[Any, Adjacency], PrivacyResult]
+    noise: str
+    """Name of the parameter that calibration searches."""
+    calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
+    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
+    the general search, ``dpproof.accountant.claims.calibration``."""
+    adjacency: Adjacency | None = None
+    """The relation that is meant where none is given; None where one must be."""
+    compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
+    """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
+    found; None where calibration has nothing printed to show."""
+    beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    """(parameters, epsilon, delta) -> what `account` shows beside its answer, on data they name;
+    None where there is nothing to show."""
+    safer: int = 1
+    """1 where more of ``noise`` is more private, -1 where less is."""
+    example: Parameters = field(kw_only=True, repr=False)
+    """Parameters under which every relation that the mechanism has is proved; for tests and pages."""
+    unit: str = "record"
+    """What one record of the neighbouring relation is."""
+    unsampled: str | None = None
+    """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "account", scoped(self._named(_at_decimals(self.account))))
+
+    def _named(self, guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
+        """The same accountant, whose results say what was asked."""
+
+        @wraps(guarantee)
+        def asked(parameters: Parameters, *relation: Any, **named: Any) -> PrivacyResult:
+            found = guarantee(parameters, *relation, **named)
+            return replace(found, mechanism=self.name, parameters=parameters.as_json(), unit=self.unit)
+
+        return asked
+
+    def relation(self, given: str | None) -> Adjacency:
+        """The neighbouring relation of that name; without a name, the default relation.
+
+        >>> from dpproof.accountant.catalogue import accountant_for
+        >>> accountant_for("gaussian").relation(None).value
+        'by-sensitivity'
+
+        Raises:
+            ValueError: for an unknown name, or none where there is no default.
+        """
+        if given is not None:
+            return Adjacency.of(given)
+        if self.adjacency is None:
+            known = ", ".join(relation.value for relation in Adjacency)
+            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default: {known}")
+        return self.adjacency
+
+    def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
+
+        Raises:
+            ValueError: for a bad target, or one that no noise, or every noise, meets.
+            ArithmeticError: where the guarantee is not exact enough to decide.
+        """
+        own = self.calibrate
+        if own is None:
+            target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
+            return self.least_noise_for(target, parameters, adjacency)
+        return self._typed(parameters, False, lambda chosen: own(chosen, adjacency, epsilon, delta))
+
+    def least_noise_for(self, goal: Goal, parameters: Any, adjacency: Adjacency) -> tuple[Any, Any]:
+        """`least_noise` for a goal of any kind, by the general search."""
+
+        def guarantee_of(chosen: Any) -> Profile:
+            return self.account(chosen, adjacency).guarantee
+
+        def search(begun: Any) -> tuple[Any, Any]:
+            return meet(begun, self.noise, guarantee_of, goal, safer=self.safer)
+
+        return self._typed(parameters, True, search)
+
+    def _typed(
+        self, parameters: Any, begins: bool, search: Callable[[Any], tuple[Any, Any]]
+    ) -> tuple[Any, Any]:
+        """What a search among doubles finds for parameters that may be decimals.
+
+        ``begins`` says whether the search begins at the noise that its parameters hold.
+        """
+        more, less, _ = sides(parameters)
+        meets, misses = search(less)
+        if more != less:
+            near = replace(more, **{self.noise: getattr(meets, self.noise)}) if begins else more
+            misses = search(near)[1]
+        meets = beyond_decimals(meets, self.noise, self.safer)
+        misses = beyond_decimals(misses, self.noise, -self.safer)
+        return as_typed(meets, parameters, self.noise), as_typed(misses, parameters, self.noise)
+
+
+def _at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
+    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
+
+    @wraps(guarantee)
+    def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
+        more, less, notes = sides(parameters)
+        try:
+            found = guarantee(less, *relation, **named)
+        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
+            less, notes = at_nearest_doubles(parameters)
+            more, found = less, guarantee(less, *relation, **named)
+        if less is parameters:
+            return found
+        typed = replace(found, notes=(*found.notes, *notes), sensitivity=_sensitivity(found, parameters))
+        return typed if more == less else _between(guarantee(more, *relation, **named), typed)
+
+    return asked
+
+
+def _sensitivity(found: PrivacyResult, parameters: Any) -> Any:
+    """Return the sensitivity with the value that was typed."""
+    given = getattr(parameters, "sensitivity", None)
+    if found.sensitivity is None or not isinstance(given, Written):
+        return found.sensitivity
+    return replace(found.sensitivity, moved=given.rational)
+
+
+def _between(more: PrivacyResult, less: PrivacyResult) -> PrivacyResult:
+    return replace(
+        less,
+        guarantee=more.guarantee.enclosing(less.guarantee),
+        attained=_attained(more.attained, less.attained),
+        published=_published(more.published, less.published),
+        assumptions=more.assumptions | less.assumptions,
+    )
+
+
+def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
+    if more is None or less is None:
+        return None
+    return replace(less, guarantee=more.guarantee.enclosing(less.guarantee))
+
+
+def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
+    """The paper's own answer, printed beside dpproof's: an interval that contains both ends."""
+    if more is None or less is None:
+        return None
+
+    def epsilon(delta: Any) -> Bound:
+        found = more.epsilon(delta), less.epsilon(delta)
+        return Bound(min(each.lower for each in found), max(each.upper for each in found))
+
+    return replace(less, epsilon=epsilon, exact=more.exact.enclosing(less.exact))
+
+
+def check_run(parameters: Parameters) -> None:
+    """Raise ValueError for parameters under which nothing is run, because there would be nothing to claim.
+
+    Raises:
+        ValueError: naming the parameter.
+    """
+    for name in RUNS:
+        if getattr(parameters, name, 1) == 0:
+            raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")

@@ -1,0 +1,84 @@
+"""The picture of a guarantee: its privacy profile and its trade-off function, drawn with matplotlib."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpproof",
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+}
+TIGHT = "#1a6fb0"
+"""The colour of what is certified."""
+_FLOOR = "1e-12"
+_PLACES = 40
+
+
+def figure_of(found: PrivacyResult, title: str = "") -> Figure:
+    """The privacy profile and the trade-off function of a result, side by side.
+
+    The curves are upper ends of delta, and the lower ends of the false negative rate that these imply. The mechanism is
+    certified to keep to both.
+
+    >>> from dpproof import account
+    >>> len(figure_of(account("gaussian", sigma=2)).axes)
+    2
+    """
+    from matplotlib.figure import Figure
+
+    with recorded() as used:
+        assume(*found.assumptions)
+        points = profile_points(found.guarantee)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        shown = [(epsilon, above_floor(delta)) for epsilon, delta in points]
+        left.plot(*zip(*shown, strict=True), color=TIGHT)
+        left.set(xlabel="epsilon", ylabel="delta, at most", yscale="log", title="privacy profile")
+        places = [i / 400 for i in range(401)]
+        right.plot(places, [least_missed(points, x) for x in places], color=TIGHT)
+        right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
+        right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
+        told = f"released bits: {found.released_bits}\n{in_words(used)}"
+        figure.suptitle(f"{title or found.asked_for}\n{told}", fontsize=9, wrap=True)
+    return figure
+
+
+def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
+    """(epsilon, an upper end of delta) from 0 to where delta leaves the picture; denser towards 0."""
+    reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
+    reach = reach if 0 < reach < math.inf else 1.0
+    places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
+    return [(epsilon, guarantee.delta(epsilon).upper) for epsilon in places]
+
+
+def above_floor(value: float) -> float:
+    """The value, or NaN where it is too small to draw."""
+    return value if value >= float(_FLOOR) else math.nan
+
+
+def least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
+    """The chance of a miss that these (epsilon, delta) impose at a chance of false alarm, to be drawn.
+
+    Source: Wasserman and Zhou, arXiv:0811.2501v1, Theorem 2.4; Kairouz, Oh and Viswanath,
+    arXiv:1311.0776v4, Theorem 2.1.
+    """
+    first = (1 - delta - math.exp(min(epsilon, 700.0)) * alarms for epsilon, delta in points)
+    second = (math.exp(-epsilon) * (1 - delta - alarms) for epsilon, delta in points)
+    return max(0.0, *first, *second)

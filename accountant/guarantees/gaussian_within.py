@@ -1,0 +1,66 @@
+"""The Gaussian guarantee that comes closest to a guarantee from below, up to a stated error of the error rates.
+
+Let G be the trade-off function of mu-Gaussian DP and f that of the guarantee. Wanted is the least mu such that
+f(alpha) >= G(alpha + kappa) - kappa at every alpha. In privacy profiles this says that delta(e) <= delta_mu(e) +
+kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). It holds wherever kappa (1 + exp(e)) is at least 1.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+
+from dpproof.accountant.guarantees.gaussian import gaussian_mu
+from dpproof.accountant.numbers.bounds import Bound
+from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precision, round_down, round_up
+
+_CELLS, _MOST, _CLOSE = 32, 300, 1e-4
+_FARTHEST = 40.0
+"""The farthest e that is looked at for a lower end with kappa 0."""
+
+
+def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
+    """Bounds on the least mu for a privacy profile that decreases in epsilon; the upper end is certified.
+
+    A cell [a, b] asks for no more than delta_mu(b) >= delta(a) - kappa (1 + exp(a)). The cell that asks for the largest
+    mu is halved until a point asks for nearly as much.
+
+    Args:
+        delta: the privacy profile.
+        kappa: the error, in [0, 1); with 0 the upper end is infinite.
+    """
+    reach = math.log((1 - kappa) / kappa) if 0 < kappa < Fraction(1, 2) else 0.0 if kappa else _FARTHEST
+    reach = math.nextafter(max(reach, 0.0), math.inf) * (1 + 1e-12)
+    places = [reach * i / _CELLS for i in range(_CELLS + 1)]
+    least, cells = 0.0, list[tuple[float, float, float]]()
+    for a, b in pairwise(places):
+        found = _Cell(delta, kappa, a, b)
+        least = max(least, found.least)
+        heapq.heappush(cells, (-found.most, a, b))
+    for _ in range(_MOST if kappa else 0):
+        most, a, b = cells[0]
+        middle = (a + b) / 2
+        if -most <= least * (1 + _CLOSE) or not a < middle < b:
+            break
+        heapq.heappop(cells)
+        for one, other in ((a, middle), (middle, b)):
+            found = _Cell(delta, kappa, one, other)
+            least = max(least, found.least)
+            heapq.heappush(cells, (-found.most, one, other))
+    return Bound(least, -cells[0][0] if kappa else math.inf)
+
+
+class _Cell:
+    """What the epsilons from ``a`` to ``b`` ask of mu: at least ``least``, and at most ``most``."""
+
+    def __init__(self, delta: Callable[[Number], Bound], kappa: Fraction, a: float, b: float) -> None:
+        found = delta(a)
+        with precision(128):
+            paid = arb_of(kappa) * (1 + arb_of(exact(a)).exp())
+            low = round_down(arb_of(exact(found.lower)) - paid)
+            high = round_up(arb_of(exact(found.upper)) - paid)
+        self.least = gaussian_mu(exact(a), exact(low))[0] if 0 < low < 1 else 0.0
+        self.most = gaussian_mu(exact(b), exact(high))[1] if 0 < high < 1 else 0.0 if high <= 0 else math.inf

@@ -1,0 +1,196 @@
+"""`account`, `compose` and `calibrate` by name: results that come back from JSON, events, and certified composition."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpproof import PrivacyResult, account, accountant_for, calibrate, compose
+from dpproof.accountant.catalogue import CATALOGUE
+from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP
+from dpproof.accountant.interop.dp_events import UnsupportedEventError, privacy_loss_of
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.theorems.mixed_composition import compose_guarantees
+from tests.rows import tiered
+
+TRAINING = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
+SUM = account("laplace", scale=2, sensitivity=1, adjacency="add-remove")
+HISTOGRAM = account("gaussian", sigma=4, sensitivity=1, adjacency="add-remove")
+
+
+@pytest.mark.parametrize("name", tiered(list(CATALOGUE), fast=4))
+def test_a_result_comes_back_from_its_json(name):
+    accountant = accountant_for(name)
+    relation = accountant.adjacency or next(
+        one for one in ("add-remove", "replace", "rewards-only", "expert") if _proved(accountant, one)
+    )
+    found = account(name, adjacency=relation, **accountant.example.as_json())
+    again = PrivacyResult.from_json(found.to_json())
+    assert again.guarantee.delta("0.5") == found.guarantee.delta("0.5")
+    assert (again.question(), again.statement) == (found.question(), found.statement)
+    assert name in repr(found)
+    assert name in found._repr_html_()
+
+
+def _proved(accountant, relation):
+    try:
+        accountant.account(accountant.example, accountant.relation(relation))
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("results", "name"),
+    [
+        ((TRAINING, account("gaussian", sigma=4)), "adjacency"),
+        (
+            (TRAINING, account("gaussian", sigma=4, sensitivity=1, adjacency="add-remove", unit="user")),
+            "unit",
+        ),
+        ((), "at least one"),
+    ],
+)
+def test_what_does_not_go_together_is_not_composed(results, name):
+    with pytest.raises(ValueError, match=name):
+        compose(*results)
+
+
+@pytest.mark.slow
+def test_a_composition_is_that_of_the_pairs():
+    both = PrivacyLoss(
+        [
+            [
+                (SubsampledGaussian(0.01, 1.0, side), 1000),
+                (Laplace(2.0), 1),
+                (SubsampledGaussian(1.0, 4.0), 1),
+            ]
+            for side in (True, False)
+        ]
+    )
+    found = compose(TRAINING, SUM, HISTOGRAM)
+    for delta in ("1e-3", "1e-6"):
+        assert found.epsilon(delta).lower <= both.epsilon(delta).upper
+        assert both.epsilon(delta).lower <= found.epsilon(delta).upper
+
+
+MIXED = {
+    "gaussian": (GaussianDP(1), lambda rng, n, side: rng.normal(side, 1, n), lambda x: x - 0.5),
+    "pure": (
+        PureDP(1),
+        lambda rng, n, side: np.where(rng.random(n) < 1 / (1 + math.exp(1 - 2 * side)), 1.0, -1.0),
+        lambda x: x,
+    ),
+    "laplace": (
+        account("laplace", scale=1.5).guarantee,
+        lambda rng, n, side: rng.laplace(side, 1.5, n),
+        lambda x: (np.abs(x) - np.abs(x - 1)) / 1.5,
+    ),
+}
+
+
+@pytest.mark.parametrize("names", list(itertools.combinations(MIXED, 2)))
+def test_no_composition_is_below_the_privacy_loss_of_its_parts(names):
+    """100,000 draws of the composed loss; alpha 1e-4 by Hoeffding, so that a delta too small by .007 fails."""
+    rng, n = np.random.default_rng(7), 100_000
+    guarantee = compose_guarantees(*(MIXED[name][0] for name in names))
+    loss = sum(MIXED[name][2](MIXED[name][1](rng, n, 1)) for name in names)
+    slack = math.sqrt(math.log(1e4) / (2 * n))
+    for epsilon in (0.0, 0.5, 1.5):
+        seen = float(np.maximum(1 - np.exp(epsilon - loss), 0).mean())
+        assert seen - slack <= guarantee.delta(epsilon).upper <= seen + slack + 1e-3
+
+
+@pytest.mark.slow
+def test_other_notions_are_composed_through_a_dominating_pair():
+    found = compose_guarantees(TRAINING.guarantee, ApproxDP(0.1, "1e-7"))
+    assert found.delta(3).upper >= TRAINING.guarantee.delta(3).lower
+    assert found.delta(3).upper >= 1e-7
+    alone = compose_guarantees(GaussianDP(1), PureDP(0)).epsilon("1e-6").upper
+    assert alone == pytest.approx(GaussianDP(1).epsilon("1e-6").upper, rel=1e-12)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("gaussian", {"sigma": 3.3, "sensitivity": 1, "compositions": 4}),
+        ("laplace", {"scale": "0.7", "sensitivity": 1}),
+        ("geometric", {"scale": 3, "sensitivity": 2}),
+        ("dp-sgd", {"sampling_rate": 0.02, "noise_multiplier": 0.9, "steps": 50}),
+    ],
+)
+def test_an_event_is_no_more_private_and_hardly_less(name, parameters, relation):
+    found = account(name, adjacency=relation, **parameters)
+    event = privacy_loss_of(found.to_dp_event(), found.adjacency)
+    assert found.delta("0.5").lower <= event.delta("0.5").upper <= found.delta("0.5").upper * (1 + 1e-6)
+
+
+def test_what_has_no_event_says_so():
+    with pytest.raises(UnsupportedEventError, match="use its epsilon and delta"):
+        account("smooth-student", noise=10, smoothing="0.01").to_dp_event()
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    tiered([PureDP(2), GaussianDP(1.5), ApproxDP(1, "0.01"), TRAINING.guarantee], fast=3),
+    ids=lambda one: type(one).__name__,
+)
+@pytest.mark.parametrize("kappa", [0.01, 0.001])
+def test_mu_bounds_the_trade_off_function_up_to_kappa(guarantee, kappa):
+    """Directly by trade-off functions; mu was found through privacy profiles."""
+    found = guarantee.gaussian(kappa)
+    worst = -math.inf
+    for alpha in np.linspace(0, 1 - kappa, 41):
+        missed = guarantee.trade_off(float(alpha))
+        gaussian = norm.cdf(norm.ppf(1 - (alpha + kappa)) - found.upper)
+        assert missed.upper >= gaussian - kappa - 1e-9
+        worst = max(
+            worst, norm.cdf(norm.ppf(1 - (alpha + kappa)) - found.lower * 0.98) - kappa - missed.upper
+        )
+    assert worst > -2 * kappa
+    assert found.upper <= found.lower * 1.02
+
+
+def test_only_a_gaussian_has_a_mu_without_error():
+    assert account("gaussian", sigma=2).mu(kappa=0).upper == 0.5
+    assert PureDP(1).gaussian(0).upper == math.inf
+    assert ZCDP(0).gaussian("0.1").upper == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("gaussian", {}),
+        ("laplace", {}),
+        ("dp-sgd", {"sampling_rate": 0.01, "steps": 1000, "adjacency": "add-remove"}),
+    ],
+)
+def test_noise_against_an_attack_is_enough_and_hardly_more(name, parameters):
+    by_rates = calibrate(name, target_tpr=("0.3", "0.05"), **parameters)
+    assert by_rates.result.trade_off("0.05").lower >= 0.7
+    by_advantage = calibrate(name, target_advantage="0.2", **parameters)
+    assert by_advantage.result.advantage().upper <= 0.2
+    for found in (by_rates, by_advantage):
+        assert found.noise_below < found.noise < found.noise_below * 1.0001
+        assert found.missed >= found.bound.upper
+
+
+@pytest.mark.parametrize(
+    ("targets", "says"),
+    [
+        ({}, "exactly one"),
+        ({"target_epsilon": 1, "target_advantage": 0.1}, "exactly one"),
+        ({"target_tpr": (0.1, 0.2)}, "0 < false < true < 1"),
+        ({"target_advantage": 1}, "above 0 and below 1"),
+    ],
+)
+def test_a_bad_target_is_refused(targets, says):
+    with pytest.raises(ValueError, match=says):
+        calibrate("gaussian", **targets)
