@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -17,7 +18,7 @@ BUDGET = 100_000
 """Default number of samples, of both inputs together."""
 STATED = ("seed", "alpha", "delta", "claim")
 """What a witness says of its plan."""
-SPENT = ("budget", "sharpen")
+SPENT = ("budget", "sharpen", "further")
 """What it says under ``replay``."""
 
 CALLED = ("scores", "known_ratio", "power")
@@ -34,6 +35,7 @@ class Asked(TypedDict, total=False):
     scores: Sequence[Score | str] | None
     known_ratio: bool
     sharpen: bool
+    further: float
     power: bool
     claim: str | None
     seconds: float | None
@@ -56,6 +58,7 @@ class AuditPlan:
             ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
             planted in fresh outputs on the first input, some ten to forty times as many as the samples.
         sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
+        further: the share of the budget that is drawn at most after a violation, for a larger ``epsilon_lower``.
         power: measure the power. Without it an audit that refutes nothing is inconclusive.
         claim: the name in the evidence; None for the target's own.
         seconds: the time that there is; an audit that takes longer ends with `OutOfTimeError`.
@@ -75,6 +78,7 @@ class AuditPlan:
     scores: Sequence[Score | str] | None = None
     known_ratio: bool = False
     sharpen: bool = False
+    further: float = 0.0
     power: bool = True
     claim: str | None = None
     seconds: float | None = None
@@ -95,6 +99,17 @@ class AuditPlan:
     def drawn(self) -> int:
         """The most samples of an audit without a budget of its own."""
         return BUDGET if self.budget is None else self.budget
+
+    @property
+    def spent(self) -> dict[str, object]:
+        """What a witness says under ``replay`` of how many samples were drawn."""
+        more = {"further": self.further} if self.further else {}
+        return {"budget": self.drawn, "sharpen": self.sharpen, **more}
+
+    @property
+    def after(self) -> float:
+        """The most samples that are drawn after a violation."""
+        return math.inf if self.sharpen else self.further * self.drawn
 
     def at_most(self, budget: int) -> AuditPlan:
         """The plan with no more than this budget."""

@@ -75,12 +75,12 @@ from dpproof.audits.engine.sampling.callables import measurement_mechanism as me
 from dpproof.audits.engine.sampling.commands import command as command
 from dpproof.audits.engine.worst_pair import EachOf as EachOf
 from dpproof.audits.engine.worst_pair import WorstOf as WorstOf
+from dpproof.audits.front import audit as audit
 from dpproof.audits.plan import AuditPlan as AuditPlan
 from dpproof.audits.recording.evidence import Evidence as Evidence
 from dpproof.audits.recording.replaying import replay as replay
 from dpproof.audits.target import Subject as Subject
 from dpproof.audits.target import mechanism_target as mechanism_target
-from dpproof.audits.targets.call import audit as audit
 from dpproof.audits.training.canaries import Canaries as Canaries
 from dpproof.audits.training.one_run_audit import OneRun as OneRun
 from dpproof.audits.training.steps import Steps as Steps

@@ -29,7 +29,7 @@ from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
 from dpproof.audits.data.pairs import Neighbours, check_pair
-from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, mechanism
+from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.plan import BUDGET, Asked
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -129,20 +129,6 @@ def ini(config: pytest.Config, name: str) -> Any:
     if not INI[name].admits(value):
         raise ValueError(f"{name} ({text!r}) must be {INI[name]}")
     return value
-
-
-def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
-    """A callable as a mechanism, told what counts as an output of it.
-
-    Raises:
-        MechanismError: it is none.
-        ValueError: an option has no such value, or what has its own is told another.
-    """
-    if not options:
-        return as_mechanism(given)
-    if isinstance(given, Mechanism):
-        raise ValueError(f"{next(iter(options))} must be left out for a Mechanism, which says so itself")
-    return mechanism(given.sample if hasattr(given, "sample") else given, **options)
 
 
 HOW = ("failures", "nan", "seeded")

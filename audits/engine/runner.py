@@ -49,13 +49,13 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     blocks = draw_blocks(made, pair, seed, budget, executor, layout, record, pace)
     rows = RowRecord()
     watched = rows.watching(blocks)
-    trial = run_trial(points, watched, scores, alpha, sharpen=plan.sharpen, pace=pace, last=last_sample())
+    trial = run_trial(points, watched, scores, alpha, further=plan.after, pace=pace, last=last_sample())
     rows.check()
     called: dict[str, object] = {"curve": curve, "sampler": sampler, "pair": pair, "scores": given}
     called |= {} if power and not known_ratio else {"power": power, "known_ratio": known_ratio}
     told = dict(plan.replay or {})
     replay = told if "audit" in told else {**call_of("audit", **called), **told}
-    how = {"budget": budget, "sharpen": plan.sharpen, **_own_randomness(made), **replay, **trial.ended}
+    how = {**plan.spent, **_own_randomness(made), **replay, **trial.ended}
 
     def measure(ended: Trial) -> Power:
         if not power:

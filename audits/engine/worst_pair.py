@@ -99,7 +99,7 @@ class _Stream:
         hunt, seed = self._hunt, child_seed(self._seed, step)
         blocks = draw_blocks(hunt.made, self._pair, seed, size, hunt.executor, self._layout)
         with self._naming():
-            self.counts += run_trial(self._points, blocks, self._scores, 0.5, sharpen=True).counts
+            self.counts += run_trial(self._points, blocks, self._scores, 0.5, further=math.inf).counts
 
     @contextlib.contextmanager
     def _naming(self) -> Iterator[None]:

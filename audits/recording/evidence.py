@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+import html
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dpproof.accountant.numbers.written import finite
+from dpproof.accountant.numbers.written import finite, json_text
+from dpproof.audits.recording.words import Shown, sentences
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
 """What every audit takes on trust (docs/notes/audit_pairs.md)."""
@@ -108,6 +111,7 @@ class Evidence:
         weakness: why a verdict is "inconclusive" and what to do, in words; otherwise an empty text.
         unconfirmed: the bets refuted the claim, but the time budget was spent before the checks of
             independence that a violation needs. The verdict is then "inconclusive", and the event is kept.
+        shown: what fresh outputs on either input show of a violation.
         shortened: what is taken on trust because these checks were shortened; otherwise an empty text.
     """
 
@@ -148,6 +152,72 @@ class Evidence:
     weakness: str = ""
     unconfirmed: bool = False
     shortened: str = ""
+    shown: Shown | None = field(default=None, compare=False)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The finding in sentences: of a violation epsilon, the event, what it looks like, and the pair."""
+        return sentences(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        """The answer in at most ten lines."""
+        least = math.floor(self.epsilon_lower * 1e6) / 1e6
+        claimed = f"claimed epsilon {self.claimed_epsilon:g} at delta {self.delta:g}"
+        lines = [
+            f"{self.claim}: {self.verdict.value} ({claimed}, {self.samples} samples)",
+            *self.words,
+            *([] if self.words and self.verdict.violated else [f"epsilon is at least {least:g}"]),
+            *([f"{self.weakness}"] if self.weakness else []),
+            *([f"not covered: {'; '.join(self.not_covered)}"] if self.not_covered else []),
+        ]
+        return lines[:10]
+
+    def _repr_html_(self) -> str:
+        first, *rest = map(html.escape, self._lines())
+        return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
+
+    def to_json(self) -> str:
+        """The answer as JSON text, as the command line has it; `from_json` reads it back."""
+        return json_text(self.as_json())
+
+    @classmethod
+    def from_json(cls, text: str) -> Evidence:
+        """The evidence of `to_json`'s text.
+
+        Raises:
+            ValueError: the text is none of an audit.
+        """
+        try:
+            return cls._read(json.loads(text))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"text ({text!r:.40}) must be one that to_json wrote: {error!r}") from error
+
+    @classmethod
+    def _read(cls, data: Mapping[str, Any]) -> Evidence:
+        held, bits = data["witness"], data.get("without_bits")
+        trusted, seen = data["taken_on_trust"], data["would_have_seen"]
+        same: dict[str, Any] = {
+            name: data[name] for name in ("claim", "delta", "confidence", "samples", "power")
+        }
+        same |= {name: held[name] for name in ("alpha", "seed", "pair", "event", "counts", "score", "replay")}
+        same |= {name: float(data[name]) for name in ("claimed_epsilon", "epsilon_lower")}
+        return cls(
+            **same,
+            verdict=Finding(data["verdict"]),
+            would_have_seen=None if seen is None else float(seen),
+            e_value=float(held["e_value"]),
+            pairs=tuple(data["pairs"]),
+            without_bits=None if bits is None else Finding(bits),
+            arithmetic=data.get("arithmetic", "floating-point"),
+            not_covered=tuple(data["not_covered"]),
+            weakness=data["weakness"],
+            unconfirmed=data.get("unconfirmed", False),
+            shortened="".join(trusted[trusted.index(INDEPENDENCE) + 1 :]),
+            shown=None if "shown" not in data else Shown.read(data["shown"]),
+        )
 
     def left_unconfirmed(self) -> Evidence:
         """The same finding as no more than a suspicion: no bound above the claim, and no violation."""
@@ -181,8 +251,10 @@ class Evidence:
             "power": {name: dict(found) for name, found in self.power.items()},
             "not_covered": list(self.not_covered),
             "weakness": self.weakness,
+            "words": list(self.words),
             "witness": self.witness(),
             **more,
+            **({} if self.shown is None else {"shown": self.shown.as_json()}),
             **({"arithmetic": self.arithmetic} if self.arithmetic == "real" else {}),
         }
 

@@ -1,7 +1,7 @@
 """The call of an audit: a claim, what is sampled, and the inputs; also read back from a recorded call.
 
-The public entry is `audit`. The kind of inputs decides the method: one pair of neighbours, several pairs, the
-steps of a training, or canaries of one run.
+`dpproof.audits.front` calls it for users. The kind of inputs decides the method: one pair of neighbours,
+several pairs, extremes of data, the steps of a training, or canaries of one run.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import Any, ClassVar, Unpack, cast, overload
 
 import numpy as np
 
+from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.extreme_pairs import audit_extremes
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
 from dpproof.audits.engine.scores.protocol import Score
@@ -28,7 +30,7 @@ from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 from dpproof.audits.training.steps import Steps, Training, audit_steps
 
 KIND = "call"
-Inputs = Neighbours | WorstOf | EachOf | Steps | Canaries | OneRun
+Inputs = Neighbours | WorstOf | EachOf | Extremes | Steps | Canaries | OneRun
 
 
 @overload
@@ -138,6 +140,7 @@ TARGET = Call
 FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]] = {
     "audit": ("sampler", lambda given, _how: given["pair"]),
     "audit_each": ("sampler", lambda given, _how: EachOf(given["pairs"])),
+    "audit_extremes": ("sampler", lambda given, _how: given["made"]),
     "audit_one_run": (
         "mechanism",
         lambda given, how: OneRun(given["canaries"], how.whole("runs"), _shares(how)),
@@ -171,6 +174,11 @@ def _worst(inputs: WorstOf, curve: PrivacyCurve, sampler: Auditable, plan: Audit
 @_run.register
 def _each(inputs: EachOf, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
     return audit_each(curve, sampler, inputs, plan)
+
+
+@_run.register
+def _extremes(inputs: Extremes, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
+    return audit_extremes(curve, sampler, inputs, plan)
 
 
 @_run.register

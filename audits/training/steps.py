@@ -9,6 +9,7 @@ Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -85,7 +86,15 @@ def audit_steps(
     points = curve_points(curve, delta, claimed)
     pace = Pace()
     blocks = labelled_steps(start, seed, budget, pace)
-    trial = run_trial(points, blocks, scores, alpha, sharpen=plan.sharpen, pace=pace, last=last_sample())
+    trial = run_trial(
+        points,
+        blocks,
+        scores,
+        alpha,
+        further=math.inf if plan.sharpen else 0.0,
+        pace=pace,
+        last=last_sample(),
+    )
     called: dict[str, object] = {"curve": curve, "start": start, "scores": scores, "pair": pair}
     called |= {"known_ratio": True} if known_ratio else {}
     told = dict(plan.replay or {})

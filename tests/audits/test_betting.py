@@ -127,7 +127,7 @@ def test_epsilon_lower_keeps_its_level(bits, laplace, gauss, delta, truth):
     lower = []
     for seed in range(runs):
         blocks = draw_blocks(sampler, bits, seed, 600, None)
-        trial = run_trial((CurvePoint(truth, delta),), blocks, [Identity()], alpha, sharpen=True)
+        trial = run_trial((CurvePoint(truth, delta),), blocks, [Identity()], alpha, further=math.inf)
         lower.append(epsilon_lower(trial.counts, delta, alpha))
     assert (np.array(lower) > truth).sum() <= binom.ppf(0.999, runs, alpha)
     assert np.median(lower) > 0.15 * truth

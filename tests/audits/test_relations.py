@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.audits.data.neighbours import check_one_record_more
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from dpproof.audits.targets.call import audit
 from tests.rows import rows
 
 REPLACE, MORE = "replace", "add-remove"
@@ -170,13 +170,13 @@ def laplace_sum(values, n, rng):
 def test_an_answer_names_its_pair_and_what_is_taken_on_trust():
     first = np.zeros(5)
     pair = Neighbours(first, with_value(first, 0, 1.0), REPLACE, "one of five")
-    found = dpproof.audit("sum", PureDP(1.0), laplace_sum, pair, seed=0, budget=2000).as_json()
+    found = audit("sum", PureDP(1.0), laplace_sum, pair, seed=0, budget=2000).as_json()
     told = {"description": "one of five", "relation": REPLACE, "status": "checked"}
     assert found["pairs"] == [{**told, "why": "1 of 5 elements differs"}]
     assert len(found["taken_on_trust"]) == 1
     assert "independent" in found["taken_on_trust"][0]
     numbers = Neighbours(np.float64(0), np.float64(1), Adjacency.REPLACE, "two totals")
-    trusting = dpproof.audit("sum", PureDP(1.0), laplace_sum, numbers, seed=0, budget=2000).as_json()
+    trusting = audit("sum", PureDP(1.0), laplace_sum, numbers, seed=0, budget=2000).as_json()
     assert trusting["pairs"][0]["status"] == "taken on trust"
     assert trusting["taken_on_trust"][0].startswith("two totals: replace neighbours (")
 

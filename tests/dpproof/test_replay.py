@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.noise.laplace import LaplaceParameters
@@ -288,7 +287,7 @@ def test_a_function_of_a_module_that_is_not_imported_is_not_written():
 
 def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
     pair = Neighbours(0.0, 1.0, "at most 1 apart", "0 or 1")
-    found = dpproof.audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
+    found = audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
     assert "audit (None) must be one of" in refused("audit", "--replay", path)

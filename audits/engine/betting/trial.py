@@ -26,6 +26,8 @@ VERDICT = 0.95
 CHECKS = 0.6
 """The share of the time left at a refutation that is kept for the checks that a violation needs."""
 
+AFTER = 0.12
+"""The next block, as a share of the samples so far, once all that is left is to sharpen a bound."""
 POSTERIOR = 0.1
 """Against a pure claim, the prior weight of betting on a learned posterior."""
 
@@ -74,7 +76,7 @@ def run_trial(
     scores: Sequence[Score],
     alpha: float,
     *,
-    sharpen: bool = False,
+    further: float = 0.0,
     pace: Pace | None = None,
     last: int | None = None,
 ) -> Trial:
@@ -82,14 +84,15 @@ def run_trial(
 
     Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
     end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 6).
-    ``pace`` is told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of
-    the time left for the checks that follow. With ``last`` no more is drawn after a refutation and so many
-    samples: a replay ends where the time ended before.
+    After a refutation at most ``further`` samples more are drawn, infinitely many for all blocks. ``pace`` is
+    told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of the time left for
+    the checks that follow. With ``last`` no more is drawn after a refutation and so many samples: a replay ends
+    where the time ended before.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
     pace, level = pace or Pace(), VERDICT * alpha
-    samples, feeding = 0, streams
+    samples, feeding, until = 0, streams, math.inf
     every = _Largest(bets, streams)
     values = every if in_values(streams) == streams else _Largest(bets, in_values(streams))
     drawn = _InTime(blocks, lambda: rejects(every.best, level), last)
@@ -100,10 +103,14 @@ def run_trial(
         for wealth in {every, values}:
             wealth.look()
         refuted = rejects(every.best, level)
-        if refuted and not sharpen:
+        if refuted and math.isfinite(further):
             feeding = values.streams
             if rejects(values.best, level):
-                break
+                until = min(until, samples + further)
+                if samples >= until:
+                    break
+                pace.share = AFTER
+                continue
         pace.heed((values if refuted else every).now, -math.log(level))
     refuted, in_value = rejects(every.best, level), rejects(values.best, level)
     return Trial(bets, streams, samples, every.best, refuted, in_value, drawn.cut)

@@ -10,7 +10,7 @@ Outputs that are their own scores stay in the order in which they were drawn, wh
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,6 +235,20 @@ def as_mechanism(given: Auditable) -> Mechanism:
     if not callable(given):
         raise MechanismError(f"mechanism ({given!r:.80}) must be callable, or have a method `sample`")
     return mechanism(given)
+
+
+def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
+    """A callable as a mechanism, with the options of a `Mechanism`.
+
+    Raises:
+        MechanismError: it is none.
+        ValueError: an option has no such value, or what has its own is told another.
+    """
+    if not options:
+        return as_mechanism(given)
+    if isinstance(given, Mechanism):
+        raise ValueError(f"{next(iter(options))} must be left out for a Mechanism, which says so itself")
+    return mechanism(given.sample if hasattr(given, "sample") else given, **options)
 
 
 def _required(function: Callable[..., object]) -> int:

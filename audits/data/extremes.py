@@ -1,0 +1,204 @@
+"""Extreme neighbours of somebody's own data: the pairs on which a faulty mechanism is likely to show its fault.
+
+A pair has one record that goes from one extreme to another, in the data as they are or among records that are all
+alike: all at one extreme, half at each. Extremes are records that were observed, and records that differ from
+one in a single column. Records that combine the extremes of several columns are tried where no norm exceeds the
+largest observed, because a mechanism may rely on it. With stated bounds every value between them is allowed.
+Under ``replace`` all inputs have as many records as the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
+from dpproof.audits.data.changes import Bounds, Change, changes, shown
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
+from dpproof.audits.data.tables import Placed, Record, Table, table_of
+from dpproof.mechanisms.rl.rlsvi.users import Users
+
+TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
+KNOWN: Mapping[type, tuple[Adjacency, ...]] = {
+    Episodes: (*TABLES, Adjacency.REWARDS_ONLY),
+    Users: (Adjacency.REWARDS_ONLY,),
+}
+"""The relations of data that are no table; others have those of `TABLES`."""
+USERS: Mapping[type, Callable[[Any, Adjacency, Bounds | None], Iterator[Candidate]]] = {
+    Episodes: of_episodes,
+    Users: of_users,
+}
+MOST = 24
+"""At most so many pairs are made."""
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The data from which an audit makes its pairs of neighbours.
+
+    Attributes:
+        data: somebody's own; see `dpproof.audits.data.tables` for the kinds, and `Episodes` and `Users`.
+        adjacency: the relation.
+        bounds: the values that a number in the data may have, if more than was observed.
+
+    >>> [pair.description for pair in Extremes([0.0, 0.5, 1.0], Adjacency.REPLACE).pairs(2)]
+    ['all 3 records are 0; the first record becomes 1', 'your data, where the first record is 0 or 1']
+    """
+
+    data: Any
+    adjacency: Adjacency
+    bounds: Bounds | None = None
+
+    def pairs(self, most: int = MOST) -> tuple[Neighbours, ...]:
+        """Validated pairs, no two the same, the most telling first.
+
+        Raises:
+            ValueError: the data have no records that are known here, or the relation says nothing of them.
+        """
+        found = tuple(islice(_distinct(_candidates(self)), most))
+        if not found:
+            raise ValueError(
+                "data: all records are equal, so that nothing can differ; give bounds=(low, high) or pair=(x, y)"
+            )
+        return found
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """What was not looked for among the neighbours, in words."""
+        values = (
+            [] if self.bounds is not None else ["values outside those in your data (bounds= states more)"]
+        )
+        sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []
+        return (*values, *sizes)
+
+
+def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
+    """The pairs of the candidates that are neighbours, each once."""
+    seen: set[frozenset[str]] = set()
+    for candidate in candidates:
+        key = frozenset((candidate.first_key, candidate.second_key))
+        if len(key) == 2 and key not in seen:
+            seen.add(key)
+            try:
+                yield candidate.pair()
+            except InvalidNeighboursError:  # such a pair is never run
+                continue
+
+
+def _candidates(asked: Extremes) -> Iterator[Candidate]:
+    """Candidates of a table of records, or of users, the most telling first."""
+    known = KNOWN.get(type(asked.data), TABLES)
+    if asked.adjacency not in known:
+        kind, listed = type(asked.data).__name__, ", ".join(one.value for one in known)
+        raise ValueError(
+            f"adjacency ({asked.adjacency.value!r}) must be one of {listed} for data of"
+            f" type {kind}; or give pair=(x, y)"
+        )
+    if type(asked.data) in USERS:
+        return USERS[type(asked.data)](asked.data, asked.adjacency, asked.bounds)
+    table = table_of(asked.data)
+    return _tabled(table, changes(table, asked.bounds), asked.adjacency)
+
+
+def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
+    """Every change in every setting, those of the first changes and the first settings first."""
+    settings = _replaced if adjacency is Adjacency.REPLACE else _removed
+    made = [list(settings(table.records, change, table.unit)) for change in changes]
+    longest = max(map(len, made), default=0)
+    for reach in range(len(made) + longest):
+        for which, settled in enumerate(made[: reach + 1]):
+            if reach - which < len(settled):
+                yield _candidate(table, settled[reach - which], adjacency)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The records of two inputs, and what they are in words."""
+
+    first: Sequence[Placed]
+    second: Sequence[Placed]
+    description: str
+
+
+def _candidate(table: Table, setting: Setting, adjacency: Adjacency) -> Candidate:
+    inputs = (setting.first, setting.second)
+    first, second = (table.built(placed) for placed in inputs)
+    return Candidate(first, second, adjacency, setting.description, *(repr(placed) for placed in inputs))
+
+
+def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
+    """A record that becomes another, among equal records and in the data."""
+    n, a, b = len(records), change.low, change.high
+    half = [a] * (n // 2) + [b] * (n - n // 2)
+    names = _names(n, unit)
+
+    def alike(held: Sequence[Record], at: int, to: Record, what: str) -> Setting:
+        where = f"the {names[at]} becomes {shown(to)}"
+        return Setting(_placed(held), _placed(held, at, to), f"{what}; {where}" if n > 1 else where)
+
+    def within(at: int) -> Setting:
+        said = f"your data, where the {names[at]} is {shown(a)} or {shown(b)}"
+        return Setting(_placed(records, at, a), _placed(records, at, b), said)
+
+    all_a, all_b = (f"all {n} {unit}s are {shown(one)}" for one in (a, b))
+    yield alike([a] * n, 0, b, all_a)
+    yield within(0)
+    yield alike([b] * n, 0, a, all_b)
+    yield alike(half, n // 2, a, f"half of the {n} {unit}s are {shown(a)}, the others {shown(b)}")
+    yield alike([a] * n, n - 1, b, all_a)
+    yield within(n // 2)
+    yield within(n - 1)
+    yield alike([a] * n, n // 2, b, all_a)
+
+
+def _removed(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
+    """A record that is there or not, among equal records, in the data and alone."""
+    n, a, b = len(records), change.low, change.high
+    names = _names(n, unit)
+
+    def alike(held: Sequence[Record], at: int, what: str) -> Setting:
+        said = f"{what}; the {names[at]}, {shown(held[at])}, is there or not"
+        return Setting(_placed(held), _without(held, at), said)
+
+    def within(at: int, to: Record) -> Setting:
+        held = [*records[:at], to, *records[at + 1 :]]
+        said = f"your data; the {names[at]}, {shown(to)}, is there or not"
+        return Setting(_placed(held), _without(held, at), said)
+
+    def all_but(held: Record, at: int, to: Record) -> Setting:
+        changed = [held] * n
+        changed[at] = to
+        return alike(changed, at, f"all other {n - 1} {unit}s are {shown(held)}")
+
+    yield all_but(a, 0, b)
+    yield within(0, b)
+    yield alike([b] * n, 0, f"all {n} {unit}s are {shown(b)}")
+    yield Setting([(0, b)], [], f"one {unit}, {shown(b)}, is there or not")
+    yield Setting([(0, b), (n - 1, b)][: min(n, 2)], [(0, b)], f"one or two {unit}s, {shown(b)}")
+    yield all_but(b, 0, a)
+    half = [a] * (n // 2) + [b] * (n - n // 2)
+    yield alike(half, n - 1, f"half of the {n} {unit}s are {shown(a)}, the others {shown(b)}")
+    yield all_but(a, n - 1, b)
+    yield within(n // 2, b)
+    yield within(n - 1, b)
+    yield Setting([(0, a)], [], f"one {unit}, {shown(a)}, is there or not")
+
+
+def _names(n: int, unit: str) -> Mapping[int, str]:
+    words = {n // 2: "middle", n - 1: "last", 0: "first" if n > 1 else "only"}
+    return {place: f"{word} {unit}" for place, word in words.items()}
+
+
+def _placed(held: Sequence[Record], at: int | None = None, to: Record = ()) -> list[Placed]:
+    placed = list(enumerate(held))
+    if at is not None:
+        placed[at] = (at, to)
+    return placed
+
+
+def _without(held: Sequence[Record], at: int) -> list[Placed]:
+    return [placed for placed in enumerate(held) if placed[0] != at]

@@ -1,0 +1,214 @@
+"""Tables: data sets of any kind taken apart into records and columns, and put together again with changed records.
+
+Known are lists and tuples, arrays, data frames of pandas, polars and pyarrow, dictionaries from a key to a record,
+and tuples of arrays that hold the columns of one table. A record that is a dictionary, a tuple, a list or a row
+has columns of its own; any other record is one value. What is built has the type, the dtypes and the names of
+columns of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Record = tuple[Any, ...]
+"""The values of one record, column by column."""
+Placed = tuple[int, Record]
+"""A record, and the place in the original whose key or index it has."""
+UNKNOWN = "give pair=(x, y), two neighbouring inputs of your own"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data set taken apart.
+
+    Attributes:
+        unit: what one record is, in words.
+        records: the records in their order.
+        columns: the name of each column; a place where it has none.
+        built: puts records together to a data set of the original kind.
+        whole: whether a record is one value that may itself hold several.
+
+    >>> table = table_of([{"age": 30}, {"age": 50}])
+    >>> table.records, table.columns
+    ([(30,), (50,)], ('age',))
+    >>> table.built([(0, (50,)), (1, (50,))])
+    [{'age': 50}, {'age': 50}]
+    """
+
+    unit: str
+    records: Sequence[Record]
+    columns: tuple[Hashable, ...]
+    built: Callable[[Sequence[Placed]], Any]
+    whole: bool = False
+
+
+def table_of(data: Any) -> Table:
+    """Take a data set apart.
+
+    Raises:
+        ValueError: it has no records that are known here, or holds none.
+    """
+    table = _read(data)
+    if not table.records:
+        raise ValueError(f"data ({data!r:.60}) must hold at least one record")
+    return table
+
+
+def _read(data: Any) -> Table:
+    frame = _frame(data)
+    if frame is not None:
+        return frame
+    match data:
+        case np.ndarray() if data.ndim and data.dtype.names is None:
+            return _of_array(data)
+        case tuple() if data and all(isinstance(part, np.ndarray) and part.ndim for part in data):
+            return _of_parts(data)
+        case dict():
+            return _of_dictionary(data)
+        case list() | tuple():
+            return _of_records(data, "record", lambda placed, join: type(data)(join(r) for _, r in placed))
+    raise ValueError(
+        f"data (of type {type(data).__name__}) must be a list, an array, a data frame, a dictionary from a key to"
+        f" a record, Episodes or Users; for anything else {UNKNOWN}"
+    )
+
+
+Join = Callable[[Record], Any]
+
+
+def _of_records(
+    records: Sequence[Any], unit: str, together: Callable[[Sequence[Placed], Join], Any]
+) -> Table:
+    """A table of records that stand one by one."""
+    names, split, join = _columns_of(records)
+    whole = names == (0,) and any(map(_holds, records))
+    return Table(
+        unit, [split(one) for one in records], names, lambda placed: together(placed, join), whole=whole
+    )
+
+
+def _columns_of(records: Sequence[Any]) -> tuple[tuple[Hashable, ...], Callable[[Any], Record], Join]:
+    """The columns that all records share, and how a record is taken apart and put together."""
+    first = records[0] if len(records) else None
+    kind = type(first)
+    if all(type(one) is kind for one in records):
+        if isinstance(first, dict) and all(one.keys() == first.keys() for one in records):
+            names = tuple(first)
+            return names, lambda one: tuple(one[k] for k in names), lambda r: dict(zip(names, r, strict=True))
+        if kind in (list, tuple) and first and _rectangular(records):
+            return tuple(range(len(first))), tuple, kind
+        make = getattr(kind, "_make", None)  # of a named tuple
+        if make is not None and first and _rectangular(records):
+            return first._fields, tuple, make
+        if isinstance(first, np.ndarray) and first.ndim == 1 and first.size and _rectangular(records):
+            dtype = first.dtype
+            return tuple(range(len(first))), lambda one: tuple(one.tolist()), lambda r: np.array(r, dtype)
+    return (0,), lambda one: (one,), lambda record: record[0]
+
+
+def _rectangular(records: Iterable[Sequence[Any]]) -> bool:
+    lengths = {len(one) for one in records}
+    return len(lengths) == 1 and not any(_holds(value) for one in records for value in one)
+
+
+def _holds(value: object) -> bool:
+    """Whether a value holds others."""
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+
+
+def _of_array(array: NDArray[Any]) -> Table:
+    if array.ndim == 2 and array.shape[1]:
+        rows = [tuple(row) for row in array.tolist()]
+
+        def built(placed: Sequence[Placed]) -> Any:
+            return np.array([r for _, r in placed], array.dtype).reshape(len(placed), array.shape[1])
+
+        return Table("row", rows, tuple(range(array.shape[1])), built)
+    if array.ndim == 1:
+        return Table(
+            "record",
+            [(one,) for one in array.tolist()],
+            (0,),
+            lambda placed: np.array([r[0] for _, r in placed], array.dtype),
+        )
+    shape = array.shape[1:]
+    return Table(
+        "row",
+        [(row,) for row in array],
+        (0,),
+        lambda placed: np.array([r[0] for _, r in placed], array.dtype).reshape(len(placed), *shape),
+        whole=True,
+    )
+
+
+def _of_parts(parts: tuple[NDArray[Any], ...]) -> Table:
+    """The arrays of a tuple as the columns of one table, such as features and labels."""
+    if len({len(part) for part in parts}) > 1:
+        raise ValueError(
+            f"data (a tuple of arrays with {[len(part) for part in parts]} rows) must be a tuple of arrays with"
+            f" equally many rows; otherwise {UNKNOWN}"
+        )
+    tables = [_of_array(part) for part in parts]
+    ends = [0, *accumulate(len(table.columns) for table in tables)]
+    rows = [sum(fields, ()) for fields in zip(*(table.records for table in tables), strict=True)]
+
+    def built(placed: Sequence[Placed]) -> Any:
+        cuts = zip(tables, pairwise(ends), strict=True)
+        return tuple(table.built([(p, r[low:high]) for p, r in placed]) for table, (low, high) in cuts)
+
+    return Table("row", rows, tuple(range(ends[-1])), built, whole=any(table.whole for table in tables))
+
+
+def _of_dictionary(data: Mapping[Any, Any]) -> Table:
+    keys, values = list(data), list(data.values())
+    lengths = {len(value) if _holds(value) and not isinstance(value, Mapping) else -1 for value in values}
+    if len(lengths) == 1 and max(lengths) >= len(keys):
+        raise ValueError(
+            f"data (a dictionary of {len(keys)} collections of equal length) can be read as columns, or as records"
+            f" by key: give a data frame, or a list of dictionaries, or {UNKNOWN}"
+        )
+    return _of_records(
+        values, "record", lambda placed, join: {keys[place]: join(record) for place, record in placed}
+    )
+
+
+def _frame(data: Any) -> Table | None:
+    """A data frame of pandas, polars or pyarrow, recognised by its methods."""
+    if hasattr(data, "itertuples") and hasattr(data, "columns"):
+        names = tuple(data.columns)
+        return _rows(list(data.itertuples(index=False, name=None)), names, lambda p, c: _pandas(data, p, c))
+    if hasattr(data, "iter_rows") and hasattr(data, "columns"):
+        names = tuple(data.columns)
+        return _rows(list(data.iter_rows()), names, lambda _, c: type(data)(c, schema=data.schema))
+    if hasattr(data, "to_pylist") and hasattr(data, "column_names"):
+        rows = [tuple(row.values()) for row in data.to_pylist()]
+        names = tuple(data.column_names)
+        return _rows(rows, names, lambda _, c: type(data).from_pydict(c, schema=data.schema))
+    return None
+
+
+def _rows(
+    rows: Sequence[Record],
+    names: tuple[Hashable, ...],
+    made: Callable[[list[int], dict[Hashable, list[Any]]], Any],
+) -> Table:
+    def built(placed: Sequence[Placed]) -> Any:
+        columns = {name: [record[at] for _, record in placed] for at, name in enumerate(names)}
+        return made([place for place, _ in placed], columns)
+
+    return Table("row", rows, names, built)
+
+
+def _pandas(frame: Any, places: list[int], columns: Mapping[Hashable, list[Any]]) -> Any:
+    """Rows of a pandas frame, with these values in the dtypes of its columns."""
+    taken = frame.iloc[places].copy()
+    for name, values in columns.items():
+        column = frame[name]
+        taken[name] = type(column)(values, index=taken.index, dtype=column.dtype, name=name)
+    return taken

@@ -1,0 +1,111 @@
+"""The audit on somebody's own data: extreme neighbours are made of it, and the worst of them is audited.
+
+A pair on which the mechanism fails is not run. It is listed in the answer with what the mechanism raised, since
+an exception that one input raises and its neighbour does not may itself tell the two apart.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dpproof.audits.data.extremes import Extremes
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.sampling.callables import (
+    SEARCH,
+    Auditable,
+    Mechanism,
+    MechanismError,
+    as_mechanism,
+    generator,
+    outputs,
+)
+from dpproof.audits.engine.worst_pair import FEWEST, SHARE, WorstOf, audit_worst
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.recording.written import call_of
+
+TRIED = 16
+"""Each input of a pair is run so many times before the search."""
+TRAINING = 64
+"""What a score learns from before it is used, unless it says otherwise."""
+ALONE = (
+    ", and not on the other input: the exception may itself tell the neighbours apart"
+    ' (failures="token" makes it an output)'
+)
+
+
+def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan: AuditPlan) -> Evidence:
+    """Evidence on the worst pair that was found among extreme neighbours of the data.
+
+    Raises:
+        MechanismError: as for `dpproof.audit`; the mechanism fails on every pair.
+        ValueError: as for `dpproof.audit` and `Extremes.pairs`.
+    """
+    mechanism, pairs = as_mechanism(sampler), made.pairs()
+    trials = [_Trial.of(mechanism, pair, plan.seed, place) for place, pair in enumerate(pairs)]
+    ran = [one.pair for one in trials if not any(one.failures)]
+    if not ran:
+        raise MechanismError(
+            f"{trials[0].why} ({trials[0].pair.description}), and it fails on all {len(pairs)} pairs"
+        )
+    kept = ran[: _room(plan)]
+    called = {"curve": curve, "sampler": sampler, "made": made, "scores": plan.scores}
+    how = {**call_of("audit_extremes", **called), **(plan.replay or {})}
+    asked = replace(plan, replay=how if "audit" in how else {"audit": None, **how})
+    found = audit_worst(curve, mechanism, WorstOf(kept), asked)
+    more = len(ran) - len(kept)
+    left = [f"{more} more pairs of neighbours, for which the budget is too small"] if more else []
+    return replace(found, not_covered=(*found.not_covered, *_failed(trials), *made.untried, *left))
+
+
+def _room(plan: AuditPlan) -> int:
+    """How many pairs the budget of a search suffices for, at least one."""
+    training = max(
+        (int(getattr(score, "training", TRAINING)) for score in plan.scores or ()), default=TRAINING
+    )
+    here = SHARE * plan.drawn / (FEWEST + max(training, TRAINING))
+    return next((n for n in range(64, 1, -1) if n * math.ceil(math.log2(n)) <= here), 1)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A pair, and what the mechanism raised on either input."""
+
+    pair: Neighbours
+    failures: Sequence[str]
+
+    @classmethod
+    def of(cls, made: Mechanism, pair: Neighbours, seed: int, place: int) -> _Trial:
+        """Run the mechanism on both inputs."""
+        return cls(pair, [_failure(made, pair, seed, place, label) for label in (0, 1)])
+
+    @property
+    def why(self) -> str:
+        """What failed, in words."""
+        return next(filter(None, self.failures))
+
+
+def _failed(trials: Sequence[_Trial]) -> list[str]:
+    """What was not run because the mechanism failed, each kind of failure once."""
+    kinds: dict[tuple[str, bool], list[str]] = {}
+    for one in trials:
+        if any(one.failures):
+            kinds.setdefault((one.why, all(one.failures)), []).append(one.pair.description)
+    return [
+        f"{len(pairs)} of {len(trials)} pairs, such as ({pairs[0]}): {why}{'' if both else ALONE}"
+        for (why, both), pairs in kinds.items()
+    ]
+
+
+def _failure(made: Mechanism, pair: Neighbours, seed: int, place: int, label: int) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a mean of no records warns, and then fails
+            outputs(made, pair, label, TRIED, generator(seed, SEARCH, place, label))
+    except MechanismError as failure:
+        return str(failure).partition(" when asked for")[0]
+    return ""

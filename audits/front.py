@@ -1,0 +1,177 @@
+"""`dpproof.audit`: does this function keep its privacy claim on neighbours of this data?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, cast
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC
+from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.audits.data.changes import Bounds
+from dpproof.audits.data.extremes import Extremes
+from dpproof.audits.data.pairs import Neighbours, check_pair
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
+from dpproof.audits.engine.scores.protocol import Score
+from dpproof.audits.plan import AuditPlan
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.audits.target import Audited
+from dpproof.audits.targets.call import Call, Inputs
+
+MISSING: Final[Any] = object()
+"""No data: None is a data set of its own."""
+FURTHER = 0.1
+"""The share of the budget that is drawn after a violation, for a larger bound on epsilon."""
+Pair = tuple[Any, Any] | Inputs
+
+
+def audit(
+    what: Auditable | Audited,
+    data: object = MISSING,
+    /,
+    *,
+    adjacency: Adjacency | str | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    guarantee: PrivacyCurve | None = None,
+    pair: Pair | None = None,
+    bounds: Bounds | None = None,
+    seed: int = 0,
+    alpha: float = 0.01,
+    budget: int | None = None,
+    sharpen: bool | None = None,
+    scores: Sequence[Score | str] | None = None,
+    claim: str | None = None,
+    seeded: bool | None = None,
+    failures: str | None = None,
+    nan: str | None = None,
+    arithmetic: str = ARITHMETIC[0],
+    power: bool = True,
+    known_ratio: bool = False,
+    seconds: float | None = None,
+    executor: Executor | None = None,
+) -> Evidence:
+    """Audit a function: run it on neighbouring inputs and look for a violation of its privacy claim.
+
+    Give ``data``, and dpproof makes extreme neighbours of it, validates each, and searches among them for the
+    pair that reveals most. Or give ``pair``, two neighbouring inputs of your own. Samples are drawn until the
+    claim is refuted or the budget is spent. A false alarm has probability at most ``alpha``. An audit never
+    proves a claim.
+
+    Args:
+        what: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)`` returns one.
+            Or a target, such as `dpproof.mechanism_target` gives, which has a claim and inputs of its own.
+        data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`.
+        adjacency: the neighbouring relation: ``"replace"``, ``"add-remove"``, ``"expert"`` or ``"rewards-only"``.
+        epsilon: the claimed epsilon; with ``delta``, which is 0 unless given.
+        delta: the claimed delta; beside ``guarantee`` where epsilon is stated.
+        guarantee: any claimed guarantee, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
+        pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
+            or `Canaries`.
+        bounds: ``(low, high)`` of the numbers in the data, or one such pair for each column by its name. Unless
+            given, no value outside those in the data is tried.
+        seed: everything random derives from it.
+        alpha: the probability of a false alarm or a false bound.
+        budget: the most samples.
+        sharpen: go on after a violation, for a larger bound on epsilon: ``True`` for the whole budget, ``False``
+            not at all; a tenth of the budget unless given.
+        scores: what is looked at, by name or as objects; see `AuditPlan`.
+        claim: its name; the function's own unless given.
+        seeded: whether all randomness comes from ``rng``; it does unless told.
+        failures: ``"error"``, or ``"token"``: an exception is an output like any other.
+        nan: likewise for an output that holds NaN.
+        arithmetic: ``"real"``: what only floating-point bits refute is no failure.
+        power, known_ratio, seconds, executor: as in `AuditPlan`.
+
+    Raises:
+        InvalidNeighboursError: the pair is not one of neighbours.
+        MechanismError: the function fails, returns NaN or the wrong shape, keeps a state between calls, or its
+            outputs are not independent samples.
+        ValueError: an argument is missing, or outside its range.
+
+    >>> import numpy as np
+    >>> def noisy_mean(values, n, rng):
+    ...     return np.mean(values) + rng.laplace(0, 0.5 / len(values), n)
+    >>> audit(noisy_mean, [0.0, 0.3, 1.0], adjacency="replace", epsilon=1).verdict.value
+    'violation'
+    """
+    if arithmetic not in ARITHMETIC:
+        raise ValueError(f"arithmetic ({arithmetic!r}) must be one of: {', '.join(ARITHMETIC)}")
+    options = {"seeded": seeded, "failures": failures, "nan": nan}
+    told = {name: value for name, value in options.items() if value is not None}
+    plan = AuditPlan(seed=seed, delta=delta, alpha=alpha, budget=budget, sharpen=bool(sharpen), claim=claim)
+    plan = replace(
+        plan, scores=scores, power=power, known_ratio=known_ratio, seconds=seconds, executor=executor
+    )
+    claimed = {"epsilon": epsilon, "guarantee": guarantee, "adjacency": adjacency}
+    if hasattr(what, "audit"):
+        given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds}
+        _refuse({**claimed, **given, **told}, "for a target, which says so itself")
+        with plan.timed():
+            return cast(Audited, what).audit(plan)
+    curve = _claimed(epsilon, delta, guarantee)
+    inputs = _inputs(data, pair, adjacency, bounds)
+    plan = replace(
+        plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
+    )
+    with plan.timed():
+        found = Call(curve, as_mechanism_with(what, told), inputs).audit(plan)
+    return replace(found, arithmetic=arithmetic)
+
+
+def _refuse(given: Mapping[str, object], where: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} ({value!r:.60}) must be left out {where}")
+
+
+def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:
+    """The claimed guarantee."""
+    if guarantee is not None:
+        _refuse({"epsilon": epsilon}, "beside a guarantee, which has its own")
+        return guarantee
+    if epsilon is None:
+        raise ValueError("epsilon is missing: give the claimed epsilon and delta, or guarantee=")
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def _inputs(
+    data: object, pair: Pair | None, adjacency: Adjacency | str | None, bounds: Bounds | None
+) -> Inputs:
+    """The neighbouring inputs: extremes of the data, or the pair that is given."""
+    if (data is MISSING) == (pair is None):
+        raise ValueError(
+            "give either data, from which dpproof makes neighbours, or pair=(x, y), and not both"
+        )
+    if pair is not None:
+        _refuse({"bounds": bounds}, "beside pair=, which has its own values")
+        if not isinstance(pair, tuple):
+            _check_relation(pair, adjacency)
+            return pair
+    if adjacency is None:
+        known = ", ".join(one.value for one in Adjacency if one is not Adjacency.BY_SENSITIVITY)
+        raise ValueError(f"adjacency is missing; there is no default: {known}")
+    relation = Adjacency.of(adjacency) if isinstance(adjacency, str) else adjacency
+    if pair is None:
+        return Extremes(data, relation, bounds)
+    if len(pair) != 2:
+        raise ValueError(f"pair (a tuple of {len(pair)}) must be two inputs, (x, y)")
+    made = Neighbours(*pair, relation, "the two inputs given")
+    check_pair(made, relation)
+    return made
+
+
+def _check_relation(pair: Inputs, adjacency: Adjacency | str | None) -> None:
+    """Refuse a stated relation that is not that of the pair."""
+    if adjacency is not None and isinstance(pair, Neighbours):
+        check_pair(pair, Adjacency.of(adjacency) if isinstance(adjacency, str) else adjacency)
+
+
+def _name(function: object) -> str:
+    """The function's own name."""
+    inner = function.func if isinstance(function, partial) else function
+    return str(getattr(inner, "__name__", type(inner).__name__))

@@ -1,0 +1,132 @@
+"""An audit's finding in words: how large epsilon is at least, which event shows it, on which pair, and what next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpproof.audits.recording.evidence import Evidence
+
+SEEN: Mapping[str, str] = {
+    "identity": "the output",
+    "linear": "a weighted sum of the numbers in the output",
+    "best coordinate": "one number of the output",
+    "parity": "the parity of two bits of the output",
+    "atoms of lowest_bit": "the lowest set bits of the numbers in the output",
+    "atoms of low_bytes": "the lowest bits of the whole numbers in the output",
+    "atoms of row_tokens": "which whole output it is",
+    "atoms": "which values that recur are in the output",
+    "logistic": "a logistic regression on the output",
+    "trees": "randomised trees on the output",
+}
+"""How a score's name begins -> what it looks at, in words."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What fresh outputs on either input show of a violation.
+
+    Attributes:
+        outputs: how many there were on each input.
+        event: a simple event that tells the inputs apart, in words; empty if there is none.
+        first, second: how often it came on each input.
+        looks_like: what the violation looks like, with how often that is right; empty if nothing fits.
+        what: the number that the histograms are of, in words; empty without histograms.
+        edges, counts: of the two histograms.
+        at: the threshold of the event, where the histograms show it.
+    """
+
+    outputs: int
+    event: str = ""
+    first: int = 0
+    second: int = 0
+    looks_like: str = ""
+    what: str = ""
+    edges: tuple[float, ...] = ()
+    counts: tuple[tuple[int, ...], ...] = ()
+    at: float | None = None
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """The event and what it looks like."""
+        if self.event:
+            came = f"{self.first} times on the first input and {self.second} times on the second"
+            yield f"Of {self.outputs} fresh outputs on either input, {self.event} came {came}."
+        if self.looks_like:
+            yield self.looks_like
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data that `read` takes."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Shown:
+        """What `as_json` wrote, perhaps from a file."""
+        lists = {"edges": tuple(data["edges"]), "counts": tuple(tuple(one) for one in data["counts"])}
+        return cls(**{**data, **lists})
+
+
+def sentences(found: Evidence) -> tuple[str, ...]:
+    """The finding in sentences, the answer first.
+
+    A violation is told in full. Otherwise the sentences say which pairs there were.
+    """
+    return tuple(_told(found))
+
+
+def _told(found: Evidence) -> Iterator[str]:
+    if found.verdict.violated:
+        yield _bound(found)
+        yield from _event(found)
+    if found.shown is not None:
+        yield from found.shown.sentences
+    made = _made(found.replay)
+    if made:
+        yield f"{made}: {found.pair}."
+
+
+def _bound(found: Evidence) -> str:
+    """How large epsilon is at least."""
+    at = f" at delta {found.delta:g}" if found.delta else ""
+    sure = f"with confidence {100 * found.confidence:.6g} %"
+    if found.epsilon_lower > found.claimed_epsilon:
+        least = math.floor(found.epsilon_lower * 1000) / 1000
+        return f"The claim of epsilon {found.claimed_epsilon:g} is false: epsilon is at least {least:g}{at}, {sure}."
+    return f"The claim of epsilon {found.claimed_epsilon:g}{at} is false, {sure}."
+
+
+def _event(found: Evidence) -> Iterator[str]:
+    """What the best bets looked at, and how often they won."""
+    event, counts = found.event, found.counts
+    if event is None or counts is None or not {"won", "lost"} <= counts.keys():
+        return
+    what = next(
+        (words for name, words in SEEN.items() if str(found.score).startswith(name)),
+        f"the score {found.score}",
+    )
+    bet = f"The bets that earned most won {counts['won']} times and lost {counts['lost']} times"
+    ends = {"at_least": "at least", "at_most": "at most"}
+    sides = [f"{words} {_number(event[name])}" for name, words in ends.items() if name in event]
+    if what == SEEN["identity"] and sides:
+        speaks = [("first", "second")[label] for label in event["speaks_for"]]
+        told = " and ".join(
+            f"{side}, for the {input} input" for side, input in zip(sides, speaks, strict=True)
+        )
+        yield f"{bet}. They were placed where the output is {told}."
+    else:
+        yield f"{bet}. They looked at {what}."
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _made(how: Mapping[str, Any]) -> str:
+    """How many pairs were made, if an audit made its own."""
+    search = how.get("search")
+    if not isinstance(search, Mapping):
+        return ""
+    return f"Of {search['pairs']} pairs of neighbours, the one that reveals most was audited"

@@ -1,0 +1,197 @@
+"""Functions of users with one fault each, their sound twins, and data: what `dpproof.audit(f, data)` is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpproof.accountant.claims.episodes import Episodes
+
+EPSILON = 1.0
+RNG = np.random.default_rng(7)
+AGES = RNG.integers(18, 91, 40).tolist()
+SHARES = RNG.random(50).tolist()
+CITIES = RNG.choice(["Ulm", "Kiel", "Bonn", "Jena"], 60, p=[0.45, 0.3, 0.2, 0.05]).tolist()
+INCOMES = np.round(RNG.lognormal(1, 1, 30), 2).tolist()
+BUYERS = {f"u{i}": RNG.integers(1, 9, RNG.integers(1, 7)).tolist() for i in range(25)}
+CLICKS = RNG.integers(0, 2, 12).tolist()
+ROWS = RNG.normal(size=(40, 3))
+PEOPLE = [{"age": int(a), "city": c} for a, c in zip(AGES, CITIES[:40], strict=True)]
+BATCH = Episodes.rectangular(
+    RNG.integers(0, 3, (12, 4)), RNG.integers(0, 2, (12, 4)), RNG.integers(0, 2, (12, 4)).astype(float)
+)
+
+
+class Frame:
+    """What polars shows of a data frame."""
+
+    def __init__(self, columns, schema=None):
+        self.columns, self.schema = (
+            list(columns),
+            schema or {name: type(held[0]) for name, held in columns.items()},
+        )
+        self.held = {name: [self.schema[name](one) for one in held] for name, held in columns.items()}
+
+    def __getitem__(self, name):
+        return self.held[name]
+
+    def iter_rows(self):
+        return zip(*self.held.values(), strict=True)
+
+
+FRAME = Frame({"age": AGES, "city": CITIES[:40]})
+
+
+def laplace(rng, scale, *shape):
+    return rng.laplace(0.0, scale, shape)
+
+
+def mean(data, n, rng, noise):
+    values = np.clip(data, 0, 1)
+    return values.mean() + laplace(rng, noise / (len(values) * EPSILON), n)
+
+
+def mean_of_private_size(data, n, rng, honest):
+    values = np.clip(data, 0, 1)
+    if not honest:
+        return (values.mean() if len(values) else 0.5) + laplace(rng, 1 / (50 * EPSILON), n)
+    noisy = values.sum() + laplace(rng, 2 / EPSILON, n), len(values) + laplace(rng, 2 / EPSILON, n)
+    return noisy[0] / np.maximum(noisy[1], 1)
+
+
+def total(data, n, rng, clip):
+    values = np.clip(data, 0, 4) if clip else np.asarray(data, float)
+    return values.sum() + laplace(rng, 4 / EPSILON, n)
+
+
+def histogram(data, n, rng, sensitivity):
+    counts = [data.count(city) for city in ("Ulm", "Kiel", "Bonn", "Jena")]
+    return counts + laplace(rng, sensitivity / EPSILON, n, 4)
+
+
+def table_of_cities(data, rng, listed):
+    cities = ("Ulm", "Kiel", "Bonn", "Jena") if listed else sorted(set(data))
+    return {
+        city: int(
+            data.count(city) + rng.geometric(1 - np.exp(-EPSILON)) - rng.geometric(1 - np.exp(-EPSILON))
+        )
+        for city in cities
+    }
+
+
+def two_counts(data, n, rng, reused):
+    counts = [sum(age < 40 for age in data), sum(age >= 40 for age in data)]
+    noise = laplace(rng, 1 / EPSILON, n, 1 if reused else 2)
+    return counts + noise
+
+
+def purchases(data, n, rng, most):
+    return sum(len(bought[:most]) for bought in data.values()) + laplace(
+        rng, (1 if most is None else most) / EPSILON, n
+    )
+
+
+def spent(data, n, rng, each):
+    sums = [min(sum(bought), each) if each else sum(bought) for bought in data.values()]
+    return sum(sums) + laplace(rng, (each or 8) / EPSILON, n)
+
+
+def running(data, n, rng, share):
+    return np.cumsum(data) + laplace(rng, share / EPSILON, n, len(data))
+
+
+def column(data, n, rng, clip):
+    ages = np.array(data["age"], float)
+    ages = np.clip(ages, 20, 60) if clip else ages
+    return ages.mean() + laplace(rng, 40 / (len(ages) * EPSILON), n)
+
+
+def vectors(data, n, rng, clip):
+    lengths = np.maximum(np.abs(data).sum(axis=1, keepdims=True), 1)
+    return (data / lengths if clip else data).sum(axis=0) + laplace(rng, 2 / EPSILON, n, data.shape[1])
+
+
+def middle(data, n, rng, private):
+    values = np.sort(np.clip(data, 0, 1))
+    if not private:
+        return np.median(values) + laplace(rng, 1 / (len(values) * EPSILON), n)
+    grid = np.linspace(0, 1, 21)
+    scores = -np.abs((values[:, None] <= grid).sum(axis=0) - len(values) / 2)
+    chances = np.exp(EPSILON * scores / 2)
+    return rng.choice(grid, n, p=chances / chances.sum())
+
+
+def seldom_plain(data, n, rng, chance):
+    noisy = sum(data) + laplace(rng, 1 / EPSILON, n)
+    return np.where(rng.random(n) < chance, sum(data), noisy)
+
+
+def by_city(data, n, rng, sensitivity):
+    old = [
+        sum(one["age"] >= 50 and one["city"] == city for one in data)
+        for city in ("Ulm", "Kiel", "Bonn", "Jena")
+    ]
+    return old + laplace(rng, sensitivity / EPSILON, n, 4)
+
+
+def small_groups(data, n, rng, noisy):
+    size = sum(city == "Jena" for city in data)
+    noise = laplace(rng, 2 / EPSILON, 2, n)
+    return np.where(size + noise[0] * noisy > 1.5, np.round(size + noise[1]), 0.0)
+
+
+def visits(data, n, rng, steps):
+    return np.bincount(data.states, minlength=3) + laplace(rng, steps / EPSILON, n, 3)
+
+
+def rewards(data, n, rng, steps):
+    return data.rewards.sum() + laplace(rng, steps / EPSILON, n)
+
+
+@dataclass(frozen=True)
+class Twins:
+    """A function with a fault, the same without it, and what both are asked about."""
+
+    name: str
+    broken: Callable[..., Any]
+    sound: Callable[..., Any]
+    data: Any
+    adjacency: str
+
+
+def _twins(name, function, data, adjacency, broken, sound):
+    return Twins(name, partial(function, **broken), partial(function, **sound), data, adjacency)
+
+
+TWINS = (
+    _twins("half the noise", mean, SHARES, "replace", {"noise": 0.5}, {"noise": 1.0}),
+    _twins(
+        "size taken as public",
+        mean_of_private_size,
+        SHARES,
+        "add-remove",
+        {"honest": False},
+        {"honest": True},
+    ),
+    _twins("sum without clipping", total, INCOMES, "add-remove", {"clip": False}, {"clip": True}),
+    _twins(
+        "histogram with sensitivity 1", histogram, CITIES, "replace", {"sensitivity": 1}, {"sensitivity": 2}
+    ),
+    _twins("missing key", table_of_cities, CITIES, "add-remove", {"listed": False}, {"listed": True}),
+    _twins("one noise for two counts", two_counts, AGES, "add-remove", {"reused": True}, {"reused": False}),
+    _twins("unbounded number of purchases", purchases, BUYERS, "add-remove", {"most": None}, {"most": 2}),
+    _twins("unbounded spending", spent, BUYERS, "replace", {"each": 0}, {"each": 8}),
+    _twins("running sums", running, CLICKS, "replace", {"share": 1}, {"share": 12}),
+    _twins("mean of a frame's column", column, FRAME, "replace", {"clip": False}, {"clip": True}),
+    _twins("vectors without clipping", vectors, ROWS, "replace", {"clip": False}, {"clip": True}),
+    _twins("median with local sensitivity", middle, SHARES, "replace", {"private": False}, {"private": True}),
+    _twins("seldom without noise", seldom_plain, CLICKS, "replace", {"chance": 0.1}, {"chance": 0.0}),
+    _twins("old people by city", by_city, PEOPLE, "replace", {"sensitivity": 1}, {"sensitivity": 2}),
+    _twins("small groups left out", small_groups, CITIES, "add-remove", {"noisy": False}, {"noisy": True}),
+    _twins("visits of an episode", visits, BATCH, "add-remove", {"steps": 1}, {"steps": 4}),
+    _twins("rewards of an episode", rewards, BATCH, "rewards-only", {"steps": 1}, {"steps": 4}),
+)

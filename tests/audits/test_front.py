@@ -1,0 +1,173 @@
+"""`dpproof.audit(f, data)`: extreme neighbours of any kind of data, broken functions and their sound twins."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import dpproof
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.audits.data.extremes import MOST, Extremes
+from dpproof.audits.data.tables import table_of
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.mechanisms.environments.river_swim import river_swim
+from dpproof.mechanisms.rl.rlsvi.users import Users
+from tests.audits.own_functions import BATCH, BUYERS, CITIES, FRAME, PEOPLE, ROWS, SHARES, TWINS
+from tests.rows import rows
+
+REPLACE, ADD_REMOVE, EXPERT, REWARDS = (
+    Adjacency.of(word) for word in ("replace", "add-remove", "expert", "rewards-only")
+)
+TABLES = (
+    SHARES,
+    tuple(SHARES),
+    np.array(SHARES),
+    ROWS,
+    (ROWS, np.arange(40) % 2),
+    CITIES,
+    BUYERS,
+    PEOPLE,
+    FRAME,
+)
+CASES = [
+    *((data, relation) for data in TABLES for relation in (REPLACE, ADD_REMOVE)),
+    *((BATCH, relation) for relation in (REPLACE, ADD_REMOVE, EXPERT, REWARDS)),
+    (BUYERS, EXPERT),
+    (Users.draw(river_swim(), 5, np.random.default_rng(0)), REWARDS),
+]
+FAST = ("half the noise", "mean of a frame's column", "rewards of an episode")
+
+
+@rows(("data", "relation"), CASES)
+def test_extremes_are_validated_neighbours_of_the_same_kind_as_the_data(data, relation):
+    pairs = Extremes(data, relation).pairs()
+    assert 4 <= len(pairs) <= MOST
+    assert len({pair.description for pair in pairs}) == len(pairs)
+    for pair in pairs:
+        assert type(pair.first) is type(pair.second) is type(data)
+        assert pair.standing.word == "checked" or isinstance(data, dict)
+
+
+@rows("data", [data for data in TABLES if data is not BUYERS])
+def test_extremes_hold_observed_values_and_as_many_records_under_replace(data):
+    table = table_of(data)
+    observed = [set(map(repr, column)) for column in zip(*table.records, strict=True)]
+    for pair in Extremes(data, REPLACE).pairs():
+        for held in map(table_of, (pair.first, pair.second)):
+            assert len(held.records) == len(table.records)
+            assert all(
+                set(map(repr, column)) <= seen
+                for column, seen in zip(zip(*held.records, strict=True), observed, strict=True)
+            )
+
+
+def test_rows_that_combine_extremes_are_tried_only_within_the_norms_or_stated_bounds():
+    """One-hot rows have sensitivity 2 under replace; a row of ones, which nobody has, would have more."""
+    one_hot = np.eye(3)[[0, 1, 2, 0]]
+    norms = {pair.first.sum(axis=1).max() for pair in Extremes(one_hot, REPLACE).pairs()}
+    assert norms <= {0.0, 1.0}
+    wide = Extremes(one_hot, REPLACE, (0.0, 1.0)).pairs()
+    assert max(pair.second.sum(axis=1).max() for pair in wide) == 3
+    assert Extremes([3, 4], REPLACE, (0, 9)).pairs()[0].second == [9, 0]
+
+
+def test_a_table_of_pyarrow_keeps_its_schema():
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"age": arrow.array([3, 4], arrow.int8()), "city": ["a", "b"]})
+    for relation in (REPLACE, ADD_REMOVE):
+        assert {pair.second.schema for pair in Extremes(table, relation).pairs()} == {table.schema}
+
+
+@pytest.mark.parametrize(
+    "twins",
+    [pytest.param(one, marks=[] if one.name in FAST else pytest.mark.slow, id=one.name) for one in TWINS],
+)
+def test_a_broken_function_is_caught(twins):
+    found = dpproof.audit(twins.broken, twins.data, adjacency=twins.adjacency, epsilon=1)
+    assert found.verdict is Finding.VIOLATION
+    assert found.samples < 40_000
+    assert f"Of {found.replay['search']['pairs']} pairs" in repr(found)
+    assert len(repr(found).splitlines()) <= 10
+    assert Evidence.from_json(found.to_json()).to_json() == found.to_json()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("twins", TWINS, ids=lambda one: one.name)
+def test_a_sound_twin_is_no_violation(twins, seed):
+    asked = {"seed": seed, "alpha": 1e-4, "budget": 20_000, "power": False}
+    found = dpproof.audit(twins.sound, twins.data, adjacency=twins.adjacency, epsilon=1, **asked)
+    assert found.verdict is not Finding.VIOLATION
+
+
+def test_the_witness_of_an_audit_of_data_replays():
+    found = dpproof.audit(TWINS[0].broken, SHARES[:9], adjacency="replace", epsilon=1, budget=20_000)
+    assert found.samples > 5000  # sharpened by itself
+    assert found.epsilon_lower > 1
+    witness = json.loads(json.dumps(found.witness()))
+    assert dpproof.replay(witness).epsilon_lower == found.epsilon_lower
+
+
+def picky(data, n, rng):
+    if len(data) < 2:
+        raise KeyError("too few")
+    return np.sum(data) + rng.laplace(0, 1.0, n)
+
+
+def test_what_was_not_run_is_listed_and_a_failure_on_one_input_only_is_said():
+    asked = {"adjacency": "add-remove", "epsilon": 2}
+    found = dpproof.audit(picky, [0.0, 1.0, 0.5], **asked, budget=10_000, power=False)
+    both, alone, values, more = found.not_covered[-4:]
+    assert "one or two records" in alone
+    assert "may itself tell the neighbours apart" in alone
+    assert "one record, 1, is there or not" in both
+    assert "may itself tell" not in both
+    assert "values outside those in your data" in values
+    assert "for which the budget is too small" in more
+    counted = dpproof.audit(picky, [0.0, 1.0], **asked, failures="token")
+    assert counted.verdict is Finding.VIOLATION
+
+
+REFUSALS = [
+    ({}, "adjacency is missing"),
+    ({"adjacency": "replace"}, "epsilon is missing"),
+    ({"adjacency": "replace", "epsilon": 1, "pair": (0, 1)}, "give either data"),
+    ({"adjacency": "rewards-only", "epsilon": 1}, "must be one of replace"),
+    ({"adjacency": "replace", "epsilon": 1, "bounds": (0.2, 0.3)}, "must hold all values"),
+    (
+        {"adjacency": "replace", "epsilon": 1, "guarantee": dpproof.PureDP(1)},
+        "must be left out beside a guarantee",
+    ),
+]
+
+
+@rows(("asked", "rule"), REFUSALS)
+def test_what_is_missing_or_too_much_is_named(asked, rule):
+    with pytest.raises(ValueError, match=rule):
+        dpproof.audit(TWINS[0].sound, SHARES, **{"epsilon": 1, **asked} if rule.startswith("adj") else asked)
+
+
+def test_kinds_of_data_without_known_records_are_refused():
+    for data, rule in (
+        (3.0, "must be a list"),
+        ({"a": [1, 2], "b": [3, 4]}, "can be read as columns"),
+        ([1, 1], "equal"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            dpproof.audit(TWINS[0].sound, data, adjacency="replace", epsilon=1)
+
+
+def test_a_pair_a_guarantee_and_a_target_are_audited_by_the_same_function():
+    noisy = TWINS[0].broken
+    by_hand = dpproof.audit(noisy, pair=([0.0, 0.0], [0.0, 1.0]), adjacency="replace", epsilon=1)
+    one = dpproof.Neighbours([0.0], [1.0], "replace", "one record")
+    assert by_hand.verdict is Finding.VIOLATION
+    assert dpproof.audit(noisy, pair=one, guarantee=dpproof.GaussianDP(0.5), delta=1e-5).fails
+    subject = dpproof.Subject(
+        "laplace", dpproof.LaplaceParameters(1, 1), Adjacency.BY_SENSITIVITY, dpproof.PureDP(0.2)
+    )
+    assert dpproof.audit(dpproof.mechanism_target(subject), budget=5000).fails
+    with pytest.raises(ValueError, match=r"epsilon \(1\) must be left out for a target"):
+        dpproof.audit(dpproof.mechanism_target(subject), epsilon=1)
