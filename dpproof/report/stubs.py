@@ -28,7 +28,9 @@ _TARGETS = (
 
 def account_stub() -> str:
     """The text of ``dpproof/front/account.pyi``."""
-    made = (_overload("account", one, (*_given(one), *_relation(one), _UNIT), "PrivacyResult") for one in _all())
+    made = (
+        _overload("account", one, (*_given(one), *_relation(one), _UNIT), "PrivacyResult") for one in _all()
+    )
     return _HEAD.format("from dpproof.accountant.claims.result import PrivacyResult\n", "") + "".join(made)
 
 
