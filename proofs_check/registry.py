@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from dpproof.proofs_check import papers as library
@@ -65,14 +65,26 @@ def folder_of(identity: str) -> str:
     return next(name.rpartition(".")[2] for name, paper in _folders() if paper.prefix == prefix)
 
 
+@cache
+def _of_module(name: str) -> tuple[Statement, ...]:
+    """The statements of one module of a paper."""
+    found: tuple[Statement, ...] = tuple(importlib.import_module(name).STATEMENTS)
+    return found
+
+
+def _modules(prefix: str = "") -> Iterator[str]:
+    """The modules of the papers, in their order; of one paper, with its ``prefix``."""
+    for home, paper in sorted(_folders(), key=lambda found: found[1].place):
+        if prefix in ("", paper.prefix):
+            yield from (f"{home}.{name}" for name in paper.modules)
+
+
 @lru_cache(maxsize=1)
 def _table() -> Mapping[str, Statement]:
     table: dict[str, Statement] = {}
-    homes = sorted(_folders(), key=lambda found: found[1].place)
-    for module in (f"{home}.{name}" for home, paper in homes for name in paper.modules):
-        for entry in importlib.import_module(module).STATEMENTS:
-            if table.setdefault(entry.id, entry) is not entry:
-                raise ValueError(f"statement id {entry.id} occurs twice")
+    for entry in (entry for name in _modules() for entry in _of_module(name)):
+        if table.setdefault(entry.id, entry) is not entry:
+            raise ValueError(f"statement id {entry.id} occurs twice")
     return table
 
 
@@ -93,13 +105,20 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
 def lookup(identity: str) -> Statement:
     """The statement with this id, or with one that it had before.
 
+    Only modules of its paper are imported, and none behind the one that has it.
+
     >>> lookup("sdp.corollary11.regret_as_meant").id
     'sdp.corollary11.repaired'
 
     Raises:
         KeyError: if there is none.
     """
-    return _table()[FORMER.get(identity, identity)]
+    known = FORMER.get(identity, identity)
+    every = (entry for name in _modules(known.partition(".")[0]) for entry in _of_module(name))
+    found = next((entry for entry in every if entry.id == known), None)
+    if found is None:
+        raise KeyError(known)
+    return found
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:

@@ -20,13 +20,13 @@ from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, paramet
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, Query, queried, whole_sensitivity
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss
+from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 
 
 @dataclass(frozen=True)

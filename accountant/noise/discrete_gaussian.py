@@ -13,9 +13,10 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import EXACT, Integers, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import L2, Measured, queried, whole_sensitivity
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.noise.gaussian import GaussianParameters, mu
-from dpproof.accountant.noise.primitive import composed
 from dpproof.accountant.pairs.fixed_size import ReplacedGaussian
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.gaussian_mixture import BinomialGaussianMixture
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,10 @@ from dpproof.accountant.claims.sensitivity import (
 )
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from dpproof.accountant.claims.parameters import Integers, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import Measured, queried, whole_sensitivity
 from dpproof.accountant.guarantees.notions import BoundedLoss
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.geometric import Geometric
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

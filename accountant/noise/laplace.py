@@ -20,12 +20,13 @@ from dpproof.accountant.claims.result import PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import L1, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Enclosed, Profile
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.bounds import Bound, exactly
 from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, exact, precision
 from dpproof.accountant.numbers.inversion import neighbours_of
 from dpproof.accountant.pairs.laplace import Laplace
+from dpproof.accountant.privacy_loss.notion import composed
 from dpproof.accountant.published import published
 
 

@@ -17,9 +17,10 @@ from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.sensitivity import LARGEST, Measured, Sensitivity, queried, sensitivity_of
 from dpproof.accountant.guarantees.notions import BoundedLoss, PureDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.exponential_mechanism import permute_and_flip
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

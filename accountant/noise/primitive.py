@@ -12,22 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 from dpproof.accountant.claims.sensitivity import Sensitivity
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.pairs.base import DominatingPair
-from dpproof.accountant.privacy_loss.notion import PrivacyLoss
-
-
-def composed(count: int, *pairs: DominatingPair) -> Profile:
-    """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
-
-    >>> composed(0).epsilon(0).upper
-    0.0
-    """
-    if count == 0:
-        return PureDP(0)
-
-    return PrivacyLoss(tuple(((pair, count),) for pair in pairs))
 
 
 def by_sensitivity(

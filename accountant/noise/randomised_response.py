@@ -14,9 +14,10 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
-from dpproof.accountant.noise.primitive import by_sensitivity, composed
+from dpproof.accountant.noise.primitive import by_sensitivity
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.pairs.randomised_response import truthful_response
+from dpproof.accountant.privacy_loss.notion import composed
 
 
 @dataclass(frozen=True)

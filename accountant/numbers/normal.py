@@ -17,7 +17,7 @@ from dpproof.accountant.numbers.enclosures import precision
 Floats = NDArray[np.float64]
 
 _U = 2.0**-53
-_NODES, _DEGREE, _END = 32, 9, 40
+_NODES, _DEGREE, _END, _FEW = 32, 9, 40, 16
 _ROOT = math.sqrt(2 * math.pi)
 SMALLEST_MASS = 1e-290
 """Masses below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-290]."""
@@ -28,31 +28,37 @@ _FAR = 1e8
 
 
 @cache
-def _table() -> Floats:
-    """(-1)^n R^(n)(x) / n! at the nodes x = j/32, correctly rounded up to an ulp; R' = x R - 1.
+def _row(j: int) -> tuple[float, ...]:
+    """(-1)^n R^(n)(x) / n! at the node x = j/32, correctly rounded up to an ulp; R' = x R - 1.
 
     R^(n+1) = x R^(n) + n R^(n-1), so that a_n = (-1)^n R^(n)/n! has (n + 1) a_(n+1) = a_(n-1) - x a_n.
     """
-    rows = []
     with precision(256):
-        for j in range(_NODES * _END + 1):
-            x = flint.arb(j) / _NODES
-            ratio = (x * x / 2).exp() * (x / flint.arb(2).sqrt()).erfc() * (flint.arb.pi() / 2).sqrt()
-            row = [ratio, 1 - x * ratio]
-            for n in range(1, _DEGREE):
-                row.append((row[n - 1] - x * row[n]) / (n + 1))
-            rows.append([float(a) for a in row])
-    return np.array(rows).T.copy()
+        x = flint.arb(j) / _NODES
+        ratio = (x * x / 2).exp() * (x / flint.arb(2).sqrt()).erfc() * (flint.arb.pi() / 2).sqrt()
+        row = [ratio, 1 - x * ratio]
+        for n in range(1, _DEGREE):
+            row.append((row[n - 1] - x * row[n]) / (n + 1))
+        return tuple(float(a) for a in row)
+
+
+@cache
+def _table() -> Floats:
+    """The rows of all nodes, one column for each node."""
+    return np.array([_row(j) for j in range(_NODES * _END + 1)]).T.copy()
 
 
 def _mills(y: Floats) -> Floats:
     """R(y) for y >= 0, within 4 u relatively (docs/notes/loss_grid.md, section 1)."""
-    table = _table()
     node = np.minimum(np.floor(y * _NODES), _NODES * _END).astype(np.intp)
     d = np.minimum(y, float(_END)) - node / _NODES
-    value = table[_DEGREE][node]
+    # The rows of a few nodes come sooner than the table.
+    few = y.ndim == 1 and y.size <= _FEW
+    table = np.array([_row(j) for j in node.tolist()]).reshape(-1, _DEGREE + 1).T if few else _table()
+    place = np.arange(y.size) if few else node
+    value = table[_DEGREE][place]
     for n in range(_DEGREE - 1, -1, -1):
-        value = np.asarray(table[n][node] - d * value)
+        value = np.asarray(table[n][place] - d * value)
     far = y > _END
     if far.any():
         value[far] = _mills_far(y[far])

@@ -72,7 +72,7 @@ _SECOND_PEAK = 0.21724
 @lru_cache(maxsize=1)
 def _levels() -> Floats:
     """Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
-    return np.unique(np.concatenate([np.linspace(0, 1, 49)[1:], np.geomspace(1e-5, 0.5, 40)]))
+    return np.array(sorted({*np.linspace(0, 1, 49)[1:], *np.geomspace(1e-5, 0.5, 40)}))
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:

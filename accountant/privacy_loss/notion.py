@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, bound_of, precision
@@ -251,3 +251,15 @@ def _characteristics(parts: Composition) -> Parts:
     if len(found) < len(parts):
         raise Inapplicable("a pair's moment-generating function is not known")
     return found
+
+
+def composed(count: int, *pairs: DominatingPair) -> Profile:
+    """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
+
+    >>> composed(0).epsilon(0).upper
+    0.0
+    """
+    if count == 0:
+        return PureDP(0)
+
+    return PrivacyLoss(tuple(((pair, count),) for pair in pairs))

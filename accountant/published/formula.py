@@ -61,7 +61,10 @@ def _read(node: ast.expr, text: str, functions: Mapping[str, int]) -> Expression
 
 
 def _literal(node: ast.Constant, text: str) -> Fraction:
-    written = ast.get_source_segment(text, node) or ""
+    plain = text.isascii() and text.isprintable()  # one line, one byte for each character
+    written = (
+        text[node.col_offset : node.end_col_offset] if plain else ast.get_source_segment(text, node) or ""
+    )
     try:
         return Fraction(written)
     except ValueError as error:

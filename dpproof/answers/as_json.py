@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
-from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
-from dpproof.answers.account import Account, Published
-from dpproof.answers.calibration import Alternative, Calibration
-from dpproof.answers.claims import ClaimLedger
-from dpproof.answers.corpus import CaseResult
-from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
-from dpproof.answers.replay import Replayed
-from dpproof.answers.verify import Verified
-from dpproof.audits.recording.evidence import Evidence
-from dpproof.claim_file import Refusal
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
+
+if TYPE_CHECKING:
+    from dpproof.accountant.numbers.bounds import Bound
+    from dpproof.answers.account import Account, Published
+    from dpproof.answers.calibration import Alternative, Calibration
+    from dpproof.answers.claims import ClaimLedger
+    from dpproof.answers.corpus import CaseResult
+    from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
+    from dpproof.answers.replay import Replayed
+    from dpproof.answers.verify import Verified
+    from dpproof.audits.recording.evidence import Evidence
+    from dpproof.claim_file import Refusal
 
 Json = dict[str, object]
 

@@ -6,13 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from importlib.resources import files
 
 from dpproof.proofs_check.registry import FORMER
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
-
-IDS = files("dpproof.proofs_check") / "papers" / "ids.txt"
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,10 @@ def items() -> tuple[Item, ...]:
     >>> items()[2]
     Item(id='rlsvi.lemma6', kind='statement', aliases=())
     """
-    rows = (line.split() for line in IDS.read_text(encoding="utf-8").splitlines())
+    from importlib.resources import files  # opens archives, too, and takes its time
+
+    text = (files("dpproof.proofs_check") / "papers" / "ids.txt").read_text(encoding="utf-8")
+    rows = (line.split() for line in text.splitlines())
     return tuple(Item(row[0], row[1], tuple(row[2:])) for row in rows if row and not row[0].startswith("#"))
 
 

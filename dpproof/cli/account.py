@@ -16,8 +16,6 @@ from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers import as_json
 from dpproof.answers.account import account as certified
-from dpproof.answers.calibration import Asked, noise_for_other_targets
-from dpproof.answers.calibration import calibrate as calibrated
 from dpproof.cli import show
 from dpproof.cli.groups import Named
 from dpproof.cli.options import ADJACENCY, JSON, PATH, check_file, command_for
@@ -66,6 +64,9 @@ def _calibrate(
     plot: Path | None,
     json: bool,
 ) -> None:
+    from dpproof.answers.calibration import Asked, noise_for_other_targets
+    from dpproof.answers.calibration import calibrate as calibrated
+
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
     found = calibrated(accountant, parameters, relation, Asked.epsilon(target_epsilon, delta))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
@@ -117,6 +116,8 @@ def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
 
 def _takes_files(folder: Path) -> bool:
     """Whether a file can be made there: rights alone do not tell, as for root in /proc."""
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True

@@ -10,21 +10,21 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.numbers.arithmetic import Assumption, in_words
-from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.written import finite, json_text
-from dpproof.answers.account import Account, Published
 from dpproof.answers.as_json import Json
-from dpproof.answers.calibration import Alternative, Calibration
-from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.cli.layout import print_table, table
-from dpproof.outcome import Outcome
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import at_least, at_most, figure, many, result_words, verdict_words, worth, would_see
 
 if TYPE_CHECKING:
+    from dpproof.accountant.claims.adjacency import Adjacency
+    from dpproof.accountant.numbers.bounds import Bound
+    from dpproof.answers.account import Account, Published
+    from dpproof.answers.calibration import Alternative, Calibration
     from dpproof.answers.corpus import CaseResult
+    from dpproof.audits.recording.evidence import Evidence, Finding
+    from dpproof.outcome import Outcome
 
 AUDITS = "Audits: epsilon claimed, found, and what would have been seen with power 90 %"
 

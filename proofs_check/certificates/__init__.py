@@ -6,9 +6,9 @@ Certificates are untrusted. Whoever takes one from here lets the kernel check it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 __all__ = ["Stored", "keep", "stored"]
@@ -25,7 +25,7 @@ class Stored:
 
 
 def stored(identity: str) -> Stored:
-    """The certificate with this id.
+    """The certificate with this id; only files that have the id in them are read closely.
 
     >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'
@@ -33,7 +33,10 @@ def stored(identity: str) -> Stored:
     Raises:
         LookupError: no file has a certificate of that id.
     """
-    return _all(FOLDER)[identity]
+    for path in sorted(FOLDER.glob("*.jsonl")):
+        if f'"{identity}"' in _text(path) and (found := _all(path).get(identity)):
+            return found
+    raise LookupError(identity)
 
 
 def keep(paper: str, texts: Mapping[str, str]) -> None:
@@ -42,22 +45,25 @@ def keep(paper: str, texts: Mapping[str, str]) -> None:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = {**{_id(line): line for line in lines}, **texts}
     path.write_text("".join(f"{rows[name]}\n" for name in sorted(rows)), encoding="utf-8")
+    _text.cache_clear()
     _all.cache_clear()
 
 
-@lru_cache(maxsize=2)
-def _all(folder: Path) -> Mapping[str, Stored]:
-    return {name: found for path in sorted(folder.glob("*.jsonl")) for name, found in _of(path)}
-
-
-def _of(path: Path) -> Iterable[tuple[str, Stored]]:
-    """The certificates of a file by the ids they carry."""
+@cache
+def _text(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:  # nobody can read it, so that its statements have no certificates
-        return
-    for number, line in enumerate(lines, 1):
-        yield _id(line), Stored(f"proofs_check/certificates/{path.name}:{number}", line)
+        return ""
+
+
+@cache
+def _all(path: Path) -> Mapping[str, Stored]:
+    """The certificates of a file by the ids they carry."""
+    rows = enumerate(_text(path).splitlines(), 1)
+    return {
+        _id(line): Stored(f"proofs_check/certificates/{path.name}:{number}", line) for number, line in rows
+    }
 
 
 def _id(line: str) -> str:

@@ -30,6 +30,7 @@ def put(monkeypatch, *changed):
     """Let the registry hold these statements in the place of those with their ids."""
     table = {x.id: x for x in statements()} | {x.id: x for x in changed}
     monkeypatch.setattr(registry, "_table", lambda: table)
+    monkeypatch.setattr(registry, "_of_module", lambda _name: tuple(table.values()))
 
 
 def test_today_is_as_recorded(capsys):
