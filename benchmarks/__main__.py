@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks import (
     accounting,
+    first_answers,
     policy_evaluation_speed,
     private_ucb_speed,
     report_opening,
@@ -38,8 +39,6 @@ RLSVI = [
 ]
 DPPROOF = str(Path(sys.executable).with_name("dpproof"))
 PROCESSES = (
-    ("import dpproof", [sys.executable, "-c", "import dpproof"], 5, 0.5),
-    ("python starting and stopping", [sys.executable, "-c", "pass"], 5, None),
     ("dpproof account rlsvi", [DPPROOF, "account", *RLSVI, "--delta", "1e-6"], 5, 1.0),
     (
         "dpproof calibrate rlsvi",
@@ -109,6 +108,7 @@ def page() -> str:
         f"| {row['tight']:.6f} | {row['attained']:.6f} | {row['width']:.1e} |"
         for row in epsilon_rows()
     ]
+    lines += ["", *first_answers.section()]
     for title, rows in (
         ("Whole processes, wall clock", process_rows()),
         ("The report in a browser, wall clock", report_opening.rows()),
