@@ -12,8 +12,9 @@ from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.accountant.numbers.arithmetic import assume, recorded
-from dpproof.accountant.theorems.mixed_composition import compose_guarantees
+from dpproof.accountant.guarantees.profile import WorstOf
+from dpproof.accountant.numbers.arithmetic import assume, current, recorded
+from dpproof.accountant.theorems.mixed_composition import compose_guarantees, compose_opposed
 
 COMPOSED = "composition"
 """The name of the mechanism in a result of `compose`."""
@@ -21,7 +22,12 @@ STATEMENT = "classic.dominating_composition"
 
 
 def account(
-    mechanism: str, *, adjacency: Adjacency | str | None = None, unit: str | None = None, **parameters: Any
+    mechanism: str,
+    *,
+    adjacency: Adjacency | str | None = None,
+    unit: str | None = None,
+    parallel: bool = False,
+    **parameters: Any,
 ) -> PrivacyResult:
     """Return the certified guarantee of a mechanism, which answers `epsilon`, `delta`, `trade_off` and more.
 
@@ -30,6 +36,7 @@ def account(
         adjacency: the neighbouring relation. Only noise mechanisms may be asked without one: the answer then holds
             for inputs whose results differ by at most the sensitivity.
         unit: whose data one record holds, in a word of your own, such as "patient". `compose` refuses different ones.
+        parallel: the mechanism runs separately on disjoint groups of the records, and a record alone decides its group.
         parameters: the parameters of the mechanism. A text such as "0.1" is that decimal, a float its exact double.
 
     >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
@@ -43,8 +50,46 @@ def account(
     accountant = accountant_for(mechanism)
     chosen = parameters_of(accountant, parameters)
     check_run(chosen)
-    found = accountant.account(chosen, relation_of(accountant, adjacency))
+    relation = relation_of(accountant, adjacency)
+    found = in_parallel(accountant, chosen, relation) if parallel else accountant.account(chosen, relation)
     return found if unit is None else replace(found, unit=unit)
+
+
+def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjacency) -> PrivacyResult:
+    """The guarantee of one mechanism on each of several disjoint groups, where a record alone decides its group.
+
+    A record that is added or removed changes one group. A replaced record changes one group, or is removed from one
+    and added to another; which of the two reveals more is not assumed.
+
+    Raises:
+        ValueError: for a relation that does not say what a record is, or without a proof.
+    """
+    if relation is Adjacency.ADD_REMOVE:
+        found = accountant.account(parameters, relation)
+        return replace(found, notes=(*found.notes, IN_PARALLEL))
+    if relation is not Adjacency.REPLACE:
+        raise ValueError(f"parallel: adjacency ({relation.value!r}) must be add-remove or replace")
+    if getattr(parameters, "sensitivity", None) is not None:
+        raise ValueError(
+            "parallel: a replaced record may also leave a group, where a sensitivity under replace says nothing;"
+            " give query instead of sensitivity, or ask under add-remove"
+        )
+    inside, moved = (accountant.account(parameters, one) for one in (relation, Adjacency.ADD_REMOVE))
+    with recorded():
+        assume(*moved.assumptions, *inside.assumptions)
+        return replace(
+            inside,
+            guarantee=WorstOf((inside.guarantee, compose_opposed(moved.guarantee))),
+            attained=None,
+            published=None,
+            notes=(*inside.notes, IN_PARALLEL),
+            assumptions=current(),
+        )
+
+
+IN_PARALLEL = (
+    "the mechanism runs on disjoint groups of the records, by parallel composition (classic.parallel)"
+)
 
 
 def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Parameters:

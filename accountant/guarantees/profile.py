@@ -147,6 +147,28 @@ class Enclosed(Profile):
 
 
 @dataclass(frozen=True)
+class WorstOf(Profile):
+    """The guarantee of a mechanism that has one of several, and it is not known which: the largest answer counts.
+
+    >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
+    >>> WorstOf((GaussianDP(1), ApproxDP(2, 0))).epsilon("0.1").upper
+    1.869664
+    """
+
+    cases: tuple[Profile, ...]
+
+    def _delta_at(self, point: Fraction) -> Bound:
+        return _most([case.delta(point) for case in self.cases])
+
+    def _epsilon_at(self, target: Fraction) -> Bound:
+        return _most([case.epsilon(target) for case in self.cases])
+
+
+def _most(found: list[Bound]) -> Bound:
+    return Bound(max(one.lower for one in found), max(one.upper for one in found))
+
+
+@dataclass(frozen=True)
 class BestOf(Profile):
     """Several guarantees (``routes``) of one mechanism for the same neighbours; the smallest answer is used.
 

@@ -51,6 +51,24 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
     return more.enclosing(less)
 
 
+def compose_opposed(guarantee: Profile) -> Profile:
+    """The guarantee of two mechanisms of this guarantee, where one loses a record and the other gets one.
+
+    >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
+    True
+    """
+    more, less = (_opposed(end) for end in _ends(guarantee))
+    return more.enclosing(less)
+
+
+def _opposed(guarantee: Profile) -> Profile:
+    own = _OWN_THEOREMS.get(type(guarantee))
+    if own is not None:
+        return own(guarantee, guarantee)
+    sides = _sides(guarantee)
+    return PrivacyLoss([[*sides[0], *sides[-1]]])
+
+
 def _compose(guarantees: Sequence[Profile]) -> Profile:
     if len(guarantees) == 1:
         return guarantees[0]

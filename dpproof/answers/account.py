@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from dpproof.accountant.asking import in_parallel
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import doubles
@@ -103,8 +104,11 @@ def account(
     *,
     delta: Number | None = None,
     epsilon: Number | None = None,
+    parallel: bool = False,
 ) -> Account:
     """The certified answer at one delta, or at one epsilon, beside the published one.
+
+    ``parallel`` says that the mechanism runs on disjoint groups of the records, as for `dpproof.account`.
 
     Raises:
         ValueError: unless exactly one of ``delta`` and ``epsilon`` is given.
@@ -116,7 +120,7 @@ def account(
     shown = checked_number(at, asked)
     check_run(parameters)
     with recorded() as used:
-        found = accountant.account(parameters, adjacency)
+        found = _found(accountant, parameters, adjacency, parallel)
         ask = asked_once(lambda guarantee: getattr(guarantee, quantity)(at))
         verdicts = quoted(found)
         bound = ask(found.guarantee)
@@ -139,6 +143,14 @@ def account(
         published=beside,
         printed=printed,
     )
+
+
+def _found(
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, parallel: bool
+) -> PrivacyResult:
+    if parallel:
+        return in_parallel(accountant, parameters, adjacency)
+    return accountant.account(parameters, adjacency)
 
 
 def asked_once(ask: Ask) -> Ask:

@@ -255,14 +255,19 @@ def calibration_of(
         ArithmeticError: if the noise could not be certified.
     """
     accountant = accountant_for(mechanism)
-    asked = _asked(target_epsilon, target_delta, target_advantage, target_tpr)
+    asked = asked_for(target_epsilon, target_delta, target_advantage, target_tpr)
     begun = {accountant.noise: noise_to_begin(accountant), **parameters}
     return calibrate(accountant, parameters_of(accountant, begun), relation_of(accountant, adjacency), asked)
 
 
-def _asked(
+def asked_for(
     epsilon: Number | None, delta: Number, advantage: Number | None, rates: tuple[Number, Number] | None
 ) -> Asked:
+    """The one target that is given.
+
+    Raises:
+        ValueError: for none or several, or one outside its domain.
+    """
     given = [
         name for name, value in zip(TARGETS, (epsilon, advantage, rates), strict=True) if value is not None
     ]

@@ -18,8 +18,10 @@ from dpproof.answers import as_json
 from dpproof.answers.account import account as certified
 from dpproof.cli import show
 from dpproof.cli.groups import Named
-from dpproof.cli.options import ADJACENCY, JSON, PATH, check_file, command_for
+from dpproof.cli.options import ADJACENCY, JSON, PATH, VERBOSE, check_file, command_for
+from dpproof.first_answer import sizes
 
+PARALLEL = "The mechanism runs on each of several disjoint groups, and a record alone decides its group."
 DRAWN = (".svg", ".png", ".html")
 PLOT = click.option(
     "--plot", type=PATH, help=f"Draw privacy profile and trade-off: a file that ends in {', '.join(DRAWN)}."
@@ -29,7 +31,9 @@ PLOT = click.option(
 @ADJACENCY
 @click.option("--delta", help="Answer with epsilon at this delta.")
 @click.option("--epsilon", help="Answer with delta at this epsilon.")
+@click.option("--parallel", is_flag=True, help=PARALLEL)
 @PLOT
+@VERBOSE
 @JSON
 def _account(
     accountant: Accountant,
@@ -37,52 +41,72 @@ def _account(
     adjacency: str | None,
     delta: str | None,
     epsilon: str | None,
+    parallel: bool,
     plot: Path | None,
+    verbose: bool,
     json: bool,
 ) -> None:
     check_file("plot", plot, DRAWN)
     relation = accountant.relation(adjacency)
-    found = certified(accountant, parameters, relation, delta=delta, epsilon=epsilon)
+    found = certified(accountant, parameters, relation, delta=delta, epsilon=epsilon, parallel=parallel)
     _draw(plot, accountant, parameters, relation)
-    show.answer(as_json.account(found), json, lambda console: show.account(found, console))
+    show.answer(as_json.account(found), json, lambda console: show.account(found, console, verbose))
     raise Exit(0 if found.rests is not None and found.rests.verdict.stands else 3)
 
 
-@click.option("--target-epsilon", required=True, help="The epsilon to meet.")
-@click.option("--delta", required=True, help="The delta to meet it at.")
+@click.option("--target-epsilon", help="The epsilon to meet, at --delta.")
+@click.option("--delta", help="The delta to meet it at.")
+@click.option(
+    "--target-advantage", help="The largest true minus false positive rate that an attack may have."
+)
+@click.option(
+    "--target-tpr", nargs=2, metavar="TPR FPR", help="The largest true positive rate at a false one."
+)
 @ADJACENCY
 @click.option("--what-if", is_flag=True, help="Also the noise for other epsilon, delta and sizes.")
 @PLOT
+@VERBOSE
 @JSON
 def _calibrate(
     accountant: Accountant,
     parameters: Parameters,
-    target_epsilon: str,
-    delta: str,
+    target_epsilon: str | None,
+    delta: str | None,
+    target_advantage: str | None,
+    target_tpr: tuple[str, str] | None,
     adjacency: str | None,
     what_if: bool,
     plot: Path | None,
+    verbose: bool,
     json: bool,
 ) -> None:
-    from dpproof.answers.calibration import Asked, noise_for_other_targets
+    from dpproof.answers.calibration import asked_for, noise_for_other_targets
     from dpproof.answers.calibration import calibrate as calibrated
 
     check_file("plot", plot, DRAWN)
+    missing = (
+        [] if target_advantage or target_tpr else [("--target-epsilon", target_epsilon), ("--delta", delta)]
+    )
+    if lacking := [flag for flag, value in missing if value is None]:
+        raise ValueError(f"Missing option {', '.join(lacking)}; or give --target-advantage or --target-tpr")
     relation = accountant.relation(adjacency)
-    found = calibrated(accountant, parameters, relation, Asked.epsilon(target_epsilon, delta))
+    asked = asked_for(target_epsilon, 0 if delta is None else delta, target_advantage, target_tpr)
+    if what_if and asked.quantity != "epsilon":
+        raise ValueError("--what-if goes with --target-epsilon only")
+    found = calibrated(accountant, parameters, relation, asked)
     if what_if:
         with recorded() as used:
-            others = noise_for_other_targets(accountant, found.chosen, relation, target_epsilon, delta)
+            others = noise_for_other_targets(accountant, found.chosen, relation, asked.limit, asked.at)
         found = replace(found, alternatives=others, arithmetic=found.arithmetic | used)
     _draw(plot, accountant, found.chosen, relation)
-    show.answer(as_json.calibration(found), json, lambda console: show.calibrate(found, console))
+    show.answer(as_json.calibration(found), json, lambda console: show.calibrate(found, console, verbose))
 
 
 def _draw(plot: Path | None, accountant: Accountant, parameters: Parameters, relation: Adjacency) -> None:
     if plot is not None:
         from dpproof.report.plots import write_plot
 
-        title = show.sizes(accountant.name, parameters.as_json(), relation)
+        title = sizes(accountant.name, parameters.as_json(), relation)
         write_plot(plot, accountant.account(parameters, relation), title)
 
 

@@ -26,9 +26,10 @@ from dpproof.claim_file import Reading, Refusal, read_all
 from dpproof.cli import show
 from dpproof.cli.importing import import_from
 from dpproof.cli.layout import print_table, table
-from dpproof.cli.options import CLUSTER, JOURNAL, JSON, PATH, SEED, check_file, check_folder, or_file
-from dpproof.cli.verify import statements
+from dpproof.cli.options import CLUSTER, JOURNAL, JSON, PATH, SEED, VERBOSE, check_file, check_folder, or_file
+from dpproof.cli.verify import statements, wrong
 from dpproof.executors import executor_for, journal_at
+from dpproof.first_answer import of_claims, of_papers
 from dpproof.formats import FORMATS, findings_of_claims, findings_of_papers, write_findings
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.papers.paper import Paper
@@ -52,6 +53,7 @@ T = TypeVar("T")
     "--audits/--no-audits", default=True, show_default=True, help="Whether claims are audited, too."
 )
 @click.option("--strict/--no-strict", help="An inconclusive audit counts as a violation.")
+@VERBOSE
 @JSON
 def check(
     target: str,
@@ -65,6 +67,7 @@ def check(
     seed: int,
     audits: bool,
     strict: bool,
+    verbose: bool,
     json: bool,
 ) -> None:
     """Account, verify and audit, and write one self-contained report.
@@ -78,7 +81,7 @@ def check(
     files = {"sarif": sarif, "junit": junit, "markdown": markdown}
     for name, path in files.items():
         check_file(name, path, FORMATS[name][0])
-    asked = _Asked(html, files, seed, audits, strict, json)
+    asked = _Asked(html, files, seed, audits, strict, verbose, json)
     where = _workers(cluster)
     with journal_at(journal):
         if target == "papers":
@@ -101,6 +104,7 @@ class _Asked:
     seed: int
     audits: bool
     strict: bool
+    verbose: bool
     json: bool
 
     def write_page(
@@ -132,7 +136,7 @@ def _check_papers(asked: _Asked, workers: Workers) -> None:
     write_findings(findings_of_papers(ledgers), asked.files)
     page = _page(asked.html)
     body = as_json.envelope({"papers": [as_json.paper(ledger) for ledger in ledgers], "report": page})
-    show.answer(body, asked.json, lambda console: _print_papers(ledgers, page, console))
+    show.answer(body, asked.json, lambda console: _print_papers(ledgers, page, console, asked.verbose))
     raise Exit(1 if any(ledger.departures for ledger in ledgers) else 0)
 
 
@@ -165,7 +169,7 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
     write_findings(found, asked.files)
     body = as_json.envelope(_body(ledgers, reading, asked.html))
-    show.answer(body, asked.json, lambda console: _print_claims(ledgers, reading.refusals, console))
+    show.answer(body, asked.json, lambda console: _print_claims(ledgers, reading.refusals, asked, console))
     raise Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
 
 
@@ -197,24 +201,26 @@ def _page(html: Path | None) -> str | None:
     return None if html is None else (html / "index.html").as_posix()
 
 
-def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Console) -> None:
+def _print_papers(ledgers: Sequence[PaperLedger], page: str | None, console: Console, verbose: bool) -> None:
     for ledger in ledgers:
         console.rule()
         console.print(f"[bold]{escape(ledger.paper.title)}[/]")
         console.print(ledger.paper.citation, style="dim")
-        statements(ledger.verified, console)
+        statements(ledger.verified if verbose else wrong(ledger.verified), console, verbose)
         if ledger.account is not None:
-            show.account(ledger.account, console)
+            show.account(ledger.account, console, verbose)
         if ledger.audits:
             show.audits([audit.evidence for audit in ledger.audits], (), console)
         for line in ledger.departures:
             console.print(f"[red]not as recorded:[/] {escape(line)}")
-        console.print("" if ledger.departures else "all as recorded")
-    if page is not None:
-        console.print(f"report: {page}", markup=False, soft_wrap=True)
+    console.rule()
+    show.first(of_papers(ledgers, page), console)
 
 
-def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], console: Console) -> None:
+def _print_claims(
+    ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], asked: _Asked, console: Console
+) -> None:
+    show.first(of_claims(ledgers, refusals, _page(asked.html)), console)
     rows = table("claim", "verdict", "promised epsilon", "certified at most", "audit")
     for ledger in ledgers:
         rows.add_row(
@@ -236,6 +242,8 @@ def _print_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], c
         if ledger.account:
             line = f"{ledger.claim.name}: released bits: {ledger.account.released_bits}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not asked.verbose:
+        return
     accounts = (ledger.account for ledger in ledgers if ledger.account)
     for line in dict.fromkeys(map(show.trusted, accounts)):
         console.print(line, style="dim", highlight=False, soft_wrap=True)

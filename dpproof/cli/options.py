@@ -41,6 +41,7 @@ CLUSTER = "address of a Dask scheduler that shares the work, such as tcp://127.0
 JOURNAL = "file that keeps finished work: what was interrupted goes on where it stopped"
 SEED = "Everything random derives from it."
 JSON = click.option("--json", is_flag=True, help="Print the answer as JSON.")
+VERBOSE = click.option("--verbose", is_flag=True, help="Print everything that the answer rests on, too.")
 PATH = click.Path(path_type=Path)
 
 

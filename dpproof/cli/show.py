@@ -11,14 +11,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpproof.accountant.numbers.arithmetic import Assumption, in_words
-from dpproof.accountant.numbers.written import finite, json_text
+from dpproof.accountant.numbers.written import json_text
 from dpproof.answers.as_json import Json
 from dpproof.cli.layout import print_table, table
+from dpproof.first_answer import of_account, of_calibration
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import at_least, at_most, figure, many, result_words, verdict_words, worth, would_see
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.accountant.numbers.bounds import Bound
     from dpproof.answers.account import Account, Published
     from dpproof.answers.calibration import Alternative, Calibration
@@ -42,15 +42,16 @@ def coloured(word: Verdict | Finding | Outcome) -> str:
     return f"[{word.colour}]{escape(word.value)}[/]"
 
 
-def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """What was asked about: mechanism, parameters and neighbouring relation."""
-    given = ", ".join(f"{field} {value}" for field, value in parameters.items())
-    return f"{name} ({given}), neighbours: {adjacency.value}"
+def first(lines: Iterable[str], console: Console) -> None:
+    """The first lines of an answer, the one that says most in bold."""
+    for place, line in enumerate(lines):
+        console.print(escape(line), highlight=False, soft_wrap=True, style="bold" if place == 1 else "")
 
 
-def account(found: Account, console: Console) -> None:
+def account(found: Account, console: Console, verbose: bool = False) -> None:
     """The answer of ``dpproof account``."""
     assert found.result is not None  # an event is shown by its claim
+    first(of_account(found), console)
     rows = table(found.quantity, "at least", "at most", "rests on", "verdict")
     if found.published is not None:
         _published(rows, found.published, found.bound)
@@ -60,19 +61,13 @@ def account(found: Account, console: Console) -> None:
         rows.add_row(
             "what is released, itself", at_least(found.released.lower), at_most(found.released.upper)
         )
-    console.print(escape(sizes(found.name, found.parameters, found.adjacency)))
-    console.print(f"{found.quantity} at {found.asked} {figure(found.at)}, of {found.result.released}")
-    if found.result.joint_statement:
-        joint = found.result.joint_statement
-        console.print(f"the users' actions are jointly private with the same, by {joint}")
     print_table(rows, console)
-    console.print(escape(f"released bits: {found.released_bits}"), highlight=False)
-    if found.released is not None:
-        console.print(f"attained by: {found.released.attained_by}", style="dim")
     if found.printed is not None:
         _printed(found.printed, console)
-    console.print(trusted(found), style="dim", highlight=False, soft_wrap=True)
-    _remarks(found.arithmetic, found.result.notes, console)
+    _notes(found.result.notes, console)
+    if verbose:
+        console.print(trusted(found), style="dim", highlight=False, soft_wrap=True)
+        console.print(escape(in_words(found.arithmetic)), style="dim", highlight=False)
 
 
 def _published(rows: Table, found: Published, own: Bound) -> None:
@@ -97,10 +92,9 @@ def trusted(found: Account) -> str:
     return f"taken on trust: {', '.join(taken)}; see dpproof explain {rests.id}"
 
 
-def _remarks(arithmetic: Iterable[Assumption], notes: Iterable[str], console: Console) -> None:
-    console.print(escape(in_words(arithmetic)), style="dim", highlight=False)
+def _notes(notes: Iterable[str], console: Console) -> None:
     for note in notes:
-        console.print(f"note: {note}", style="dim")
+        console.print(f"note: {note}", style="dim", soft_wrap=True)
 
 
 def _row(rows: Table, label: str, bound: Bound, rests: Result, words: str) -> None:
@@ -108,20 +102,16 @@ def _row(rows: Table, label: str, bound: Bound, rests: Result, words: str) -> No
     rows.add_row(label, at_least(bound.lower), at_most(bound.upper), rests.id, verdict)
 
 
-def calibrate(found: Calibration, console: Console) -> None:
+def calibrate(found: Calibration, console: Console, verbose: bool = False) -> None:
     """The answer of ``dpproof calibrate``."""
-    noise = found.accountant.noise
-    console.print(escape(sizes(found.accountant.name, found.chosen.as_json(), found.adjacency)))
-    quantity = found.asked.quantity
-    console.print(f"[bold]{noise} = {found.noise!r}[/] meets {found.asked}")
-    console.print(f"  certified {quantity} at most {finite(found.bound.upper)!r}")
-    console.print(f"  released bits: {found.result.released_bits}", markup=False, highlight=False)
-    console.print(f"  {found.noise_below!r} would not: {quantity} at least {finite(found.missed)!r}")
+    first(of_calibration(found), console)
     if found.printed is not None:
         _printed(found.printed, console)
     if found.alternatives is not None:
-        _alternatives(found.alternatives, noise, console)
-    _remarks(found.arithmetic, found.result.notes, console)
+        _alternatives(found.alternatives, found.accountant.noise, console)
+    _notes(found.result.notes, console)
+    if verbose:
+        console.print(escape(in_words(found.arithmetic)), style="dim", highlight=False)
     console.print("\nin Python, and in a claim file:\n", style="dim")
     for text in found.code.values():
         console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -16,8 +16,9 @@ from dpproof.answers.recorded import departures
 from dpproof.answers.verify import Verified, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
-from dpproof.cli.options import JSON
+from dpproof.cli.options import JSON, VERBOSE
 from dpproof.cli.show import coloured
+from dpproof.first_answer import of_statements
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
@@ -31,20 +32,38 @@ def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> 
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, shell_complete=_names)
+@VERBOSE
 @JSON
-def verify(names: tuple[str, ...], json: bool) -> None:
+def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     """Re-check the certificates and print the verdicts.
 
     NAMES are papers, a paper's name, or statement ids.
     """
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     found = verified(ids)
-    show.answer(as_json.verified(found), json, lambda console: statements(found, console))
+    show.answer(
+        as_json.verified(found), json, lambda console: _shown(found, console, verbose or len(ids) == 1)
+    )
     if "papers" in names and not json:
-        share = coverage.coverage(found.statements)
-        click.echo(coverage.counts(share))
-        click.echo(coverage.line(share))
+        click.echo(coverage.line(coverage.coverage(found.statements)))
     raise Exit(_exit_code(names, found.statements))
+
+
+def _shown(found: Verified, console: Console, verbose: bool) -> None:
+    """The answer in words, and below it the statements that do not stand, or all of them."""
+    show.first(of_statements(found), console)
+    statements(found if verbose else wrong(found), console, verbose)
+
+
+def wrong(found: Verified) -> Verified:
+    """The statements that are refuted or open."""
+    return Verified(
+        tuple(
+            entry
+            for entry in found.statements
+            if not entry.verdict.stands and entry.verdict is not Verdict.ASSUMED
+        )
+    )
 
 
 def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
@@ -63,11 +82,13 @@ def _prefix(name: str) -> str:
     return "" if name == "papers" else f"{registry.papers()[name].prefix}."
 
 
-def statements(found: Verified, console: Console) -> None:
-    """The ledger of ``dpproof verify``: verdicts, with what is assumed named once below.
+def statements(found: Verified, console: Console, verbose: bool) -> None:
+    """The ledger of ``dpproof verify``: verdicts, and with ``verbose`` what is assumed, named once below.
 
     Below each verdict stands the number of readings it rests on, counted through all it rests on.
     """
+    if not found.statements:
+        return
     given = {text: _letter(n) for n, text in enumerate(_assumptions(found))}
     rows = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     rows.add_column("verdict", no_wrap=True)
@@ -75,9 +96,11 @@ def statements(found: Verified, console: Console) -> None:
     for entry in found.statements:
         letters = ", ".join(given[text] for text in entry.assumptions)
         lines = [f"[bold]{entry.id}[/]  {escape(entry.title)}", *map(escape, own_remarks(entry))]
-        given_below = [f"given {letters}"] if letters else []
+        given_below = [f"given {letters}"] if letters and verbose else []
         rows.add_row(_verdict(entry), "\n".join([*lines, *given_below]))
     console.print(rows)
+    if not verbose:
+        return
     for text, letter in given.items():
         console.print(f"[bold]{letter}[/]  {escape(text)}", style="dim", highlight=False)
     _checked(found, list(given.values()), console)

@@ -17,6 +17,7 @@ def account(
     clip: Number | None = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -28,6 +29,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -39,6 +41,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -50,6 +53,7 @@ def account(
     records: int = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -61,6 +65,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -72,6 +77,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -84,6 +90,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -94,6 +101,7 @@ def account(
     compositions: int = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -107,6 +115,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -119,6 +128,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -130,6 +140,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -144,6 +155,7 @@ def account(
     contributions: Literal["signed", "nonnegative"] = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -157,6 +169,7 @@ def account(
     contributions: Literal["signed", "nonnegative"] = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -172,6 +185,7 @@ def account(
     contributions: Literal["signed", "nonnegative"] = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -187,6 +201,7 @@ def account(
     query: str | None = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -197,6 +212,7 @@ def account(
     dimension: int = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -206,6 +222,7 @@ def account(
     smoothing: Number,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -216,6 +233,7 @@ def account(
     exponent: Number = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -226,6 +244,7 @@ def account(
     degrees: Number = ...,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -236,6 +255,7 @@ def account(
     spread: Number,
     adjacency: Adjacency | str | None = ...,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -246,6 +266,7 @@ def account(
     encoding: Literal["bits", "sum"],
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -261,6 +282,7 @@ def account(
     batches: int = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -283,6 +305,7 @@ def account(
     start: Literal["same", "any"] = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -302,6 +325,7 @@ def account(
     start: Literal["same", "any"] = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -318,6 +342,7 @@ def account(
     until: int | None = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -335,6 +360,7 @@ def account(
     feature_norm: Number = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -346,6 +372,7 @@ def account(
     variance: Number = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -359,6 +386,7 @@ def account(
     batch: Literal["poisson", "exact"] = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...
 @overload
 def account(
@@ -379,4 +407,5 @@ def account(
     draws: Literal["walk", "fresh"] = ...,
     adjacency: Adjacency | str,
     unit: str | None = ...,
+    parallel: bool = ...,
 ) -> PrivacyResult: ...

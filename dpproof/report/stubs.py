@@ -29,7 +29,8 @@ _TARGETS = (
 def account_stub() -> str:
     """The text of ``dpproof/front/account.pyi``."""
     made = (
-        _overload("account", one, (*_given(one), *_relation(one), _UNIT), "PrivacyResult") for one in _all()
+        _overload("account", one, (*_given(one), *_relation(one), *_OPTIONS), "PrivacyResult")
+        for one in _all()
     )
     return _HEAD.format("from dpproof.accountant.claims.result import PrivacyResult\n", "") + "".join(made)
 
@@ -43,7 +44,7 @@ def calibrate_stub() -> str:
     return _HEAD.format("", "from dpproof.answers.calibration import Calibration\n") + "".join(made)
 
 
-_UNIT = "unit: str | None = ..."
+_OPTIONS = ("unit: str | None = ...", "parallel: bool = ...")
 
 
 def _all() -> Iterator[Accountant]:

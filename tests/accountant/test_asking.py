@@ -194,3 +194,25 @@ def test_noise_against_an_attack_is_enough_and_hardly_more(name, parameters):
 def test_a_bad_target_is_refused(targets, says):
     with pytest.raises(ValueError, match=says):
         calibrate("gaussian", **targets)
+
+
+def test_disjoint_groups_cost_no_more_where_a_record_comes_or_goes():
+    for name, parameters in (
+        ("gaussian", {"sigma": 2, "query": "count"}),
+        ("laplace", {"scale": 2, "sensitivity": 1}),
+    ):
+        alone, groups = (
+            account(name, adjacency="add-remove", parallel=p, **parameters) for p in (False, True)
+        )
+        assert alone.guarantee == groups.guarantee
+
+
+def test_a_replaced_record_may_leave_one_group_and_join_another():
+    """Two counts, one too small by 1 and one too large by 1: two Gaussians of distance 1, exactly."""
+    groups = account("gaussian", sigma=2, query="count", adjacency="replace", parallel=True)
+    both = GaussianDP(math.sqrt(0.5)).epsilon("1e-6")
+    assert groups.epsilon("1e-6").upper == pytest.approx(both.upper, rel=1e-12)
+    with pytest.raises(ValueError, match="give query"):
+        account("laplace", scale=2, sensitivity=1, adjacency="replace", parallel=True)
+    with pytest.raises(ValueError, match="add-remove or replace"):
+        account("laplace", scale=2, sensitivity=1, parallel=True)

@@ -107,7 +107,7 @@ def test_a_folder_named_like_markup_is_printed(run, claim_file, tmp_path, monkey
     monkeypatch.setattr("dpproof.cli.check.papers", dict)
     ran = run("check", "papers", "--html", tmp_path / "[/red]")
     assert ran.code == 0
-    assert f"report: {tmp_path}/[/red]/index.html" in ran.out
+    assert f"Report: {tmp_path}/[/red]/index.html" in ran.out
 
 
 @pytest.mark.usefixtures("unaudited")
@@ -388,7 +388,8 @@ def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
     path = claim_file({"name": "kept", "epsilon": 3.0}, {"name": "wrong", "epsilon": -1})
     ran = run("check", path, "--html", tmp_path)
     assert ran.code == 2
-    (row,) = (line for line in ran.out.splitlines() if "refused" in line)
+    assert "2 claims: 1 kept, 1 refused." in ran.out
+    (row,) = (line for line in ran.out.splitlines() if "refused " in line)
     assert "claim 2" in row
     assert "claim 2: epsilon (-1) must be at least 0" in ran.out
     page = (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -170,7 +170,7 @@ VERBS = {
         ["audit", "laplace", "--scale", 1, "--budget", 3000],
         ["laplace", "consistent", "3000"],
     ),
-    "verify": (["verify", "rlsvi"], ["PROVED ON A SUBDOMAIN", "rlsvi.lemma6.printed_domain"]),
+    "verify": (["verify", "rlsvi", "--verbose"], ["PROVED ON A SUBDOMAIN", "rlsvi.lemma6.printed_domain"]),
     "explain": (["explain", "central-counts"], ["printed_epsilon", "cost_factor", "required"]),
 }
 
@@ -218,3 +218,36 @@ def test_widths_add_up_to_the_room_there_is():
         assert all(
             low <= width <= high for low, width, high in zip([1, 2, 3], widths, [4, 20, 3], strict=True)
         )
+
+
+FIRST = {
+    "account": (["account", "rlsvi", *LONG, "--delta", "1e-6"], "Epsilon is at most"),
+    "calibrate": (
+        ["calibrate", "gaussian", "--target-tpr", ".2", ".01"],
+        "is the least noise that is certified",
+    ),
+    "verify": (["verify", "rlsvi"], "3 REFUTED"),
+    "one statement": (["verify", "rlsvi.tight"], "rlsvi.tight is STEPS PROVED"),
+}
+
+
+@pytest.mark.parametrize("verb", FIRST)
+def test_ten_lines_answer_the_question(run, verb):
+    arguments, answer = FIRST[verb]
+    plain, verbose = (run(*arguments, *more).out.splitlines() for more in ((), ("--verbose",)))
+    assert any(answer in line for line in plain[:10])
+    assert plain[:3] == verbose[:3]
+    assert len(verbose) >= len(plain)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "Missing option --target-epsilon, --delta"),
+        (["--target-epsilon", 1], "Missing option --delta"),
+        (["--target-advantage", ".1", "--target-tpr", ".2", ".1"], "exactly one"),
+        (["--target-advantage", ".1", "--what-if"], "--target-epsilon only"),
+    ],
+)
+def test_a_calibration_has_one_target(refused, arguments, says):
+    assert says in refused("calibrate", "gaussian", *arguments)

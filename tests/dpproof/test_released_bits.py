@@ -155,7 +155,9 @@ def test_the_account_of_a_training_of_others_is_one_in_real_arithmetic(run, tmp_
     (tmp_path / "claims.toml").write_text(f'[[claim]]\ntraining = "mine:steps"\n{lines}\n')
     found = run("check", "claims.toml", "--no-audits", "--json").json["claims"][0]["account"]
     assert found["released_bits"] == IN_REAL_ARITHMETIC
-    shown = run("check", "claims.toml", "--no-audits", "--markdown", "found.md", "--html", "made").out
+    shown = run(
+        "check", "claims.toml", "--no-audits", "--verbose", "--markdown", "found.md", "--html", "made"
+    ).out
     pages = (tmp_path / "found.md").read_text(), (tmp_path / "made" / "index.html").read_text()
     for text in (shown, *(page.replace("\\", "") for page in pages)):
         assert "classic.dominating_composition, which is quoted, not proved" in " ".join(text.split())
@@ -200,7 +202,8 @@ def test_a_primitive_whose_own_sampler_is_exact_is_covered(name):
 
 
 def test_the_command_line_shows_them(run):
-    flags = ("account", "laplace", "--scale", 5, "--compositions", 3, "--delta", "1e-3")
+    flags = ("account", "laplace", "--scale", 5, "--compositions", 3, "--delta", "1e-3", "--verbose")
+    assert "of the machine's arithmetic: fft-error" in run(*flags[:-1]).out
     shown = " ".join(run(*flags).out.split())
     assert "arithmetic, assumed and not proved: scipy's fft of length 2^k errs" in shown
     assert "docs/explanation/trust.md#arithmetic" in shown
@@ -208,9 +211,8 @@ def test_the_command_line_shows_them(run):
         run("account", "gaussian", "--sigma", 5, "--delta", ".1", "--json").json["arithmetic_assumptions"]
         == []
     )
-    assert (
-        "nothing is assumed of the functions" in run("account", "gaussian", "--sigma", 5, "--delta", ".1").out
-    )
+    gaussian = ("account", "gaussian", "--sigma", 5, "--delta", ".1", "--verbose")
+    assert "nothing is assumed of the functions" in run(*gaussian).out
     assert "## Arithmetic" in (ROOT / "docs/explanation/trust.md").read_text()
     assert "[certified](docs/explanation/trust.md#arithmetic)" in (ROOT / "README.md").read_text()
 

@@ -58,7 +58,7 @@ def test_calibration_keeps_the_query(run):
     assert halved["noise"] == pytest.approx(20, rel=1e-8)
     namespace = {}
     exec(shown["code"]["python"], namespace)
-    assert namespace["found"].guarantee.epsilon(0).upper <= 1
+    assert namespace["result"].epsilon(0).upper <= 1
 
 
 @pytest.mark.slow

@@ -99,14 +99,14 @@ def test_all_papers_end_with_what_is_decided(run):
 
 @pytest.mark.parametrize("name", ["rlsvi", "classic"])
 def test_people_see_every_id_and_every_assumption_once(run, name):
-    ran = run("verify", name)
+    ran = run("verify", name, "--verbose")
     assert ran.code == 0
     assert set(statement_ids(f"{name}.")) <= set(ran.out.split())
     assert ran.out.count("a  ") >= 1
 
 
 def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(run):
-    lines = run("verify", "rlsvi.tight", "rlsvi.lemma7").out.splitlines()
+    lines = run("verify", "rlsvi.tight", "rlsvi.lemma7", "--verbose").out.splitlines()
     (checked,) = (line for line in lines if line.startswith("checked: "))
     (trusted,) = (line for line in lines if line.startswith("taken on trust: "))
     entries = run("verify", "rlsvi.tight", "rlsvi.lemma7", "--json").json["statements"]
@@ -126,7 +126,7 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
 def test_an_account_says_how_much_it_takes_on_trust(run):
     asked = ["--sampling-rate", 0.01, "--noise-multiplier", 1, "--steps", 10, "--adjacency", "add-remove"]
     answer = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--json").json
-    shown = run("account", "dp-sgd", *asked, "--delta", "1e-6").out
+    shown = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--verbose").out
     many = len(answer["assumptions"])
     assert many > 0
     assert (answer["readings_all"], answer["laws_all"]) == (1, ["gaussian.density"])

@@ -1,0 +1,206 @@
+"""The first lines of an answer: the question answered in at most ten lines of plain words.
+
+Tables follow them on the terminal, and everything that is taken on trust with ``--verbose``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpproof.accountant.numbers.arithmetic import Assumption, listed
+from dpproof.accountant.numbers.written import rounded
+from dpproof.answers.verify import Verified
+from dpproof.audits.recording.evidence import Finding
+from dpproof.outcome import Outcome
+from dpproof.proofs_check.statement import Severity
+from dpproof.proofs_check.verdict import Result, Verdict
+from dpproof.wording import at_least, at_most, figure, many, result_words
+
+if TYPE_CHECKING:
+    from dpproof.accountant.claims.adjacency import Adjacency
+    from dpproof.answers.account import Account
+    from dpproof.answers.calibration import Calibration
+    from dpproof.answers.claims import ClaimLedger
+    from dpproof.answers.papers import PaperLedger
+    from dpproof.claim_file import Refusal
+
+MOST = 10
+"""The most lines of a first answer."""
+NAMED = 3
+"""The most statements or claims that a line names."""
+
+
+def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
+    """What was asked about: mechanism, parameters and neighbouring relation."""
+    given = ", ".join(f"{field} {value}" for field, value in parameters.items())
+    return f"{name} ({given}), neighbours: {adjacency.value}"
+
+
+def of_account(found: Account) -> list[str]:
+    """The answer of ``dpproof account``.
+
+    >>> from dpproof.accountant.catalogue import accountant_for
+    >>> from dpproof.answers.account import account
+    >>> gaussian = accountant_for("gaussian")
+    >>> asked = account(gaussian, gaussian.parameters(sigma=5), Adjacency.BY_SENSITIVITY, delta="1e-6")
+    >>> of_account(asked)[1]
+    'Epsilon is at most 0.8194389 at delta 1e-06.'
+    """
+    lines = [
+        sizes(found.name, found.parameters, found.adjacency),
+        f"{_capital(found.quantity)} is at most {at_most(found.bound.upper)} at {found.asked} {figure(found.at)}.",
+    ]
+    if found.released is not None:
+        low = at_least(found.released.lower)
+        lines.append(f"A pair of neighbours reaches at least {low}: {found.released.attained_by}.")
+    if found.published is not None and found.published.printed is not None:
+        lines.append(_beside(found.published.printed.upper, found.bound.upper, found.published.rests.id))
+    if found.result is not None:
+        lines.append(f"It speaks of {found.result.released}; trust model: {found.trust.value}.")
+        if found.result.joint_statement:
+            lines.append(
+                f"By {found.result.joint_statement}, the users' actions are jointly private with the same."
+            )
+    lines.append(_bits(found.released_bits))
+    rests = found.rests_on if found.rests is None else f"{found.rests.id}: {result_words(found.rests)}"
+    lines.append(f"It rests on {rests}.")
+    return [*lines, *_arithmetic(found.arithmetic)]
+
+
+def _beside(published: float, ours: float, statement: str) -> str:
+    """The published value beside the certified one, and how many times as large it is."""
+    times = f", {rounded(published / ours, up=True, digits=3)} times as much" if 0 < ours <= published else ""
+    return f"The published bound ({statement}) is {at_most(published)}{times}."
+
+
+def _bits(words: str) -> str:
+    """Whether the bound covers the released bits, as a sentence."""
+    return f"The bound {words}." if words.startswith("covers") else f"The bound holds {words}."
+
+
+def _arithmetic(used: Iterable[Assumption]) -> list[str]:
+    """What the number takes on trust of the machine's arithmetic, in one line if anything."""
+    named = ", ".join(entry["id"] for entry in listed(used))
+    return [f"The number takes on trust of the machine's arithmetic: {named}."] if named else []
+
+
+def of_calibration(found: Calibration) -> list[str]:
+    """The answer of ``dpproof calibrate``."""
+    noise, quantity = found.accountant.noise, found.asked.quantity
+    return [
+        f"{noise} = {found.noise!r} is the least noise that is certified to meet {found.asked}.",
+        f"With it the {quantity} is at most {found.bound.upper!r}.",
+        f"With {found.noise_below!r}, a little less, the {quantity} is at least {found.missed!r}.",
+        sizes(found.accountant.name, found.chosen.as_json(), found.adjacency),
+        _bits(found.result.released_bits),
+        *_arithmetic(found.arithmetic),
+    ]
+
+
+def of_statements(found: Verified) -> list[str]:
+    """The answer of ``dpproof verify``: how many statements have which verdict, and the worst of them."""
+    entries = found.statements
+    if len(entries) == 1:
+        return _of_statement(entries[0])
+    counted = Counter(entry.verdict for entry in entries)
+    words = ", ".join(f"{counted[one]} {one.value}" for one in Verdict if counted[one])
+    files = {file for entry in entries for file in entry.certificates}
+    lines = [f"{many(len(entries), 'statement')}: {words}."]
+    for severity in Severity:
+        wrong = [entry.id for entry in entries if entry.severity is severity]
+        if wrong:
+            lines.append(f"Refuted, {severity.value}: {_few(wrong)}.")
+    if unknown := [entry.id for entry in entries if entry.verdict is Verdict.OPEN]:
+        lines.append(f"Neither proved nor refuted: {_few(unknown)}.")
+    lines.append(f"The kernel has checked {many(len(files), 'certificate')} again.")
+    return [*lines, _trusted(found)]
+
+
+def _of_statement(entry: Result) -> list[str]:
+    lines = [f"{entry.id} is {result_words(entry)}: {entry.title}."]
+    if entry.point:
+        lines.append(f"It fails at {', '.join(f'{name} = {value}' for name, value in entry.point.items())}.")
+    if entry.judgement:
+        lines.append(f"{_capital(entry.judgement.severity.value)}: {entry.judgement.why}")
+    if entry.corrected_by:
+        lines.append(f"{entry.corrected_by} corrects it.")
+    return lines
+
+
+def _trusted(found: Verified) -> str:
+    assumed = {text for entry in found.statements for text in entry.assumptions}
+    counts = (len(assumed), "assumption"), (len(found.readings), "reading"), (len(found.laws), "law")
+    taken = [many(number, noun) for number, noun in counts if number]
+    return f"Taken on trust: {', '.join(taken) or 'nothing'}. --verbose lists them."
+
+
+def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
+    """The answer of ``dpproof check FILE``: how many claims stand, and what is wrong with the others."""
+    counted = Counter(ledger.verdict for ledger in ledgers)
+    counted[Outcome.REFUSED] += len(refusals)
+    words = ", ".join(f"{counted[one]} {one.value}" for one in Outcome if counted[one])
+    lines = [f"{many(len(ledgers) + len(refusals), 'claim')}: {words}."]
+    worst = sorted((one for one in ledgers if one.verdict.exit_code), key=lambda one: -one.verdict.exit_code)
+    lines += [_wrong(ledger) for ledger in worst[:NAMED]]
+    if len(worst) > NAMED:
+        lines.append(f"In all {len(worst)} claims do not stand; the table lists them.")
+    audits = [(one.claim.name, one.audit.verdict) for one in ledgers if one.audit is not None]
+    if unheard := [name for name, verdict in audits if verdict is Finding.INCONCLUSIVE]:
+        lines.append(f"The audit found nothing and might have missed twice the promise: {_few(unheard)}.")
+    return lines if page is None else [*lines, f"Report: {page}"]
+
+
+def _wrong(ledger: ClaimLedger) -> str:
+    """One line on a claim that does not stand: what was promised, and what is known."""
+    told = [
+        f"{ledger.claim.name} is {ledger.verdict.value}: it promises epsilon {figure(ledger.claim.epsilon)}"
+    ]
+    if ledger.audit is not None and ledger.audit.verdict.violated:
+        told.append(f"an audit found at least {at_least(ledger.audit.epsilon_lower)}")
+    if ledger.account is not None:
+        told.append(f"certified is at most {at_most(ledger.account.bound.upper)}")
+    return f"{'; '.join(told)}."
+
+
+def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
+    """The last lines of ``dpproof check papers``: what was checked, what failed, what is taken on trust."""
+    entries = [entry for ledger in ledgers for entry in ledger.verified.statements]
+    audits = [audit for ledger in ledgers for audit in ledger.audits]
+    together = Verified(tuple(entries))
+    departures = [line for ledger in ledgers for line in ledger.departures]
+    asked = [ledger for ledger in ledgers if ledger.account is not None]
+    violated = sum(audit.evidence.verdict.violated for audit in audits)
+    quiet = len(audits) - violated
+    lines = of_statements(together)
+    lines[0] = f"{many(len(ledgers), 'paper')}, {lines[0]}"
+    lines.insert(
+        -1, f"{many(len(audits), 'audit')} of implementations: {violated} violations, {quiet} without."
+    )
+    if asked:
+        factors = ", ".join(filter(None, map(_tighter, asked)))
+        lines.insert(-1, f"The certified epsilon is smaller than the published one, by the factor {factors}.")
+    if departures:
+        lines.insert(0, f"{many(len(departures), 'result')} not as recorded: {_few(departures)}.")
+    else:
+        lines.insert(0, "All verdicts and audits came out as recorded.")
+    return lines if page is None else [*lines, f"Report: {page}"]
+
+
+def _tighter(ledger: PaperLedger) -> str:
+    """How much smaller the certified epsilon of a paper's mechanism is than the published one."""
+    found = ledger.account
+    if found is None or found.published is None or found.published.printed is None or not found.bound.upper:
+        return ""
+    return f"{rounded(found.published.printed.lower / found.bound.upper, up=False, digits=2)} ({ledger.paper.name})"
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    shown = ", ".join(names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
