@@ -17,15 +17,13 @@ from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.engine.scores.protocol import Score
-from dpproof.audits.plan import AuditPlan
+from dpproof.audits.plan import FURTHER, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Audited
 from dpproof.audits.targets.call import Call, Inputs
 
 MISSING: Final[Any] = object()
 """No data: None is a data set of its own."""
-FURTHER = 0.1
-"""The share of the budget that is drawn after a violation, for a larger bound on epsilon."""
 Pair = tuple[Any, Any] | Inputs
 
 

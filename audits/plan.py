@@ -16,6 +16,8 @@ from dpproof.audits.time_budget import ending_at
 
 BUDGET = 100_000
 """Default number of samples, of both inputs together."""
+FURTHER = 0.1
+"""The share of the budget that is drawn after a violation, for a larger bound on epsilon."""
 STATED = ("seed", "alpha", "delta", "claim")
 """What a witness says of its plan."""
 SPENT = ("budget", "sharpen", "further")

@@ -299,6 +299,7 @@ class Privacy:
             f"  promised   {self._promised()}",
             f"  found      epsilon at least {found.epsilon_lower:.6g} at delta {found.delta}, "
             f"confidence {found.confidence:.6g}",
+            *(f"  in words   {sentence}" for sentence in found.words),
             f"  pair       {found.pair}",
             *(f"  on trust   {sentence}" for sentence in found.taken_on_trust),
             f"  event      {event}",

@@ -47,6 +47,8 @@ class Claim:
         trust: whose view the promise speaks of: ``central``, everything the mechanism releases (the
             stronger promise), or ``joint``, what everybody but the protected user receives.
         neighbours: ``package.module:callable`` that gives neighbouring inputs, for callables.
+        data: ``package.module:name`` of data, or of a callable that gives them, from which an audit makes its
+            neighbours.
         source: where the promise is written down.
         command: the program and its arguments, where the mechanism is one.
         audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
@@ -72,6 +74,7 @@ class Claim:
     command: tuple[str, ...] | None = None
     audit: Mapping[str, Any] = field(default_factory=dict)
     arithmetic: str = "floating-point"
+    data: str | None = None
     guarantee: Profile = field(init=False, compare=False)
 
     def __post_init__(self) -> None:

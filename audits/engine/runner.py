@@ -14,6 +14,7 @@ from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.checks.dependence import RowRecord, check_fresh_calls
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.conclusion import check_request, conclude
+from dpproof.audits.engine.explaining.fresh import shown
 from dpproof.audits.engine.power.fresh_outputs import (
     FEWEST,
     SKETCH,
@@ -77,7 +78,9 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
     if not found.verdict.violated:
         return found
     short = confirmed()
-    return found.left_unconfirmed() if short is None else replace(found, shortened=short)
+    if short is None:
+        return found.left_unconfirmed()
+    return replace(found, shortened=short, shown=shown(made, pair, curve, found, seed))
 
 
 def _confirmed(

@@ -8,10 +8,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpproof.accountant.numbers.written import finite, json_text
 from dpproof.audits.recording.words import Shown, sentences
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
 """What every audit takes on trust (docs/notes/audit_pairs.md)."""
@@ -178,6 +181,20 @@ class Evidence:
     def _repr_html_(self) -> str:
         first, *rest = map(html.escape, self._lines())
         return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
+
+    def plot(self) -> Figure:
+        """Return the two histograms with the event as a figure of matplotlib.
+
+        Raises:
+            ValueError: there is no violation to show, or no number in the outputs.
+        """
+        if self.shown is None:
+            raise ValueError(
+                f"plot: the finding ({self.verdict.value}) has no event to show; only violations have"
+            )
+        from dpproof.audits.recording.picture import picture  # it loads matplotlib
+
+        return picture(self.shown, f"{self.claim}: {self.verdict.value}")
 
     def to_json(self) -> str:
         """The answer as JSON text, as the command line has it; `from_json` reads it back."""

@@ -33,6 +33,7 @@ class Shown:
         outputs: how many there were on each input.
         event: a simple event that tells the inputs apart, in words; empty if there is none.
         first, second: how often it came on each input.
+        kind: the name of the explanation that fits; empty if none does.
         looks_like: what the violation looks like, with how often that is right; empty if nothing fits.
         what: the number that the histograms are of, in words; empty without histograms.
         edges, counts: of the two histograms.
@@ -43,6 +44,7 @@ class Shown:
     event: str = ""
     first: int = 0
     second: int = 0
+    kind: str = ""
     looks_like: str = ""
     what: str = ""
     edges: tuple[float, ...] = ()
@@ -53,8 +55,8 @@ class Shown:
     def sentences(self) -> Iterator[str]:
         """The event and what it looks like."""
         if self.event:
-            came = f"{self.first} times on the first input and {self.second} times on the second"
-            yield f"Of {self.outputs} fresh outputs on either input, {self.event} came {came}."
+            came = f"It came {self.first} times on the first input and {self.second} times on the second"
+            yield f"A simple event: {self.event}. {came}, in {self.outputs} fresh outputs each."
         if self.looks_like:
             yield self.looks_like
 

@@ -12,15 +12,16 @@ from typing import Any, ClassVar, cast
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
+from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.errors import LoadError
-from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
-from dpproof.audits.engine.worst_pair import WorstOf, audit_worst
+from dpproof.audits.engine.worst_pair import WorstOf
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import RUN, Told
+from dpproof.audits.targets.call import Call
 
 KIND = "named"
 
@@ -59,6 +60,8 @@ class Named:
         target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
         neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Neighbours`,
             or several pairs, of which the worst is searched for; see `pairs_of`.
+        data: instead of neighbours ``package.module:name`` of data, or of a callable that gives them, from which
+            extreme neighbours are made.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
             `audits.engine.scores.names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
     """
@@ -76,6 +79,7 @@ class Named:
     target: str | Sequence[str]
     neighbours: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    data: str | None = None
 
     def audit(self, plan: AuditPlan) -> Evidence:
         """The evidence, stated where the promise has its delta.
@@ -87,13 +91,10 @@ class Named:
         written = self.target if isinstance(self.target, str) else " ".join(self.target)
         stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
         told = {name: value for name, value in self.options.items() if name not in AUDITED}
-        made, pairs = _made(self.target, told), pairs_of(self.neighbours, self.adjacency)
+        made, inputs = _made(self.target, told), inputs_of(self.neighbours, self.data, self.adjacency)
         scores = self.options.get("scores")
         asked = replace(plan, delta=stated.delta, scores=scores, replay=self._again())
-        if len(pairs) == 1:
-            found = audit_pair(stated.guarantee, made, pairs[0], asked)
-        else:
-            found = audit_worst(stated.guarantee, made, WorstOf(pairs), asked)
+        found = Call(stated.guarantee, made, inputs).audit(asked)
         return replace(found, arithmetic=self.options.get("arithmetic", found.arithmetic))
 
     def _again(self) -> dict[str, object]:
@@ -104,6 +105,7 @@ class Named:
             "adjacency": self.adjacency.value,
             "neighbours": self.neighbours,
             "options": dict(self.options),
+            **({} if self.data is None else {"data": self.data}),
         }
 
     @classmethod
@@ -116,6 +118,7 @@ class Named:
             _argv(how.data.get("target")),
             how.text("neighbours"),
             how.table("options"),
+            how.text("data") if "data" in how.data else None,
         )
 
 
@@ -143,6 +146,19 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
         raise ValueError("timeout must be left out for a callable")
     found = load(target)
     return mechanism(getattr(found, "sample", found), **options) if options else as_mechanism(found)
+
+
+def inputs_of(neighbours: str, data: str | None, adjacency: Adjacency) -> Neighbours | WorstOf | Extremes:
+    """What a target is audited on: the pairs that a callable gives, or extreme neighbours of data.
+
+    Raises:
+        InvalidNeighboursError, ValueError: as for `pairs_of`; the data cannot be loaded.
+    """
+    if data is not None:
+        found = load(data)
+        return Extremes(found() if callable(found) else found, adjacency)
+    pairs = pairs_of(neighbours, adjacency)
+    return pairs[0] if len(pairs) == 1 else WorstOf(pairs)
 
 
 def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:

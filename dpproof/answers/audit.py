@@ -44,7 +44,7 @@ __all__ = [
     "write_witness",
 ]
 
-PLANNED = ("seed", "alpha", "budget", "sharpen", "executor")
+PLANNED = ("seed", "alpha", "budget", "sharpen", "further", "executor")
 """What of the options of an audit is the plan's; the others say how a callable or a command is run."""
 DELTA = 1e-6
 """Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
@@ -60,6 +60,7 @@ class AuditOptions(TypedDict, total=False):
     alpha: float
     budget: int
     sharpen: bool
+    further: float
     view: str
     scores: Sequence[str]
     seeded: bool
@@ -136,16 +137,15 @@ def _in_doubles(claim: Claim) -> Claim:
 
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
-    """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` callable gives."""
+    """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` or ``data`` gives."""
     from dpproof.audits.targets.named import Named
 
-    assert claim.neighbours is not None  # checked before
     target = claim.mechanism if claim.command is None else claim.command
     if options["executor"] is not None:
         _check_shared(claim)
     asked = {name: options.pop(name) for name in PLANNED if name in options}
     with _contained(claim.name):
-        named = Named(claim.promise, claim.adjacency, target, claim.neighbours, options)
+        named = Named(claim.promise, claim.adjacency, target, claim.neighbours or "", options, claim.data)
         return named.audit(AuditPlan(claim=claim.name, **asked))
 
 
@@ -169,11 +169,11 @@ def _check_shared(claim: Claim) -> None:
     Raises:
         ValueError: naming the callable.
     """
-    from dpproof.audits.targets.named import load, pairs_of
+    from dpproof.audits.targets.named import inputs_of, load
 
-    assert claim.neighbours is not None
     try:
-        pickle.dumps((pairs_of(claim.neighbours, claim.adjacency), claim.command or load(claim.mechanism)))
+        inputs = inputs_of(claim.neighbours or "", claim.data, claim.adjacency)
+        pickle.dumps((inputs, claim.command or load(claim.mechanism)))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         why = "must be one that other processes can be sent; leave out --workers and --cluster"
         raise ValueError(f"mechanism ({claim.mechanism!r}) {why}: {error}") from error
@@ -199,7 +199,9 @@ def _claim_again(witness: Mapping[str, Any]) -> Evidence:
     claim = claim_from(how.get("claim"))
     check_auditable(claim)
     asked = {name: witness[name] for name in ("seed", "alpha")}
-    return audit_claim(claim, **asked, budget=how["budget"], sharpen=how["sharpen"])
+    return audit_claim(
+        claim, **asked, budget=how["budget"], sharpen=how["sharpen"], further=how.get("further", 0.0)
+    )
 
 
 def check_ready(claim: Claim) -> None:
@@ -219,25 +221,29 @@ def check_ready(claim: Claim) -> None:
         with contextlib.suppress(ArithmeticError):  # a claim like any other, which comes out not certified
             accountant.account(parameters, claim.adjacency)
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
-        if claim.neighbours is not None:
-            raise ValueError(f"neighbours ({claim.neighbours!r}) must be left out for {claim.mechanism}")
+        for name, value in (("neighbours", claim.neighbours), ("data", claim.data)):
+            if value is not None:
+                raise ValueError(f"{name} ({value!r}) must be left out for {claim.mechanism}")
         return
     if claim.parameters:
         raise ValueError(f"parameters ({', '.join(claim.parameters)}) must be left out for a callable")
-    if claim.neighbours is None:
-        raise ValueError("neighbours must name a callable that gives the two inputs")
+    if (claim.neighbours is None) == (claim.data is None):
+        raise ValueError(
+            "neighbours must name a callable that gives the two inputs, or data your data, not both"
+        )
     if claim.command is None:
         _refuse_audit_keys(claim, ("timeout",), "for a callable")
         _check_callable(claim.mechanism)
     elif shutil.which(claim.command[0]) is None:
         raise ValueError(f"command ({claim.command[0]!r}) must be a program that can be started from here")
-    _check_callable(claim.neighbours)
+    if claim.neighbours is not None:
+        _check_callable(claim.neighbours)
 
 
 def _check_event(claim: Claim) -> None:
     """Refuse an event that is none, and what would say nothing beside it."""
-    if claim.parameters or claim.audit or claim.neighbours:
-        raise ValueError(f"parameters, neighbours and audit must be left out for {kind_of(claim)}")
+    if claim.parameters or claim.audit or claim.neighbours or claim.data:
+        raise ValueError(f"parameters, neighbours, data and audit must be left out for {kind_of(claim)}")
     guarantee_of_event(claim)
 
 
@@ -300,9 +306,14 @@ def _file_name(claim: str) -> str:
     return plain if plain == claim else f"{plain}-{hashlib.sha256(claim.encode()).hexdigest()[:8]}"
 
 
+def witness_file(evidence: Evidence, folder: Path) -> Path:
+    """Where the witness of a finding is written."""
+    return folder / f"{_file_name(evidence.claim)}.json"
+
+
 def write_witness(evidence: Evidence, folder: Path) -> Path:
     """Write the witness of a finding as JSON, whole or not at all, and say where."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{_file_name(evidence.claim)}.json"
+    path = witness_file(evidence, folder)
     write_whole(path, json_text(evidence.witness()))
     return path

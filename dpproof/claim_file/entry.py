@@ -15,7 +15,8 @@ from dpproof.audits.engine.scores.names import SCORE_NAMES
 
 NAMED = ("mechanism", "command", "event", "training")
 """What a claim is about, exactly one of them."""
-TEXT = ("name", "mechanism", "event", "training", "adjacency", "neighbours", "source", "trust", "arithmetic")
+TARGETS = ("neighbours", "data")
+TEXT = ("name", "mechanism", "event", "training", "adjacency", *TARGETS, "source", "trust", "arithmetic")
 PROMISE = ("epsilon", "delta", "rho", "mu")
 REQUIRED = ("name", "adjacency")
 KEYS = (*TEXT, "command", "parameters", "audit", *PROMISE)
@@ -44,7 +45,8 @@ def entry_of(claim: Claim) -> dict[str, Any]:
     }
     if claim.arithmetic != ARITHMETIC[0]:
         entry["arithmetic"] = claim.arithmetic
-    optional = {"neighbours": claim.neighbours, "source": claim.source, "audit": dict(claim.audit) or None}
+    named = {"neighbours": claim.neighbours, "data": claim.data}
+    optional = {**named, "source": claim.source, "audit": dict(claim.audit) or None}
     return entry | {key: value for key, value in optional.items() if value is not None}
 
 
@@ -74,8 +76,9 @@ def claim_from(entry: object) -> Claim:
     for key in TEXT:
         _check_text(key, entry.get(key, ""))
     mechanism, command = _named(entry)
-    if "neighbours" in entry:
-        _check_target("neighbours", entry["neighbours"])
+    for key in TARGETS:
+        if key in entry:
+            _check_target(key, entry[key])
     parameters = _table("parameters", entry.get("parameters", {}))
     return Claim(
         entry["name"],
@@ -89,6 +92,7 @@ def claim_from(entry: object) -> Claim:
         command,
         checked_table("audit", entry.get("audit", {}), AUDIT),
         entry.get("arithmetic", ARITHMETIC[0]),
+        entry.get("data"),
     )
 
 

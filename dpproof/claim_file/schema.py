@@ -89,6 +89,7 @@ DESCRIPTIONS = {
     "mechanism": "a mechanism of this project, or package.module:callable",
     "adjacency": "the neighbouring relation that the promise speaks of; there is no default",
     "neighbours": "package.module:callable that gives two neighbouring inputs, or pairs of them",
+    "data": "package.module:name of data, or of a callable that gives them; neighbours are made of them",
     "command": "a program and its arguments, run on neighbouring inputs",
     "event": "package.module:name of a DpEvent of dp-accounting, or of a callable that gives one",
     "training": "package.module:name of an Opacus engine or accountant, or of its history",
@@ -111,6 +112,7 @@ def _claim() -> Schema:
         "trust": {"enum": [trust.value for trust in TrustModel]},
         "arithmetic": {"enum": list(ARITHMETIC)},
         "neighbours": TARGET,
+        "data": TARGET,
         "source": TEXT,
         "audit": _table(AUDIT),
         **{name: _finite({"type": "number", "minimum": 0}) for name in PROMISE},
@@ -135,6 +137,9 @@ def _claim() -> Schema:
 
 
 NOTHING: Schema = {"maxProperties": 0}
+INPUTS = ("neighbours", "data")
+"""What gives the inputs of a callable or a command, one of them."""
+NO_INPUTS: Schema = dict.fromkeys(INPUTS, False)
 
 
 def _kinds() -> list[Schema]:
@@ -143,16 +148,17 @@ def _kinds() -> list[Schema]:
     return [
         _if(
             {"properties": {"mechanism": {"enum": list(CATALOGUE)}}, "required": ["mechanism"]},
-            {"neighbours": False, "audit": {"propertyNames": {"enum": ["budget"]}}},
+            {**NO_INPUTS, "audit": {"propertyNames": {"enum": ["budget"]}}},
         ),
-        _if(
-            {"properties": {"mechanism": {"pattern": ":"}}, "required": ["mechanism"]},
-            {"parameters": NOTHING, "audit": in_process},
-            ["neighbours"],
+        _with_inputs(
+            _if(
+                {"properties": {"mechanism": {"pattern": ":"}}, "required": ["mechanism"]},
+                {"parameters": NOTHING, "audit": in_process},
+            )
         ),
-        _if({"required": ["command"]}, {"parameters": NOTHING}, ["neighbours"]),
+        _with_inputs(_if({"required": ["command"]}, {"parameters": NOTHING})),
         *(
-            _if({"required": [kind]}, {"parameters": NOTHING, "audit": NOTHING, "neighbours": False})
+            _if({"required": [kind]}, {"parameters": NOTHING, "audit": NOTHING, **NO_INPUTS})
             for kind in ("event", "training")
         ),
     ]
@@ -160,6 +166,10 @@ def _kinds() -> list[Schema]:
 
 def _if(condition: Schema, properties: Schema, required: list[str] | None = None) -> Schema:
     return {"if": condition, "then": {"properties": properties, "required": required or []}}
+
+
+def _with_inputs(rule: Schema) -> Schema:
+    return {**rule, "then": {**rule["then"], **_one_of(INPUTS)}}
 
 
 def _one_of(names: tuple[str, ...]) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import MISSING, dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from dpproof.answers.audit import AuditOptions
 from dpproof.answers.replay import replayed_file
 from dpproof.audits.engine.sampling.progress import watched
 from dpproof.audits.engine.scores.names import SCORE_NAMES, check_scores
+from dpproof.audits.plan import FURTHER
 from dpproof.audits.time_budget import OutOfTimeError, check_time, ending_at
 from dpproof.claim_file import read_all
 from dpproof.cli import show
@@ -58,6 +59,10 @@ VIEW = (
     "of selective-dpsgd: what is seen of the training as it is run, with torch: step, trace, final, canaries;"
     " the pair that attains its guarantee without it"
 )
+DATA = (
+    "Your data, package.module:name, or a callable that gives them; dpproof makes extreme neighbours of them."
+)
+PLOT = "Write the picture of the first violation to this file: the histograms on both inputs, and the event."
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
 SCORES = f"what is looked at, instead of the scores that suit the outputs: {', '.join(SCORE_NAMES)}"
 SEEDED = (
@@ -77,12 +82,15 @@ class _Promise:
     adjacency: str | None
     neighbours: str | None
     arithmetic: str | None
+    data: str | None
 
 
 Job = tuple[str, Callable[..., "Evidence"]]
 """A claim's name, and its audit."""
 NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
-NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that gives the two inputs"
+NO_NEIGHBOURS = (
+    "--data is missing: data must name your data; or neighbours a callable that gives the two inputs"
+)
 
 
 @click.command(cls=TakesFlags, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -90,6 +98,7 @@ NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that g
 @click.option("--adjacency", shell_complete=relations, help="Neighbouring relation; not for a file.")
 @click.option("--delta", type=float, help=STATED)
 @click.option("--epsilon", type=float, help="The promise; a mechanism's own guarantee without it.")
+@click.option("--data", help=DATA)
 @click.option("--neighbours", help="Callable that gives the two inputs.")
 @click.option("--alpha", type=float, default=0.01, show_default=True, help=ALPHA)
 @click.option("--budget", type=int, help="The most samples to draw.")
@@ -101,6 +110,7 @@ NO_NEIGHBOURS = "--neighbours is missing: neighbours must name a callable that g
 @click.option("--cluster", help=CLUSTER)
 @click.option("--journal", type=PATH, help=JOURNAL)
 @click.option("--witnesses", type=PATH, help="Folder to write witnesses of violations to.")
+@click.option("--plot", type=PATH, help=PLOT)
 @click.option("--replay", type=PATH, help="Run a finding again from its witness.")
 @click.option("--scores", help=SCORES, metavar="NAME[,NAME]")
 @click.option("--seeded/--not-seeded", default=None, help=SEEDED)
@@ -114,6 +124,7 @@ def audit(
     adjacency: str | None,
     delta: float | None,
     epsilon: float | None,
+    data: str | None,
     neighbours: str | None,
     alpha: float,
     budget: int | None,
@@ -125,6 +136,7 @@ def audit(
     cluster: str | None,
     journal: Path | None,
     witnesses: Path | None,
+    plot: Path | None,
     replay: Path | None,
     scores: str | None,
     seeded: bool | None,
@@ -140,7 +152,7 @@ def audit(
     options: AuditOptions = {"alpha": alpha, "seed": seed}
     if budget is not None:
         options["budget"] = budget
-    promise = _Promise(epsilon, delta, adjacency, neighbours, arithmetic)
+    promise = _Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
     told = _told(scores, seeded, failures)
     if cluster is not None:
         _refuse({"workers": workers}, [], "with --cluster")
@@ -169,10 +181,10 @@ def audit(
     own_alpha = None if stated is None or stated.name == "DEFAULT" else alpha
     jobs, seconds = _jobs(target, context.args, promise, options, told, own_alpha)
     with journal_at(journal), executor_for(1 if workers is None else workers, cluster) as executor:
-        _finish(_run(jobs, seconds, executor, witnesses), json)
+        _finish(_run(jobs, seconds, executor, witnesses), json, plot, witnesses)
 
 
-def _finish(found: Iterable[Evidence | str], json: bool) -> None:
+def _finish(found: Iterable[Evidence | str], json: bool, plot: Path | None, witnesses: Path | None) -> None:
     """Print what was found, and what claimed epsilons assume of arithmetic; then exit.
 
     The exit code is 1 if a claim is violated, and 3 if time was too short for one.
@@ -182,10 +194,28 @@ def _finish(found: Iterable[Evidence | str], json: bool) -> None:
     late = [one for one in every if isinstance(one, str)]
     audits = [one for one in every if not isinstance(one, str)]
     body = as_json.audits(audits, used, late)
-    show.answer(body, json, lambda console: show.audits(audits, used, console))
+    pictured = [one for one in audits if one.shown is not None]
+    if plot is not None and pictured:
+        pictured[0].plot().savefig(plot)
+
+    def render(console: Console) -> None:
+        show.audits(audits, used, console)
+        _again(audits, witnesses, console)
+
+    show.answer(body, json, render)
     violated = any(evidence.fails for evidence in audits)
     unfinished = late or any(evidence.unconfirmed for evidence in audits)
     raise Exit(1 if violated else 3 if unfinished else 0)
+
+
+def _again(found: Sequence[Evidence], witnesses: Path | None, console: Console) -> None:
+    """The commands that run the violations again, or how to have them."""
+    for one in found:
+        if one.verdict.violated and witnesses is not None:
+            command = f"dpproof audit --replay {auditing.witness_file(one, witnesses)}"
+            console.print(f"to run it again: {command}", markup=False, highlight=False, soft_wrap=True)
+    if witnesses is None and any(one.verdict.violated for one in found):
+        console.print("to be able to run it again, add --witnesses FOLDER", highlight=False, soft_wrap=True)
 
 
 def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
@@ -223,7 +253,8 @@ def _jobs(
 ) -> tuple[list[Job], float | None]:
     """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
     if target in CATALOGUE:
-        _refuse({"neighbours": promise.neighbours}, [], f"for {target}: it has hard inputs of its own")
+        given = {"neighbours": promise.neighbours, "data": promise.data}
+        _refuse(given, [], f"for {target}: it has hard inputs of its own")
         _refuse({**told, "arithmetic": promise.arithmetic}, [], f"for {target}, a mechanism of this project")
         values = values_of(target, flags)
         meant = accountant_for(target).adjacency
@@ -249,7 +280,8 @@ def _jobs(
         raise ValueError(f"target ({target!r}) {rule}")
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
-    return [_of_claim(claim, {**options, **told})], None
+    further: AuditOptions = {} if "sharpen" in options else {"further": FURTHER}
+    return [_of_claim(claim, {**options, **told, **further})], None
 
 
 def _told(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:
@@ -342,7 +374,7 @@ def _check_complete(*missing: list[str]) -> None:
 
 def _callable_claim(target: str, promise: _Promise) -> Claim:
     lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, None)]
-    if lacking and promise.neighbours is None:
+    if lacking and promise.neighbours is promise.data is None:
         lacking.append(NO_NEIGHBOURS)
     _check_complete(lacking)
     delta = auditing.DELTA if promise.delta is None else promise.delta
@@ -355,6 +387,7 @@ def _callable_claim(target: str, promise: _Promise) -> Claim:
         {"epsilon": promise.epsilon, "delta": delta},
         promise.neighbours,
         arithmetic=ARITHMETIC[0] if promise.arithmetic is None else promise.arithmetic,
+        data=promise.data,
     )
 
 

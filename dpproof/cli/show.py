@@ -147,6 +147,9 @@ def audits(found: Sequence[Evidence], arithmetic: Collection[Assumption], consol
     for one in found:
         if worth(one):
             console.print(f"{escape(one.claim)}: {one.verdict.value}. {escape(worth(one))}", soft_wrap=True)
+        if one.words:
+            told = "\n  ".join([f"{one.claim}: {one.verdict.value}", *one.words])
+            console.print(told, markup=False, highlight=False, soft_wrap=True)
     for sentence in dict.fromkeys(text for one in found for text in one.taken_on_trust):
         console.print(f"taken on trust: {sentence}", markup=False, highlight=False, soft_wrap=True)
     if arithmetic:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dpproof
+from benchmarks.audits.own_data import BATCH, BUYERS, CITIES, FRAME, PEOPLE, ROWS, SHARES, TWINS
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.audits.data.extremes import MOST, Extremes
 from dpproof.audits.data.tables import table_of
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi.users import Users
-from tests.audits.own_functions import BATCH, BUYERS, CITIES, FRAME, PEOPLE, ROWS, SHARES, TWINS
 from tests.rows import rows
 
 REPLACE, ADD_REMOVE, EXPERT, REWARDS = (
@@ -171,3 +172,55 @@ def test_a_pair_a_guarantee_and_a_target_are_audited_by_the_same_function():
     assert dpproof.audit(dpproof.mechanism_target(subject), budget=5000).fails
     with pytest.raises(ValueError, match=r"epsilon \(1\) must be left out for a target"):
         dpproof.audit(dpproof.mechanism_target(subject), epsilon=1)
+
+
+def event_of(twins, **asked):
+    found = dpproof.audit(twins.broken, twins.data, adjacency=twins.adjacency, epsilon=1, **asked)
+    return found, " ".join(found.words)
+
+
+NAMED = {one.name: one for one in TWINS}
+
+
+@rows(
+    ("name", "event", "looks_like"),
+    [
+        ("running sums", "is at", "times too small"),
+        ("one noise for two counts", "the first number minus the second number is", "used twice"),
+        ("exact number of records", "the second number is exactly", "without noise"),
+        ("Gaussian count", "the output is at", "delta 0"),
+        ("list of cities", "the output is", "a sensitive record that decides"),
+    ],
+)
+def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_like):
+    found, said = event_of(NAMED[name])
+    assert f"A simple event: {event}" in said or event in said
+    assert looks_like in said
+    assert found.shown.kind == NAMED[name].kind
+    right, given = rates()[found.shown.kind]
+    assert f"right in {right} of {given} cases" in said
+    assert found.plot().axes[0].get_xlabel() == found.shown.what
+
+
+def test_an_explanation_that_is_seldom_right_is_not_offered(monkeypatch):
+    monkeypatch.setattr(explanations, "rates", lambda: {"scale": (7, 10)})
+    assert not explanations.offered("scale", "too little noise")
+    assert not explanations.offered("plain", "a kind that was never measured")
+    monkeypatch.setattr(explanations, "rates", lambda: {"scale": (8, 10)})
+    assert "8 of 10" in explanations.offered("scale", "too little noise")
+
+
+@pytest.mark.slow
+def test_the_stored_rates_are_those_that_are_measured():
+    assert measured() == json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_an_event_is_counted_on_outputs_that_did_not_choose_it():
+    """Of a mechanism that keeps its claim, none is clear on the other half."""
+    noise = np.random.default_rng(0).laplace(size=4000)
+    fresh = Fresh(
+        {"the output": noise}, {}, np.repeat([False, True], 2000), 0.1, 0.0, dpproof.PureDP(0.1), False
+    )
+    assert clearest(fresh) is None
+    moved = replace(fresh, numbers={"the output": noise + fresh.second})
+    assert clearest(moved) is not None

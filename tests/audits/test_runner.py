@@ -157,7 +157,7 @@ def test_evidence_has_the_contract_keys_and_replays(bits, laplace):
         )
 
     found = audit("false", PureDP(1.0), laplace(2.0), bits, seed=11).as_json()
-    assert found.keys() == CONTRACT | {"claimed_epsilon", "pairs", "taken_on_trust", "words"}
+    assert found.keys() == CONTRACT | {"claimed_epsilon", "pairs", "taken_on_trust", "words", "shown"}
     witness = json.loads(json.dumps(found, allow_nan=False))["witness"]
     assert replay(witness, run).as_json() == found
     with pytest.raises(ReplayError, match="counts"):

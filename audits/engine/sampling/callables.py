@@ -24,8 +24,9 @@ from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import check_time
 from dpproof.mechanisms.primitives import Samples
 
-BLOCKS, PROBES, POWER, SEARCH, PAIRS = range(5)
-"""The streams of a seed: samples, checks of the mechanism, the reference pair, a search, several pairs."""
+BLOCKS, PROBES, POWER, SEARCH, PAIRS, FRESH = range(6)
+"""The streams of a seed: samples, checks of the mechanism, the reference pair, a search, several pairs, and what
+shows a violation."""
 AGAIN = 100
 """A mechanism that raised is called so many times more, to say how often it does."""
 

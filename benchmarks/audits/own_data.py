@@ -40,6 +40,7 @@ class Frame:
         return self.held[name]
 
     def iter_rows(self):
+        """The rows, one by one."""
         return zip(*self.held.values(), strict=True)
 
 
@@ -152,6 +153,60 @@ def rewards(data, n, rng, steps):
     return data.rewards.sum() + laplace(rng, steps / EPSILON, n)
 
 
+def gaussian(data, n, rng, private):
+    """A count; the sound twin has Laplace noise."""
+    noise = laplace(rng, 1 / EPSILON, n) if private else rng.normal(0, 1 / EPSILON, n)
+    return sum(age >= 65 for age in data) + noise
+
+
+def gaussian_mean(data, n, rng, private):
+    """A mean, with noise of another law in the sound twin."""
+    scale = 1 / (len(data) * EPSILON)
+    return np.mean(np.clip(data, 0, 1)) + (laplace(rng, scale, n) if private else rng.normal(0, scale, n))
+
+
+def gaussian_sums(data, n, rng, private):
+    """The sums of two columns."""
+    sums = np.clip(data, 0, 1).sum(axis=0)[:2]
+    return sums + (laplace(rng, 2 / EPSILON, n, 2) if private else rng.normal(0, 2 / EPSILON, (n, 2)))
+
+
+def each_value(data, rng, padded):
+    """The values with noise, one for each record; the sound twin gives a number without them."""
+    if padded:
+        return [float(len(data) + rng.laplace(0, 1 / EPSILON))]
+    return [float(value + rng.laplace(0, 1 / EPSILON)) for value in data[:60]]
+
+
+def all_cities(data, rng, listed):
+    """The cities that occur; the sound twin lists all of them."""
+    return " ".join(sorted({"Ulm", "Kiel", "Bonn", "Jena"} if listed else set(data)))
+
+
+def oldest(data, n, rng, noisy):
+    """The oldest age as it is; the sound twin is noise only."""
+    return np.full(n, float(max(data))) if not noisy else 60 + laplace(rng, 1.0, n)
+
+
+def exact_size(data, n, rng, noisy):
+    """A noisy sum beside the exact number of records."""
+    sums = np.clip(data, 0, 1).sum() + laplace(rng, 2 / EPSILON, n)
+    size = len(data) + laplace(rng, 2 / EPSILON, n) * noisy
+    return np.column_stack([sums, size])
+
+
+def twice(data, n, rng, reused):
+    """The sum in two units, each with noise for half of epsilon."""
+    noise = laplace(rng, 2 / EPSILON, n, 1 if reused else 2)
+    return np.array([sum(data), 2 * sum(data) - len(data)]) * 0.5 + noise
+
+
+def decades(data, rng, listed):
+    """How many people there are by decade."""
+    keys = range(1, 10) if listed else sorted({age // 10 for age in data})
+    return {key: sum(age // 10 == key for age in data) + float(rng.laplace(0, 1 / EPSILON)) for key in keys}
+
+
 @dataclass(frozen=True)
 class Twins:
     """A function with a fault, the same without it, and what both are asked about."""
@@ -161,10 +216,12 @@ class Twins:
     sound: Callable[..., Any]
     data: Any
     adjacency: str
+    kind: str = "scale"
+    """The explanation that is right, of `dpproof.audits.engine.explaining.explanations`; empty if none is."""
 
 
-def _twins(name, function, data, adjacency, broken, sound):
-    return Twins(name, partial(function, **broken), partial(function, **sound), data, adjacency)
+def _twins(name, function, data, adjacency, broken, sound, kind="scale"):
+    return Twins(name, partial(function, **broken), partial(function, **sound), data, adjacency, kind)
 
 
 TWINS = (
@@ -181,17 +238,72 @@ TWINS = (
     _twins(
         "histogram with sensitivity 1", histogram, CITIES, "replace", {"sensitivity": 1}, {"sensitivity": 2}
     ),
-    _twins("missing key", table_of_cities, CITIES, "add-remove", {"listed": False}, {"listed": True}),
-    _twins("one noise for two counts", two_counts, AGES, "add-remove", {"reused": True}, {"reused": False}),
+    _twins(
+        "missing key", table_of_cities, CITIES, "add-remove", {"listed": False}, {"listed": True}, "structure"
+    ),
+    _twins(
+        "one noise for two counts",
+        two_counts,
+        AGES,
+        "add-remove",
+        {"reused": True},
+        {"reused": False},
+        "reused",
+    ),
     _twins("unbounded number of purchases", purchases, BUYERS, "add-remove", {"most": None}, {"most": 2}),
     _twins("unbounded spending", spent, BUYERS, "replace", {"each": 0}, {"each": 8}),
     _twins("running sums", running, CLICKS, "replace", {"share": 1}, {"share": 12}),
     _twins("mean of a frame's column", column, FRAME, "replace", {"clip": False}, {"clip": True}),
     _twins("vectors without clipping", vectors, ROWS, "replace", {"clip": False}, {"clip": True}),
     _twins("median with local sensitivity", middle, SHARES, "replace", {"private": False}, {"private": True}),
-    _twins("seldom without noise", seldom_plain, CLICKS, "replace", {"chance": 0.1}, {"chance": 0.0}),
+    _twins(
+        "seldom without noise", seldom_plain, CLICKS, "replace", {"chance": 0.1}, {"chance": 0.0}, "plain"
+    ),
     _twins("old people by city", by_city, PEOPLE, "replace", {"sensitivity": 1}, {"sensitivity": 2}),
-    _twins("small groups left out", small_groups, CITIES, "add-remove", {"noisy": False}, {"noisy": True}),
+    _twins(
+        "small groups left out",
+        small_groups,
+        CITIES,
+        "add-remove",
+        {"noisy": False},
+        {"noisy": True},
+        "structure",
+    ),
     _twins("visits of an episode", visits, BATCH, "add-remove", {"steps": 1}, {"steps": 4}),
     _twins("rewards of an episode", rewards, BATCH, "rewards-only", {"steps": 1}, {"steps": 4}),
+    _twins("Gaussian count", gaussian, AGES, "add-remove", {"private": False}, {"private": True}, "gaussian"),
+    _twins(
+        "Gaussian mean", gaussian_mean, SHARES, "replace", {"private": False}, {"private": True}, "gaussian"
+    ),
+    _twins(
+        "Gaussian sums",
+        gaussian_sums,
+        abs(ROWS),
+        "add-remove",
+        {"private": False},
+        {"private": True},
+        "gaussian",
+    ),
+    _twins(
+        "one value for each record",
+        each_value,
+        SHARES[:9],
+        "add-remove",
+        {"padded": False},
+        {"padded": True},
+        "structure",
+    ),
+    _twins("list of cities", all_cities, CITIES, "replace", {"listed": False}, {"listed": True}, "structure"),
+    _twins("counts by decade", decades, AGES, "replace", {"listed": False}, {"listed": True}, "structure"),
+    _twins("oldest age", oldest, AGES, "replace", {"noisy": False}, {"noisy": True}, "plain"),
+    _twins(
+        "exact number of records",
+        exact_size,
+        SHARES,
+        "add-remove",
+        {"noisy": False},
+        {"noisy": True},
+        "plain",
+    ),
+    _twins("one noise in two units", twice, CLICKS, "replace", {"reused": True}, {"reused": False}, "reused"),
 )

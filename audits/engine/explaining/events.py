@@ -1,0 +1,130 @@
+"""Simple events that tell the inputs of a violation apart, and the histograms of the number that one is about.
+
+An event is chosen on one half of the fresh outputs and counted on the other. It is an illustration; the verdict and
+the bound on epsilon do not rest on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.engine.explaining.facts import Bools, Floats, Fresh, recurring, shared
+
+NEGATED = (
+    (" is there", " is missing"),
+    (" raises ", " does not raise "),
+    (" has ", " does not have "),
+    (" is ", " is not "),
+)
+"""How a fact is said, and how that it does not hold."""
+TAILS = (0.5, 0.25, 0.1, 0.04, 0.01)
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event in words, whether it came, the number with the threshold that it is about, or whether it is a fact."""
+
+    words: str
+    came: Bools
+    number: str = ""
+    at: float | None = None
+    fact: bool = False
+
+
+def _events(fresh: Fresh) -> Iterator[Event]:
+    """Simple events, the simplest first."""
+    for words, came in fresh.facts.items():
+        if not came.all():
+            yield Event(words, came, fact=True)
+            yield Event(_absent(words), ~came, fact=True)
+    for name, values in fresh.numbers.items():
+        if fresh.floating:
+            yield from _bit_events(name, values)
+            continue
+        held = values[~np.isnan(values)]
+        for value in recurring(held):
+            yield Event(f"{name} is exactly {value:.6g}", values == value, name, value)
+        for share in TAILS:
+            low, high = np.quantile(held, [share, 1 - share], method="nearest")
+            yield Event(f"{name} is at least {high:.4g}", values >= high, name, float(high))
+            yield Event(f"{name} is at most {low:.4g}", values <= low, name, float(low))
+    if not fresh.floating:
+        yield from _differences(fresh)
+
+
+def _absent(words: str) -> str:
+    """That a fact does not hold."""
+    held, absent = next(one for one in NEGATED if one[0] in words)
+    return words.replace(held, absent, 1)
+
+
+def _bit_events(name: str, values: Floats) -> Iterator[Event]:
+    lowest = _lowest_bits(values)
+    for bit in np.unique(lowest[np.isfinite(lowest)])[:80]:
+        yield Event(f"{name} has bits below 2^{int(bit) + 1}", lowest <= bit)
+
+
+def _lowest_bits(values: Floats) -> Floats:
+    """The exponent of the lowest set bit of each number."""
+    mantissa, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    low = np.log2(np.maximum(whole & -whole, 1).astype(float))
+    return np.where(whole == 0, math.inf, exponent - 53 + low)
+
+
+def _differences(fresh: Fresh) -> Iterator[Event]:
+    """Differences of two numbers that each vary: they recur where both have the same noise."""
+    for one, other, gap in shared(fresh):
+        for value in recurring(np.round(gap[~np.isnan(gap)], 9)):
+            yield Event(f"{one} minus {other} is {value:.6g}", np.round(gap, 9) == value)
+
+
+def clearest(fresh: Fresh) -> Event | None:
+    """The event that tells the inputs apart most clearly on every other output, if it does so on the rest."""
+    half = np.arange(fresh.second.size) % 2 == 0
+    events = list(_events(fresh))
+    best = max(events, key=lambda one: _excess(fresh, one.came, half), default=None)
+    return best if best is not None and _excess(fresh, best.came, ~half) > 2 else None
+
+
+def _excess(fresh: Fresh, came: Bools, part: Bools) -> float:
+    """By how many standard deviations an event exceeds what the claim allows."""
+    first, second = (int((came & part & side).sum()) for side in (~fresh.second, fresh.second))
+    odds = math.exp(min(fresh.epsilon, 20.0))
+    paid = fresh.delta * float(part.sum()) / 2
+    orders = ((first, second), (second, first))
+    return max((a - odds * b - paid) / math.sqrt(a + odds * odds * b + 1) for a, b in orders)
+
+
+def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
+    """The event in words, and how often it came on either input in the other half."""
+    if event is None:
+        return {}
+    other = np.arange(fresh.second.size) % 2 == 1
+    first, second = (int((event.came & other & side).sum()) for side in (~fresh.second, fresh.second))
+    return {"event": event.words, "first": first, "second": second}
+
+
+def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
+    """The histograms of the number that the event is about, or of whether the event came."""
+    if event is None and not fresh.numbers:
+        return {}
+    name = event.number if event is not None else next(iter(fresh.numbers))
+    values = fresh.numbers[name] if name else event.came.astype(float) if event is not None else np.zeros(0)
+    held = values[np.isfinite(values)]
+    low, high = np.quantile(held, [0.002, 0.998]) if name else (0.0, 1.0)
+    edges = np.linspace(low, high, 41) if name and high > low else np.array([low - 0.5, low + 0.5, low + 1.5])
+    counts = [
+        np.histogram(values[side & np.isfinite(values)], edges)[0] for side in (~fresh.second, fresh.second)
+    ]
+    return {
+        "what": name or f"1: {event.words if event else ''}; 0: not so",
+        "edges": tuple(map(float, edges)),
+        "counts": tuple(tuple(map(int, one)) for one in counts),
+        "at": event.at if event is not None else None,
+    }

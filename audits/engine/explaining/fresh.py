@@ -1,0 +1,40 @@
+"""What fresh outputs on either input show of a violation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpproof.audits.data.pairs import Neighbours
+from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.explaining.events import clearest, counted, drawn
+from dpproof.audits.engine.explaining.explanations import explained, offered
+from dpproof.audits.engine.explaining.facts import Fresh, rows, taken_apart
+from dpproof.audits.engine.sampling.callables import FRESH, Mechanism, MechanismError, generator, outputs
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.recording.words import Shown
+from dpproof.audits.time_budget import OutOfTimeError
+
+MOST, FEWEST = 2000, 500
+"""So many fresh outputs are drawn on each input; never more than a quarter of the samples, but the fewest."""
+
+
+def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidence, seed: int) -> Shown | None:
+    """What fresh outputs show of a violation; None if there is no time, or the mechanism fails."""
+    size = min(MOST, max(FEWEST, found.samples // 4))
+    try:
+        blocks = [outputs(made, pair, label, size, generator(seed, FRESH, label)) for label in (0, 1)]
+    except (MechanismError, OutOfTimeError):
+        return None
+    numbers, facts = taken_apart([row for block in blocks for row in rows(block)])
+    floating = found.verdict is Finding.FLOATING_POINT
+    second = np.repeat([False, True], size)
+    fresh = Fresh(numbers, facts, second, found.claimed_epsilon, found.delta, curve, floating)
+    event = clearest(fresh)
+    kind, words = explained(fresh, event)
+    return Shown(
+        size // 2,
+        **counted(fresh, event),
+        kind=kind,
+        looks_like=offered(kind, words),
+        **drawn(fresh, event),
+    )

@@ -1,0 +1,31 @@
+"""The picture of a violation: the two histograms of the number that gives the inputs away, with the event marked."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from dpproof.audits.recording.words import Shown
+
+COLOURS = ("#6b6b6b", "#b3261e")
+SIZE = (6.0, 3.2)
+"""In inches."""
+
+
+def picture(shown: Shown, title: str) -> Figure:
+    """The histograms as a figure of matplotlib.
+
+    Raises:
+        ValueError: there are no histograms.
+    """
+    if not shown.edges:
+        raise ValueError("plot: there is no number whose histograms could be drawn")
+    figure = Figure(figsize=SIZE, layout="constrained")
+    axes = figure.subplots()
+    for counts, colour, label in zip(shown.counts, COLOURS, ("first input", "second input"), strict=True):
+        axes.stairs(counts, shown.edges, color=colour, fill=True, alpha=0.35)
+        axes.stairs(counts, shown.edges, color=colour, label=label)
+    if shown.at is not None:
+        axes.axvline(shown.at, color="black", linestyle="--", linewidth=1, label=shown.event)
+    axes.set(xlabel=shown.what, ylabel="fresh outputs", title=title)
+    axes.legend(fontsize="small")
+    return figure
