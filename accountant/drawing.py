@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
 
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STYLE = {
     "svg.fonttype": "none",
@@ -30,6 +28,15 @@ _FLOOR = "1e-12"
 _PLACES = 40
 
 
+class Picture(Figure):
+    """A figure of matplotlib that a notebook shows without further settings."""
+
+    def _repr_png_(self) -> bytes:
+        stream = io.BytesIO()
+        self.savefig(stream, format="png", dpi=100)
+        return stream.getvalue()
+
+
 def figure_of(found: PrivacyResult, title: str = "") -> Figure:
     """The privacy profile and the trade-off function of a result, side by side.
 
@@ -40,13 +47,11 @@ def figure_of(found: PrivacyResult, title: str = "") -> Figure:
     >>> len(figure_of(account("gaussian", sigma=2)).axes)
     2
     """
-    from matplotlib.figure import Figure
-
     with recorded() as used:
         assume(*found.assumptions)
         points = profile_points(found.guarantee)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+        figure = Picture(figsize=(9.6, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         shown = [(epsilon, above_floor(delta)) for epsilon, delta in points]
         left.plot(*zip(*shown, strict=True), color=TIGHT)

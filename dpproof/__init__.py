@@ -14,6 +14,8 @@ from pathlib import Path
 
 from dpproof.version import __version__ as __version__
 
+PARTS = ("accountant", "mechanisms", "proofs_check", "audits")
+
 
 @cache
 def _homes() -> dict[str, str]:
@@ -26,6 +28,8 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str) -> object:
     if name == "__all__":
         return ["__version__", *_homes()]
+    if name in PARTS:
+        return import_module(f"dpproof.{name}")
     if name.startswith("_") or name not in _homes():
         raise AttributeError(f"module 'dpproof' has no attribute {name!r}")
     return getattr(import_module(_homes()[name]), name)

@@ -86,6 +86,8 @@ from dpproof.audits.training.one_run_audit import OneRun as OneRun
 from dpproof.audits.training.steps import Steps as Steps
 from dpproof.front.account import account as account
 from dpproof.front.calibrate import calibrate as calibrate
+from dpproof.front.check import check as check
+from dpproof.front.check import verify as verify
 from dpproof.mechanisms.counting.streaming import SecureNoise as SecureNoise
 from dpproof.mechanisms.environments.chain import chain as chain
 from dpproof.mechanisms.environments.classic_control import Acrobot as Acrobot
@@ -123,7 +125,6 @@ from dpproof.mechanisms.rl.thompson.thompson import Thompson as Thompson
 from dpproof.mechanisms.rl.thompson.thompson import ThompsonRelease as ThompsonRelease
 from dpproof.mechanisms.rl.trajectories import Trajectories as Trajectories
 from dpproof.proofs_check.registry import statements as statements
-from dpproof.proofs_check.registry import verify as verify
 from dpproof.proofs_check.statement import Statement as Statement
 from dpproof.proofs_check.verdict import Verdict as Verdict
 

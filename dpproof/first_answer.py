@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
@@ -194,6 +195,12 @@ def _tighter(ledger: PaperLedger) -> str:
     if found is None or found.published is None or found.published.printed is None or not found.bound.upper:
         return ""
     return f"{rounded(found.published.printed.lower / found.bound.upper, up=False, digits=2)} ({ledger.paper.name})"
+
+
+def as_html(lines: Sequence[str]) -> str:
+    """The first lines of an answer for a notebook: the first in bold, the others as a list."""
+    first, *others = map(escape, lines)
+    return f"<b>{first}</b><ul>{''.join(f'<li>{line}</li>' for line in others)}</ul>"
 
 
 def _few(names: Sequence[str]) -> str:

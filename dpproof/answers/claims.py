@@ -135,6 +135,17 @@ _HEARD = {
 }
 
 
+def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
+    """The exit code of the worst claim: refused before broken before not certified before kept.
+
+    With ``strict`` an inconclusive audit counts as broken.
+    """
+    codes = {ledger.verdict.exit_code for ledger in ledgers}
+    if strict and any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers):
+        codes.add(1)
+    return next(code for code in (2, 1, 3, 0) if code in codes)
+
+
 def heard_in(audit: Evidence | None) -> Outcome | None:
     """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
     if audit is None:

@@ -20,7 +20,7 @@ from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.answers import as_json
 from dpproof.answers.audit import check_ready
-from dpproof.answers.claims import ClaimLedger, check_claims, heard_in
+from dpproof.answers.claims import ClaimLedger, check_claims, exit_code
 from dpproof.answers.papers import PaperLedger, check_paper
 from dpproof.claim_file import Reading, Refusal, read_all
 from dpproof.cli import show
@@ -170,22 +170,13 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     write_findings(found, asked.files)
     body = as_json.envelope(_body(ledgers, reading, asked.html))
     show.answer(body, asked.json, lambda console: _print_claims(ledgers, reading.refusals, asked, console))
-    raise Exit(2 if reading.refusals else _exit_code(ledgers, asked.strict))
+    raise Exit(2 if reading.refusals else exit_code(ledgers, asked.strict))
 
 
 def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> as_json.Json:
     claims = [as_json.claim(ledger) for ledger in ledgers]
     refused = [as_json.refusal(refusal) for refusal in reading.refusals]
     return {"claims": claims, "refused": refused, "report": _page(html)}
-
-
-def _exit_code(ledgers: Sequence[ClaimLedger], strict: bool) -> int:
-    """The worst of all claims: refused before broken before not certified before kept."""
-    codes = {ledger.verdict.exit_code for ledger in ledgers}
-    vague = any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers)
-    if strict and vague:
-        codes.add(1)
-    return next(code for code in (2, 1, 3, 0) if code in codes)
 
 
 def _staged(work: Callable[[Callable[[str], None]], list[T]]) -> list[T]:

@@ -1,0 +1,122 @@
+"""`verify` and `check`: the verdicts on statements, and what is known of the claims of a file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpproof.accountant.numbers.written import json_text
+from dpproof.answers import as_json
+from dpproof.answers.audit import check_ready
+from dpproof.answers.claims import ClaimLedger, check_claims, exit_code
+from dpproof.answers.verify import Verified, ids_named
+from dpproof.answers.verify import verify as verified
+from dpproof.claim_file import Refusal, read_all
+from dpproof.executors import executor_for
+from dpproof.first_answer import as_html, of_claims, of_statements
+
+
+@dataclass(frozen=True, repr=False)
+class Verdicts(Verified):
+    """The verdicts on some statements, their certificates checked again; prints the answer in words.
+
+    Attributes:
+        statements: one `Result` for each statement, with its ``verdict``, ``severity`` and what it rests on.
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(of_statements(self))
+
+    def _repr_html_(self) -> str:
+        return as_html(of_statements(self))
+
+    def to_json(self) -> str:
+        """The answer of ``dpproof verify --json``."""
+        return json_text(as_json.verified(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Verdicts:
+        """The verdicts on the statements of ``to_json``'s text, their certificates checked again."""
+        return verify(*(entry["id"] for entry in json.loads(text)["statements"]))
+
+
+def verify(*names: str) -> Verdicts:
+    """Return the verdicts on published statements; the kernel checks every certificate again.
+
+    Args:
+        names: ``papers`` for all, the name of a paper such as ``rlsvi``, or the id of a statement.
+
+    >>> print(verify("rlsvi.eq2"))
+    rlsvi.eq2 is STEPS PROVED (2 readings): Sensitivity of one cell for a fixed next table.
+
+    Raises:
+        ValueError: for an unknown name, or none.
+    """
+    if not names:
+        raise ValueError("verify () must be given papers, the name of a paper, or the id of a statement")
+    return Verdicts(verified(dict.fromkeys(id for name in names for id in ids_named(name))).statements)
+
+
+@dataclass(frozen=True, repr=False)
+class Checked:
+    """What is known of the claims of a file; true where every claim stands, and prints the answer in words.
+
+    Attributes:
+        claims: for each claim its ``verdict``, ``account`` and ``audit``.
+        refusals: the claims that could not be read or run, each with its line and the reason.
+    """
+
+    claims: Sequence[ClaimLedger]
+    refusals: Sequence[Refusal]
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines)
+
+    def _repr_html_(self) -> str:
+        return as_html(self._lines)
+
+    def __bool__(self) -> bool:
+        return self.exit_code == 0
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of ``dpproof check``: 0 where every claim stands."""
+        return 2 if self.refusals else exit_code(self.claims)
+
+    @property
+    def _lines(self) -> list[str]:
+        return of_claims(self.claims, self.refusals, None)
+
+    def to_json(self) -> str:
+        """The answer of ``dpproof check FILE --json``."""
+        claims = [as_json.claim(ledger) for ledger in self.claims]
+        refused = [as_json.refusal(refusal) for refusal in self.refusals]
+        return json_text(as_json.envelope({"claims": claims, "refused": refused, "report": None}))
+
+
+def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:
+    """Account for every claim of a claim file, and audit it.
+
+    The folder of the file should be importable: add it to ``sys.path`` where claims name your own functions.
+
+    Args:
+        file: the claim file, such as ``dpproof.toml``.
+        audits: whether implementations are audited, too.
+        seed: everything random derives from it.
+        allow_outside: whether claims may name files outside of the project.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: no claim of the file can be checked.
+    """
+    reading = read_all(Path(file), check_ready, outside=allow_outside)
+    if not reading.claims:
+        raise ValueError(
+            f"file ({str(file)!r}): {'; '.join(map(str, reading.refusals)) or 'it has no claim'}"
+        )
+    with executor_for(os.cpu_count() or 1, None) as executor:
+        found = check_claims(reading.claims, reading.budget, audited=audits, seed=seed, executor=executor)
+    return Checked(found, reading.refusals)
