@@ -1,0 +1,203 @@
+"""What ``dpproof audit`` is asked to audit: a mechanism, a claim file or a callable, checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.spelling import nearest
+from dpproof.answers import audit as auditing
+from dpproof.answers.audit import AuditOptions
+from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.plan import FURTHER
+from dpproof.claim_file import read_all
+from dpproof.cli.importing import import_from
+from dpproof.cli.mechanism_flags import values_of
+
+if TYPE_CHECKING:
+    from dpproof.audits.recording.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the command line says of a promise; None where it says nothing."""
+
+    epsilon: float | None
+    delta: float | None
+    adjacency: str | None
+    neighbours: str | None
+    arithmetic: str | None
+    data: str | None
+
+
+Job = tuple[str, Callable[..., "Evidence"]]
+"""A claim's name, and its audit."""
+NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
+NO_NEIGHBOURS = (
+    "--data is missing: data must name your data; or neighbours a callable that gives the two inputs"
+)
+
+
+def refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
+    """Refuse options that would say nothing, rather than leave them unread."""
+    if flags:
+        raise ValueError(f"option ({flags[0]!r}) must be left out {where}")
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name} ({value!r}) must be left out {where}")
+
+
+def jobs_of(
+    target: str,
+    flags: list[str],
+    promise: Promise,
+    options: AuditOptions,
+    told: AuditOptions,
+    alpha: float | None,
+) -> tuple[list[Job], float | None]:
+    """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
+    if target in CATALOGUE:
+        given = {"neighbours": promise.neighbours, "data": promise.data}
+        refuse(given, [], f"for {target}: it has hard inputs of its own")
+        refuse({**told, "arithmetic": promise.arithmetic}, [], f"for {target}, a mechanism of this project")
+        values = values_of(target, flags)
+        meant = accountant_for(target).adjacency
+        _check_complete(_parameters_missing(target, values), _missing(promise, meant))
+        relation = _relation(promise, target)
+        stated = {} if promise.delta is None else {"delta": promise.delta}
+        if promise.epsilon is not None:
+            return [
+                _promised(target, values, relation, {"epsilon": promise.epsilon, **stated}, options)
+            ], None
+        asked: dict[str, Any] = {**stated, **options}
+        own = partial(auditing.audit_mechanism, target, values, relation, **asked)
+        return [(target, own)], None
+    if flags and (":" in target or Path(target).is_file()):
+        raise ValueError(f"option ({flags[0]!r}) is unknown")
+    if Path(target).is_file():
+        refuse(vars(promise), [], "for a claim file, which has its own")
+        return _of_file(Path(target), options, told, alpha)
+    if ":" not in target:
+        known = (*CATALOGUE, "corpus")
+        listed = f"{', '.join(known)}{nearest(target, known)}"
+        rule = f"must be a claim file, package.module:callable, or one of: {listed}"
+        raise ValueError(f"target ({target!r}) {rule}")
+    claim = _callable_claim(target, promise)
+    auditing.check_auditable(claim)
+    further: AuditOptions = {} if "sharpen" in options else {"further": FURTHER}
+    return [_of_claim(claim, {**options, **told, **further})], None
+
+
+def told_of(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:
+    """What the command line says of the audit of callables and commands, checked."""
+    told: AuditOptions = {}
+    if scores is not None:
+        told["scores"] = scores.split(",")
+        check_scores(told["scores"])
+    if seeded is not None:
+        told["seeded"] = seeded
+    if failures not in (None, "error", "token"):
+        raise ValueError(f"failures ({failures!r}) must be one of: error, token")
+    if failures is not None:
+        told["failures"] = failures
+    return told
+
+
+def _of_claim(claim: Claim, options: AuditOptions) -> Job:
+    return claim.name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
+
+
+def _of_file(
+    path: Path, options: AuditOptions, told: AuditOptions, alpha: float | None
+) -> tuple[list[Job], float | None]:
+    """The audits of a file under its budget, as `answers.claims.check_claims` splits it.
+
+    What is told of callables and commands goes before what the file says of them. An ``alpha`` that was given
+    on the command line takes the place of the file's: it is that of them all.
+    """
+    import_from(path.parent)
+    reading = read_all(path, auditing.check_auditable)
+    if reading.refusals:
+        raise ValueError("\ndpproof: ".join(map(str, reading.refusals)))
+    whole = reading.budget.alpha if alpha is None else alpha
+    shared: AuditOptions = {**options, "alpha": whole / len(reading.claims)}
+    outside: dict[bool, AuditOptions] = {True: {**shared, **told}, False: shared}
+    if not any(claim.outside for claim in reading.claims):
+        refuse(told, [], "for a claim file without a callable or a command")
+    return [_of_claim(claim, outside[claim.outside]) for claim in reading.claims], reading.budget.seconds
+
+
+def _promised(
+    name: str,
+    values: Mapping[str, object],
+    relation: Adjacency,
+    stated: Mapping[str, float],
+    options: AuditOptions,
+) -> Job:
+    """The audit of a mechanism against a promise, in the trust model of its own guarantee.
+
+    At delta 0 unless told, if its own guarantee is pure.
+    """
+    accountant = accountant_for(name)
+    own = accountant.account(accountant.parameters.read(values), relation)
+    delta = 0.0 if own.guarantee.epsilon(0).upper < math.inf else auditing.DELTA
+    claim = Claim(name, name, values, relation, {"delta": delta, **stated}, trust=own.trust)
+    auditing.check_auditable(claim)
+    return name, partial(auditing.audit_claim, claim, elsewhere=True, **options)
+
+
+def _relation(promise: Promise, name: str | None = None) -> Adjacency:
+    """The relation that is given, or the one that a noise primitive is meant under."""
+    meant = None if name is None else accountant_for(name).adjacency
+    if promise.adjacency is not None:
+        return Adjacency.of(promise.adjacency)
+    assert meant is not None  # checked before
+    return meant
+
+
+def _missing(promise: Promise, meant: Adjacency | None) -> list[str]:
+    """The relation, where it is missing."""
+    if promise.adjacency is not None or meant is not None:
+        return []
+    known = ", ".join(relation.value for relation in Adjacency)
+    return [f"--adjacency is missing; there is no default: {known}"]
+
+
+def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
+    """A line for each parameter of a mechanism that is missing."""
+    fields = accountant_for(name).parameters.fields()
+    required = (field for field in fields if field.default is MISSING and field.name not in values)
+    return [f"parameter ({field.name!r}) is missing: {field.metadata['domain']}" for field in required]
+
+
+def _check_complete(*missing: list[str]) -> None:
+    """Refuse what is incomplete, naming everything that is missing at once."""
+    if any(missing):
+        raise ValueError("; ".join(chain.from_iterable(missing)))
+
+
+def _callable_claim(target: str, promise: Promise) -> Claim:
+    lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, None)]
+    if lacking and promise.neighbours is promise.data is None:
+        lacking.append(NO_NEIGHBOURS)
+    _check_complete(lacking)
+    delta = auditing.DELTA if promise.delta is None else promise.delta
+    assert promise.epsilon is not None  # checked above
+    return Claim(
+        target,
+        target,
+        {},
+        _relation(promise),
+        {"epsilon": promise.epsilon, "delta": delta},
+        promise.neighbours,
+        arithmetic=ARITHMETIC[0] if promise.arithmetic is None else promise.arithmetic,
+        data=promise.data,
+    )
