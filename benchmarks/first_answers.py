@@ -47,7 +47,7 @@ def _account(*flags: str) -> tuple[str, ...]:
 DP_SGD = ("dp-sgd", "--sampling-rate", ".01", "--noise-multiplier", "1", "--steps", "1000")
 TASKS = (
     Task("import dpproof", _python("import dpproof"), 0.05),
-    Task("from dpproof import accountant_for", _python("from dpproof import accountant_for"), 0.2),
+    Task("from dpproof import account", _python("from dpproof import account"), 0.2),
     Task("dpproof --help", (DPPROOF, "--help"), 0.2),
     Task(
         "account gaussian",

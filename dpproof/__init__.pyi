@@ -1,5 +1,4 @@
 # The public names. Each loads when it is first used.
-from dpproof.accountant.asking import compose as compose
 from dpproof.accountant.catalogue import accountant_for as accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency as Adjacency
 from dpproof.accountant.claims.adjacency import UnprovedAdjacencyError as UnprovedAdjacencyError
@@ -14,6 +13,7 @@ from dpproof.accountant.claims.result import PrivacyResult as PrivacyResult
 from dpproof.accountant.claims.sensitivity import Query as Query
 from dpproof.accountant.claims.sensitivity import Sensitivity as Sensitivity
 from dpproof.accountant.claims.trust import TrustModel as TrustModel
+from dpproof.accountant.composing import compose as compose
 from dpproof.accountant.guarantees.conversion import convert as convert
 from dpproof.accountant.guarantees.notions import ZCDP as ZCDP
 from dpproof.accountant.guarantees.notions import ApproxDP as ApproxDP

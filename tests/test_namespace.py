@@ -116,3 +116,8 @@ def test_a_first_answer_loads_nothing_it_can_do_without(arguments, also):
         f"print(sorted(set({SLOW.split() + also.split()}) & set(sys.modules)))"
     )
     assert python(code).splitlines()[-1] == "[]"
+
+
+def test_the_first_function_loads_nothing_it_can_do_without():
+    code = "import sys; from dpproof import account; print(sorted({'numpy', 'rich', 'click'} & set(sys.modules)))"
+    assert python(code) == "[]"

@@ -239,7 +239,7 @@ class PrivacyResult:
         Raises:
             ValueError: for text that does not hold a question.
         """
-        from dpproof.accountant.asking import result_from_json  # it makes results by name
+        from dpproof.accountant.composing import result_from_json  # it makes results by name
 
         return result_from_json(text)
 

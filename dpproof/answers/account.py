@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from dpproof.accountant.asking import in_parallel
+from dpproof.accountant.asking import result_of
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.decimals import doubles
@@ -120,7 +120,7 @@ def account(
     shown = checked_number(at, asked)
     check_run(parameters)
     with recorded() as used:
-        found = _found(accountant, parameters, adjacency, parallel)
+        found = result_of(accountant, parameters, adjacency, parallel)
         ask = asked_once(lambda guarantee: getattr(guarantee, quantity)(at))
         verdicts = quoted(found)
         bound = ask(found.guarantee)
@@ -143,14 +143,6 @@ def account(
         published=beside,
         printed=printed,
     )
-
-
-def _found(
-    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, parallel: bool
-) -> PrivacyResult:
-    if parallel:
-        return in_parallel(accountant, parameters, adjacency)
-    return accountant.account(parameters, adjacency)
 
 
 def asked_once(ask: Ask) -> Ask:

@@ -62,6 +62,9 @@ def main() -> None:
     """Run the command line; a bad input is one line, an internal error says so."""
     sys.path.insert(0, "")  # callables of the project one stands in
     import_from(Path.cwd())
+    if sys.argv[1:2] in (["account"], ["calibrate"]):
+        # These verbs multiply no large matrices. The threads of numpy's BLAS would only start, and wait.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         sys.exit(app(prog_name="dpproof", standalone_mode=False))
     except NoArgsIsHelpError as error:
