@@ -28,7 +28,7 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
     >>> training = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
     >>> histogram = account("gaussian", sigma=8, sensitivity=1, adjacency="add-remove")
     >>> print(compose(training, histogram).epsilon("1e-6"))
-    2.193246 (certified, 11 digits)
+    2.193108 (certified, 11 digits)
 
     Raises:
         ValueError: without results, or for results of different neighbouring relations, units or trust models.
