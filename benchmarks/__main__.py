@@ -129,7 +129,7 @@ def _clipping() -> list[str]:
     try:
         from benchmarks import offline_training_speed
     except ImportError as missing:
-        return [f"Clipping each example's gradient: skipped, {missing.name} is not installed (offline-rl)."]
+        return [f"Clipping each example's gradient: skipped, {missing.name} is not installed (extra torch)."]
     return offline_training_speed.section()
 
 

@@ -79,7 +79,7 @@ def main(given: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(given)
     names = [problem_for(name).name for name in asked.problems]
     if "lunarlander" in names and not has_box2d():
-        raise SystemExit("lunarlander needs Box2D: pip install 'dpproof[offline-rl]'")
+        raise SystemExit("lunarlander needs Box2D: pip install 'dpproof[rl]'")
     work = [(name, asked.variations, asked.best, asked.seed, asked.folder) for name in names]
     with ProcessPoolExecutor(asked.workers) as pool:
         for line in pool.map(train, *zip(*work, strict=True)):

@@ -141,7 +141,7 @@ def check_torch() -> None:
         NoAuditError: saying what to install.
     """
     if find_spec("torch") is None:
-        raise NoAuditError("the audit of a training needs torch: pip install 'dpproof[offline-rl]'")
+        raise NoAuditError("the audit of a training needs torch: pip install 'dpproof[torch]'")
 
 
 @dataclass(frozen=True)

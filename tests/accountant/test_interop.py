@@ -154,7 +154,7 @@ def test_unknown_events_are_refused_by_name():
 class TestOpacus:
     @pytest.fixture
     def accountant(self):
-        pytest.importorskip("opacus", reason="the extra opacus is not installed")
+        pytest.importorskip("opacus", reason="the extra torch is not installed")
         from dpproof.accountant.interop.opacus import CertifiedOpacusAccountant
 
         return CertifiedOpacusAccountant()

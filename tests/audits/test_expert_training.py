@@ -32,7 +32,7 @@ ALONE = np.array([True])
 
 @pytest.fixture
 def loops():
-    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     from dpproof.audits.training.expert_loops import Watched, differ_by_one_expert, private_data
 
     return SimpleNamespace(
@@ -217,7 +217,7 @@ def test_runs_too_long_and_other_numbers_of_canaries_are_refused(loops):
 
 def test_without_torch_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(experts, "find_spec", lambda name: None)
-    with pytest.raises(NoAuditError, match=r"pip install 'dpproof\[offline-rl\]'"):
+    with pytest.raises(NoAuditError, match=r"pip install 'dpproof\[torch\]'"):
         audit(ExpertTraining(ExpertSettings(PLAIN), View.STEP), seed=0)
     assert {case.requires for case in CASES} == {"torch"}
 

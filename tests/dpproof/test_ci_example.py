@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -86,22 +87,75 @@ def test_the_action_and_the_workflow_keep_to_their_schemas(schema, file, tmp_pat
     assert not valid(broken)
 
 
-@pytest.mark.slow
-def test_the_action_runs_what_it_says(project):
-    """The shell of the action's second step, with the variables that GitHub sets."""
+@pytest.fixture
+def elsewhere(tmp_path):
+    """The programs of a new environment, which has the dependencies of this one, but a dpproof of its own."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    (packages,) = (tmp_path / "venv").glob("lib/*/site-packages")
+    known = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "dependencies.pth").write_text("\n".join(known), encoding="utf-8")
+    return tmp_path / "venv" / "bin"
+
+
+def yaml_of(name):
     import yaml
 
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def in_the_new_environment(run, programs):
+    """Whether the program that is found there runs the code that was installed there."""
+    code = "import dpproof, sys; sys.exit(not dpproof.__file__.startswith(sys.prefix))"
+    return run(programs / "python", "-c", code).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_action_installs_its_own_reference_and_runs_what_it_says(project, elsewhere):
+    """The shell of its steps, with the variables that GitHub sets."""
     folder, run = project
-    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    script = next(step["run"] for step in action["runs"]["steps"] if step["name"] == "Check the claims")
+    steps = {step["name"]: step for step in yaml_of("action.yml")["runs"]["steps"]}
+    inputs = {name: given["default"] for name, given in yaml_of("action.yml")["inputs"].items()}
+    told = {
+        "VERSION": inputs["version"],
+        "FILE": inputs["file"],
+        "REPORT": inputs["report"],
+        "STRICT": "true",
+    }
+    github = {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(folder / "summary")}
+    path = f"{elsewhere}{os.pathsep}{os.environ['PATH']}"
+
+    def step(name):
+        return run("bash", "-euo", "pipefail", "-c", steps[name]["run"], PATH=path, **told, **github)
+
+    installed = step("Install")
+    assert installed.returncode == 0, installed.stderr
+    assert in_the_new_environment(run, elsewhere)
     assert run("git", "apply", "broken.patch").returncode == 0
-    ran = run("bash", "-euo", "pipefail", "-c", script, FILE="dpproof.toml", REPORT="report", STRICT="true",
-              GITHUB_STEP_SUMMARY=str(folder / "summary"))  # fmt: skip
+    ran = step("Check the claims")
     assert ran.returncode == 1, ran.stderr
-    assert sorted(path.name for path in (folder / "report").iterdir()) == [
-        "found.md",
-        "found.sarif",
-        "found.xml",
-        "index.html",
-    ]
+    found = sorted(path.name for path in (folder / inputs["report"]).iterdir())
+    assert found == ["found.md", "found.sarif", "found.xml", "index.html"]
     assert "number of users" in (folder / "summary").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project, elsewhere, tmp_path):
+    """What pre-commit does for ``language: python``: clone the repository, install it, and run the entry."""
+    folder, run = project
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
+    if run("git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", tmp_path / "hook").returncode:
+        pytest.skip("the project is not in a git repository: there is no reference to install")
+    installed = run(elsewhere / "python", "-m", "pip", "install", "--quiet", "--no-deps", tmp_path / "hook")
+    assert installed.returncode == 0, installed.stderr
+    assert in_the_new_environment(run, elsewhere)
+    (hook,) = yaml_of(".pre-commit-hooks.yaml")
+    assert run("git", "init", "--quiet").returncode == 0
+    script = folder / ".git" / "hooks" / "pre-commit"
+    script.write_text(f"#!/bin/sh\nPATH={elsewhere}:$PATH\nexec {hook['entry']} {' '.join(hook['args'])}\n")
+    script.chmod(0o755)
+    sound = run(*git, "commit", "--allow-empty", "--quiet", "-m", "sound")
+    assert sound.returncode == 0, sound.stderr
+    assert run("git", "apply", "broken.patch").returncode == 0
+    broken = run(*git, "commit", "--allow-empty", "--quiet", "-m", "broken")
+    assert broken.returncode == 1
+    assert "number of users" in broken.stdout + broken.stderr

@@ -13,14 +13,14 @@ from dpproof.reproduction.expert.settings import CHOICES, FULL, METHODS, PAPER, 
 from dpproof.reproduction.expert.study import STUDY
 
 needed = pytest.mark.skipif(
-    study.missing() != [], reason="the extra `offline-rl` is not installed: no experiment"
+    study.missing() != [], reason="the extras `rl` and `torch` are not installed: no experiment"
 )
 TINY = Size(("cartpole",), 600, 0.9, 5, 5, 1, 300, 64, (10.0,), 2, 1)
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     folder = tmp_path_factory.mktemp("expert")
     return folder, STUDY.run(folder, True, 3, TINY, workers=1)
 
@@ -93,7 +93,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(study, "find_spec", lambda name: None)
     done = CliRunner().invoke(app, ["reproduce", "expert", "--quick", "--out", str(tmp_path)])
     assert isinstance(done.exception, ValueError)
-    assert "needs torch and gymnasium: pip install 'dpproof[offline-rl]'" in str(done.exception)
+    assert "needs torch and gymnasium: pip install 'dpproof[rl,torch]'" in str(done.exception)
 
 
 def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):

@@ -14,7 +14,7 @@ STEPS = 300
 
 
 def _peer(name, **changes):
-    gymnasium = pytest.importorskip("gymnasium", reason="the extra `offline-rl` is not installed")
+    gymnasium = pytest.importorskip("gymnasium", reason="the extra `rl` is not installed")
     env = gymnasium.make(name).unwrapped
     for key, value in changes.items():
         setattr(env, key, value)
@@ -69,7 +69,7 @@ def test_acrobot_ends_where_gymnasiums_does():
 
 def test_lunar_lander_is_gymnasiums():
     if not has_box2d():
-        pytest.skip("Box2D, of the extra `offline-rl`, is not installed")
+        pytest.skip("Box2D, of the extra `rl`, is not installed")
     batch = LunarLander().begin(2, np.random.default_rng(7))
     seeds = np.random.default_rng(7).integers(2**31, size=2)
     from gymnasium.envs.box2d.lunar_lander import LunarLander as Simulation

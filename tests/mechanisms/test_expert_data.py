@@ -93,7 +93,7 @@ def test_logged_steps_follow_each_other(logged):
     np.testing.assert_array_equal(logged.episodes.user, np.repeat(np.arange(30), 3))
     assert logged.episodes.lengths.max() <= 20
     np.testing.assert_allclose(logged.returns(), logged.episodes.lengths, rtol=1e-12)
-    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     problem = problem_for("cartpole")
     data = logged.transitions(problem)
     starts = logged.starts()
@@ -110,7 +110,7 @@ def test_logged_steps_follow_each_other(logged):
 
 
 def test_what_is_released_does_not_say_whose_it_is(logged):
-    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     problem = problem_for("cartpole")
     ends = logged.starts()
     steps = np.array([ends[3], ends[3] + 1, ends[1], ends[3], ends[0]])
@@ -151,7 +151,7 @@ def test_rewards_are_kept_as_they_were_paid():
 @pytest.mark.parametrize("paid", [-1e6, -1e20, 1e20])
 def test_one_experts_rewards_are_not_seen_in_anothers(paid):
     """Clipping bounds what one expert moves only if the others' transitions stay as they are."""
-    pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     rewards = np.random.default_rng(0).normal(0, 0.01, 20)
     alone = _logged(rewards, [10, 10])
     beside = _logged(np.append(rewards, paid), [10, 10, 1])
@@ -200,7 +200,7 @@ def test_what_has_no_meaning_is_refused(logged):
 
 
 def test_learning_from_nothing_is_the_same_every_time():
-    torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+    torch = pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
     from dpproof.mechanisms.rl.expert.training import Learning, learn
 
     problem, how = problem_for("cartpole"), Learning(rounds=180, copies=8, kept=(0.5, 1.0))

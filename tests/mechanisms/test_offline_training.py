@@ -15,7 +15,7 @@ from scipy import stats
 
 from tests.rows import rows, tiered
 
-torch = pytest.importorskip("torch", reason="torch, of the extra `offline-rl`, is not installed")
+torch = pytest.importorskip("torch", reason="torch, of the extra `torch`, is not installed")
 
 from dpproof.accountant.claims.adjacency import Adjacency  # noqa: E402 (after the skip)
 from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters, account  # noqa: E402

@@ -100,7 +100,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise ValueError(f"{path.name}: reading Parquet needs the extra dpproof[parquet]") from error
+        raise ValueError(f"{path.name}: reading Parquet needs the extra dpproof[interop]") from error
     try:
         table = parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:

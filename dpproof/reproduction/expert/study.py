@@ -29,7 +29,7 @@ from dpproof.reproduction.engine import (
 from dpproof.reproduction.expert.settings import CHOICES, FULL, QUICK, Size
 from dpproof.reproduction.first_lines import equal_rows, few_runs, listed
 
-EXTRA: Final = "pip install 'dpproof[offline-rl]'"
+EXTRA: Final = "pip install 'dpproof[rl,torch]'"
 _METHODS: Final = ("printed", "calibrated")
 _MISSING: Final = (
     "Figure 2 of the paper (histograms of the experts' returns) is not reproduced: the table below has the "

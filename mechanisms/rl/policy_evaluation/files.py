@@ -97,5 +97,5 @@ def _parquet(path: Path, episodes: Episodes) -> None:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise ValueError(f"{path.name}: writing Parquet needs the extra dpproof[parquet]") from error
+        raise ValueError(f"{path.name}: writing Parquet needs the extra dpproof[interop]") from error
     parquet.write_table(pyarrow.table(_columns(episodes)), path)
