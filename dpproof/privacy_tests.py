@@ -28,6 +28,7 @@ from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
+from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.plan import BUDGET, Asked
@@ -193,7 +194,13 @@ class Privacy:
     checks: int = field(default=0, init=False)
 
     def audit(
-        self, mechanism: Auditable, first: object, second: object = MISSING, **options: Any
+        self,
+        mechanism: Auditable,
+        first: object = MISSING,
+        second: object = MISSING,
+        *,
+        data: object = MISSING,
+        **options: Any,
     ) -> Evidence:
         """Run a mechanism on two neighbouring inputs; a violation of the promise fails the test.
 
@@ -204,23 +211,23 @@ class Privacy:
             first: one input, or an `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
                 can be (`dpproof.audits.data.relations`).
             second: the other input; left out beside a `Neighbours`.
+            data: instead of two inputs the data from which extreme neighbours are made.
             options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1
         with errors_as_failures():
-            found = self._audited(mechanism, first, second, options)
+            inputs = self._paired(first, second) if data is MISSING else self._extremes(data, first)
+            found = self._audited(mechanism, inputs, options)
         self._judge(found)
         return found
 
     def _audited(
-        self, mechanism: Auditable, first: object, second: object, options: Mapping[str, Any]
+        self, mechanism: Auditable, inputs: Neighbours | Extremes, options: Mapping[str, Any]
     ) -> Evidence:
         check_key("option", options, OPTIONS)
         how = {name: options[name] for name in HOW if name in options}
         more = {name: value for name, value in options.items() if name not in HOW}
-        pair = self._paired(first, second)
-        check_pair(pair, self.claim.adjacency)
         share = self.alpha * 0.5**self.checks
         if not Reals(0, share, lower_open=True).admits(more.get("alpha", share)):
             rule = f"must be at most {share!r}, the share of this audit, and above 0"
@@ -229,7 +236,7 @@ class Privacy:
             self.claim.name,
             self.claim.guarantee,
             as_mechanism_with(mechanism, how),
-            pair,
+            inputs,
             **{
                 "seed": self._seed(),
                 "delta": self.claim.delta,
@@ -260,13 +267,27 @@ class Privacy:
                 "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
             )
 
+    def _extremes(self, data: object, first: object) -> Extremes:
+        if first is not MISSING:
+            raise ValueError(
+                f"first ({first!r:.60}) must be left out beside data, of which neighbours are made"
+            )
+        return Extremes(data, self.claim.adjacency)
+
     def _paired(self, first: object, second: object) -> Neighbours:
+        pair = self._given(first, second)
+        check_pair(pair, self.claim.adjacency)
+        return pair
+
+    def _given(self, first: object, second: object) -> Neighbours:
         if isinstance(first, Neighbours):
             if second is not MISSING:
                 raise ValueError(
                     f"second ({second!r:.60}) must be left out beside a Neighbours, which has both inputs"
                 )
             return first
+        if first is MISSING:
+            raise ValueError("first is missing: give two inputs, a Neighbours, or data=")
         if second is MISSING:
             raise ValueError(
                 f"second is missing beside first ({first!r:.60}): give two inputs, or a Neighbours"

@@ -34,6 +34,8 @@ USERS: Mapping[type, Callable[[Any, Adjacency, Bounds | None], Iterator[Candidat
 }
 MOST = 24
 """At most so many pairs are made."""
+LEAST, RECORDS = 6, 120_000
+"""Of large data at least so many pairs, and as many as have so many records together."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ class Extremes:
     adjacency: Adjacency
     bounds: Bounds | None = None
 
-    def pairs(self, most: int = MOST) -> tuple[Neighbours, ...]:
+    def pairs(self, most: int | None = None) -> tuple[Neighbours, ...]:
         """Validated pairs, no two the same, the most telling first.
 
         Raises:
             ValueError: the data have no records that are known here, or the relation says nothing of them.
         """
-        found = tuple(islice(_distinct(_candidates(self)), most))
+        wanted = self.most if most is None else most
+        found = tuple(islice(_distinct(_candidates(self)), wanted))
         if not found:
             raise ValueError(
                 "data: all records are equal, so that nothing can differ; give bounds=(low, high) or pair=(x, y)"
@@ -67,13 +70,22 @@ class Extremes:
         return found
 
     @property
+    def most(self) -> int:
+        """How many pairs are made at most: fewer of large data, which take long to compare and to run."""
+        parts = self.data if isinstance(self.data, tuple) else ()
+        lengths = [len(one) for one in (self.data, *parts[:1]) if hasattr(one, "__len__")]
+        records = max(lengths, default=1)
+        return min(MOST, max(LEAST, RECORDS // max(records, 1)))
+
+    @property
     def untried(self) -> tuple[str, ...]:
         """What was not looked for among the neighbours, in words."""
         values = (
             [] if self.bounds is not None else ["values outside those in your data (bounds= states more)"]
         )
+        large = [f"more than {self.most} pairs, because the data are large"] if self.most < MOST else []
         sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []
-        return (*values, *sizes)
+        return (*values, *sizes, *large)
 
 
 def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
@@ -127,7 +139,15 @@ class Setting:
 def _candidate(table: Table, setting: Setting, adjacency: Adjacency) -> Candidate:
     inputs = (setting.first, setting.second)
     first, second = (table.built(placed) for placed in inputs)
-    return Candidate(first, second, adjacency, setting.description, *(repr(placed) for placed in inputs))
+    return Candidate(first, second, adjacency, setting.description, *map(_mark, inputs))
+
+
+def _mark(placed: Sequence[Placed]) -> str:
+    """The same text for the same records."""
+    try:
+        return f"{len(placed)} {hash(tuple(placed))}"
+    except TypeError:  # a record that cannot be hashed
+        return repr(placed)
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:

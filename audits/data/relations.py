@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,20 @@ def _of_array(value: object) -> Records:
     array = value if np.ma.isMaskedArray(value) else np.asarray(value)
     unit = "element" if array.ndim == 1 else "row"
     header = (array.shape[1:], array.dtype.names) if array.dtype.names else array.shape[1:]
-    return Records(unit, [_key(row) for row in array.tolist()], header=header if len(array) else None)
+    return Records(unit, _array_keys(array), header=header if len(array) else None)
+
+
+def _array_keys(array: Any) -> list[Hashable]:
+    """The keys of an array's rows; rows of numbers are written once, however often they come."""
+    if array.dtype.kind not in "biuf" or np.ma.isMaskedArray(array):
+        return [_key(row) for row in array.tolist()]
+    kind, shape = array.dtype.str, array.shape[1:]
+    return [_row_key(row.tobytes(), kind, shape) for row in array]
+
+
+@lru_cache(1 << 17)
+def _row_key(row: bytes, kind: str, shape: tuple[int, ...]) -> Hashable:
+    return _key(np.frombuffer(row, kind).reshape(shape).tolist())
 
 
 def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:

@@ -543,3 +543,36 @@ def test_a_refutation_without_time_for_its_checks_ends_with_3(run, claim_file, u
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"], entry["audit"]["unconfirmed"]) == (3, "out of time", True)
     assert "the bets refute the claim, but the time budget was spent" in " ".join(entry["remarks"])
+
+
+OWN = """
+def total(values, n, rng):
+    return sum(values) + rng.laplace(0, 1.0, n)
+
+def data():
+    return [0.0, 3.0, 1.0]
+"""
+
+
+def test_data_are_audited_on_extreme_neighbours_from_the_command_line_and_from_claims(
+    run, refused, tmp_path, monkeypatch
+):
+    (tmp_path / "own_of_a_user.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ["audit", "own_of_a_user:total", *CALLABLE, "--data", "own_of_a_user:data"]
+    picture, folder = tmp_path / "found.svg", tmp_path / "witnesses"
+    ran = run(*asked, "--plot", picture, "--witnesses", folder)
+    (witness,) = folder.iterdir()
+    assert ran.code == 1
+    assert "The claim of epsilon 1 is false: epsilon is at least" in ran.out
+    assert f"dpproof audit --replay {witness}" in ran.out
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+    (found,) = run(*asked, "--json").json["audits"]
+    assert found["witness"] == json.loads(witness.read_text(encoding="utf-8"))
+    assert run("audit", "--replay", witness, "--json").json["audits"][0]["words"] == found["words"]
+    claim = {"name": "total", "mechanism": "own_of_a_user:total", "adjacency": "replace", "epsilon": 1.0}
+    held = claim_from({**claim, "data": "own_of_a_user:data"})
+    assert claim_from(entry_of(held)) == held
+    assert auditing.audit_claim(held, seed=0).fails
+    both = [*asked, "--neighbours", "own_of_a_user:data"]
+    assert "not both" in refused(*both)

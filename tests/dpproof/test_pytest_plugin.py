@@ -202,6 +202,19 @@ def test_it(privacy):
     result.stdout.fnmatch_lines(["privacy: violation"])
 
 
+def test_data_are_audited_on_extreme_neighbours_and_the_failure_is_in_words(session):
+    test = """
+@pytest.mark.privacy(epsilon=1.0, adjacency="replace")
+def test_it(privacy):
+    privacy.audit(lambda v, n, rng: sum(v) + rng.laplace(0, 1.0, n), data=[0.0, 1.0, 9.0])
+"""
+    result = session(test)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["privacy: violation", "*in words*The claim of epsilon 1 is false*", "*in words*pairs of neighbours*"]
+    )
+
+
 @pytest.mark.slow
 def test_without_the_fixture_nothing_is_imported(session):
     test = "def test_it():\n    import sys\n    assert not {'numpy', 'accountant'} & set(sys.modules)\n"
@@ -218,6 +231,8 @@ def test_without_the_fixture_nothing_is_imported(session):
             "*pair (x) is of rewards-only neighbours, the claim of add-remove",
         ),
         ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be at most 0.0005,*"),
+        ("privacy.audit(bad)", "*first is missing: give two inputs, a Neighbours, or data=*"),
+        ("privacy.audit(bad, 0.0, data=[0.0])", "*first (0.0) must be left out beside data*"),
         ("privacy.audit(bad, 0.0)", "*second is missing beside first (0.0)*"),
         (
             "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",
