@@ -96,6 +96,8 @@ from dpproof.mechanisms.environments.hiv import HIVTreatment as HIVTreatment
 from dpproof.mechanisms.environments.lunar_lander import LunarLander as LunarLander
 from dpproof.mechanisms.environments.river_swim import river_swim as river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP as TabularMDP
+from dpproof.mechanisms.own_data.episodes import read_episodes as read_episodes
+from dpproof.mechanisms.own_data.episodes import write_episodes as write_episodes
 from dpproof.mechanisms.randomness import Randomness as Randomness
 from dpproof.mechanisms.randomness import SimulationError as SimulationError
 from dpproof.mechanisms.rl.expert.data import ExpertData as ExpertData
@@ -105,8 +107,6 @@ from dpproof.mechanisms.rl.policy_evaluation.estimator import DPLSW as DPLSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSL as LSL
 from dpproof.mechanisms.rl.policy_evaluation.estimator import LSW as LSW
 from dpproof.mechanisms.rl.policy_evaluation.estimator import SimulatedValues as SimulatedValues
-from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes as read_episodes
-from dpproof.mechanisms.rl.policy_evaluation.files import write_episodes as write_episodes
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBPO as PrivateUCBPO
 from dpproof.mechanisms.rl.private_ucb.agents import PrivateUCBVI as PrivateUCBVI
 from dpproof.mechanisms.rl.private_ucb.counted_users import worst_pair as worst_pair

@@ -109,7 +109,8 @@ class Episodes:
     def save(self, path: Path) -> None:
         """Write the batch as NPZ, whole or not at all."""
         with replacing(path) as stream:
-            np.savez_compressed(stream, format=_FORMAT, **vars(self))
+            fields = {name: getattr(self, name) for name in Episodes.__dataclass_fields__}
+            np.savez_compressed(stream, format=_FORMAT, **fields)
 
     @classmethod
     def load(cls, path: Path) -> Episodes:

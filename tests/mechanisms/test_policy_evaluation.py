@@ -1,6 +1,5 @@
 """DP-LSW and DP-LSL: statistics against a plain transcription, sensitivity on neighbours, noise, refusals."""
 
-import importlib.util
 import math
 import pickle
 import warnings
@@ -28,7 +27,6 @@ from dpproof.mechanisms.rl.policy_evaluation.features import (
     ridge,
     tabular,
 )
-from dpproof.mechanisms.rl.policy_evaluation.files import read_episodes, write_episodes
 from dpproof.mechanisms.rl.policy_evaluation.policy_evaluation import RidgeSquares, WeightedSquares
 from tests.rows import rows
 
@@ -264,37 +262,6 @@ def test_the_chain_is_evaluated():
     values = LSW(states=10, discount=0.9).fit(data).predict(np.arange(10))
     np.testing.assert_allclose(values, chain_values(10, 0.9), atol=0.01)
     assert data.visits[-1] == data.visits[-2] == 30_000
-
-
-@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
-def test_files_keep_a_batch(tmp_path, suffix):
-    if suffix == "parquet" and importlib.util.find_spec("pyarrow") is None:
-        pytest.skip("pyarrow is not installed")
-    batch, path = ragged(np.random.default_rng(SEED)), tmp_path / f"batch.{suffix}"
-    write_episodes(path, batch)
-    found = read_episodes(path)
-    for name in vars(batch):
-        np.testing.assert_array_equal(getattr(batch, name), getattr(found, name))
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("episode,state\n0,1\n", "columns"),
-        ("episode,state,reward,visits\n0,1,1,1\n", "columns"),
-        ("episode,state,reward\n0,1.5,1\n", "state must be integers"),
-        ("episode,state,reward\n0,1,2\n", "rewards"),
-        ("episode,state,reward\n0,-1,1\n", "states"),
-        ("episode,state,reward\n0,1,1\n1,1,1\n0,1,1\n", "stand together"),
-        ("episode,state,reward,user\n0,1,1,1\n0,1,1,2\n", "user"),
-        ("episode,state,reward\n0,1\n", "rows"),
-    ],
-)
-def test_a_bad_file_of_trajectories_is_refused(tmp_path, text, rule):
-    path = tmp_path / "batch.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=rule):
-        read_episodes(path)
 
 
 BATCH = Episodes.rectangular([[0, 1], [1, 0]], [[0, 0]] * 2, [[0.0, 1.0], [1.0, 0.0]])

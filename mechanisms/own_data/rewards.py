@@ -1,0 +1,52 @@
+"""Rewards of any known range, moved to [0, 1] by a stated affine map, and values moved back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+RULE = (
+    "give reward_range=(low, high) from public knowledge; it is never taken from the data, whose extreme rewards"
+    " it would reveal"
+)
+
+
+@dataclass(frozen=True)
+class RewardMap:
+    """The map reward -> (reward - low) / (high - low), for a public range of rewards.
+
+    >>> found = RewardMap(-100, 0)
+    >>> found.forward(np.array([-25.0])), found.back(0.75), found.back(1.5, weight=2)
+    (array([0.75]), -25.0, -50.0)
+
+    Raises:
+        ValueError: unless low and high are finite and low is below high.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(
+                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers, low below high"
+            )
+
+    def forward(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rewards within the range, moved to [0, 1]."""
+        moved = (rewards - self.low) / (self.high - self.low)
+        return np.clip(moved, 0.0, 1.0)  # rounding only: the range was checked before
+
+    def back(self, values: ArrayLike, weight: float = 1.0) -> NDArray[np.float64] | float:
+        """Values of moved rewards, in the units of the given ones.
+
+        Args:
+            values: a reward, or sums of rewards times discounts.
+            weight: the sum of those discounts: 1 for one reward, H for a sum over H steps, 1/(1 - discount) for
+                discounted rewards without an end.
+        """
+        found = np.asarray(values, dtype=np.float64) * (self.high - self.low) + self.low * weight
+        return found if found.ndim else float(found)

@@ -1,0 +1,264 @@
+"""Own data as a table of steps: named columns of equal length, one row a step, whatever the data came as.
+
+Libraries are recognised by what their objects can do, so that none is imported here: a data frame has columns and
+gives each as an array, whether pandas, polars or pyarrow made it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.rl.policy_evaluation.visits import read_columns
+
+Column = NDArray[Any]
+STEP = ("state", "action", "reward", "terminated", "truncated")
+"""What a recorded step holds, in this order."""
+ALIASES: Mapping[str, str] = {
+    "observations": "state",
+    "actions": "action",
+    "rewards": "reward",
+    "terminals": "terminated",
+    "terminations": "terminated",
+    "timeouts": "truncated",
+    "truncations": "truncated",
+}
+"""Names in archives of Minari and D4RL, and what they are called here."""
+
+
+USED = ("episode", "step", "user", "state", "action", "reward", "terminated", "truncated")
+"""The columns that mean something here."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, and what messages call the data."""
+
+    source: str
+    columns: Mapping[str, Column]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns["reward"])
+
+    def error(self, rule: str, row: int | None = None) -> ValueError:
+        """The error that names the data, the row (counted from 1, without a header) and the rule."""
+        return ValueError(f"{self.source}: {'' if row is None else f'row {row + 1}: '}{rule}")
+
+
+def table_of(source: object) -> Table:
+    """The table that a path, a data frame, a mapping of columns or a recording holds.
+
+    >>> table_of([[(0, 1, 0.5, False, False), (1, 0, 1.0, True, False)]]).columns["state"].tolist()
+    [0, 1]
+
+    Raises:
+        ValueError: for an object of another kind, or a file that cannot be read as what its ending says.
+        OSError: for a file that cannot be read.
+    """
+    name = type(source).__name__
+    if isinstance(source, str | Path):
+        path = Path(source)
+        return _named(path.name, _of_file(path))
+    if isinstance(source, Mapping):
+        return _named(name, {str(key): np.asarray(value) for key, value in source.items()})
+    names = getattr(source, "column_names", getattr(source, "columns", None))
+    if names is not None:
+        frame: Any = source
+        return _named(name, {str(key): np.asarray(frame[key].to_numpy()) for key in names})
+    if isinstance(source, Sequence):
+        return _named(name, _of_recording(source))
+    kinds = "a path, a data frame, a mapping of columns or a list of recorded steps"
+    raise ValueError(f"data (of type {name}) must be {kinds}")
+
+
+def _named(source: str, columns: Mapping[str, Column]) -> Table:
+    """The table, its columns called what they are called here, where no other column is."""
+    names = {name: ALIASES.get(name, name) for name in columns}
+    return Table(source, {name if names[name] in columns else names[name]: x for name, x in columns.items()})
+
+
+def checked(table: Table) -> Table:
+    """The same table, which has the columns that are needed, with a row at least, those in use equally long.
+
+    Raises:
+        ValueError: naming the columns.
+    """
+    lacking = {"state", "reward"} - table.columns.keys()
+    if lacking:
+        raise table.error(f"columns ({', '.join(table.columns)}) must have {', '.join(sorted(lacking))}")
+    lengths = {name: len(np.atleast_1d(column)) for name, column in table.columns.items() if name in USED}
+    if not lengths["reward"]:
+        raise table.error("rows (none) must hold at least one step")
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name}: {length}" for name, length in lengths.items())
+        raise table.error(f"columns ({shown}) must be of equal length")
+    for name in {"episode", "user"} & table.columns.keys():
+        for row, value in enumerate(table.columns[name].tolist()):
+            if value is None or value == "" or value != value:
+                raise table.error(f"{name} ({value!r}) must be there in every row", row)
+    return table
+
+
+def _of_file(path: Path) -> Mapping[str, Column]:
+    if path.suffix == ".jsonl":
+        return _json_lines(path)
+    if path.suffix != ".csv":
+        return read_columns(path)
+    try:
+        return read_columns(path)
+    except ValueError:
+        return _csv_with_words(path)
+
+
+def _csv_with_words(path: Path) -> Mapping[str, Column]:
+    """The columns of a CSV file of which some hold words, such as the names of users."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        names, *rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row] or [[]]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{path.name}: the first line must name the columns, each once")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(names):
+            raise ValueError(
+                f"{path.name}: row {number}: {len(row)} cells must be {len(names)}, one a column"
+            )
+    return {name: _typed([row[place] for row in rows]) for place, name in enumerate(names)}
+
+
+def _typed(cells: Sequence[str]) -> Column:
+    """The cells as integers or numbers, where all of them are; otherwise as words."""
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array(cells, dtype=np.str_).astype(kind)
+        except (ValueError, OverflowError):
+            continue
+    return np.array(cells, dtype=object)
+
+
+def _json_lines(path: Path) -> Mapping[str, Column]:
+    rows: list[dict[str, Any]] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate((line for line in lines if line.strip()), 1):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path.name}: row {number}: the line is not JSON: {error}") from error
+        if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):
+            raise ValueError(
+                f"{path.name}: row {number}: the line must be an object with the keys of the first"
+            )
+        rows.append(row)
+    return {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+
+
+def _of_recording(source: Sequence[Any]) -> Mapping[str, Column]:
+    """The steps of recorded episodes, (observation, action, reward, terminated, truncated), one after another."""
+    if source and isinstance(source[0], Mapping):
+        held = ", ".join(map(str, source[0]))
+        raise ValueError(f"recording (of dictionaries with {held}) must hold steps: ({', '.join(STEP)})")
+    nested = not all(
+        isinstance(one, Sequence) and len(one) == len(STEP) and _is_flag(one[3]) for one in source
+    )
+    episodes = source if nested else [source]
+    if not all(isinstance(episode, Sequence) for episode in episodes):
+        raise ValueError(f"recording must hold episodes, lists of steps: ({', '.join(STEP)})")
+    for number, step in enumerate(step for episode in episodes for step in episode):
+        if not isinstance(step, Sequence) or len(step) != len(STEP):
+            raise ValueError(f"recording: step {number + 1} ({step!r}) must be ({', '.join(STEP)})")
+    steps = [step for episode in episodes for step in episode]
+    found = {name: np.array([step[place] for step in steps]) for place, name in enumerate(STEP)}
+    if nested:
+        found["episode"] = np.repeat(np.arange(len(episodes)), [len(episode) for episode in episodes])
+    return found
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool | np.bool_ | int)
+
+
+def episodes_of(table: Table) -> tuple[Column, Column]:
+    """Which episode each row belongs to, as 0, 1, ..., and the order in which the rows are read.
+
+    Raises:
+        ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode that do
+            not stand together where no column ``step`` says their order, or neither episodes nor ends of episodes.
+    """
+    if "episode" in table.columns:
+        numbers = first_seen(table.columns["episode"])[0]
+    elif {"terminated", "truncated"} & table.columns.keys():
+        ends = np.zeros(table.rows, dtype=bool)
+        for name in ("terminated", "truncated"):
+            ends |= np.asarray(table.columns.get(name, ends)).astype(bool)
+        numbers = np.concatenate([[0], np.cumsum(ends)[:-1]])
+    else:
+        raise table.error("columns must have episode, or say where episodes end (terminated, truncated)")
+    if "step" in table.columns:
+        return _in_order(table, numbers)
+    back = np.flatnonzero(np.diff(numbers) < 0)
+    if len(back):
+        rule = "the rows of an episode must stand together, or a column step must number them"
+        raise table.error(rule, int(back[0]) + 1)
+    return numbers, np.arange(table.rows)
+
+
+def _in_order(table: Table, numbers: Column) -> tuple[Column, Column]:
+    steps = integers(table, "step")
+    order = np.lexsort((steps, numbers))
+    numbers, steps = numbers[order], steps[order]
+    same, moved = np.diff(numbers) == 0, np.diff(steps)
+    wrong = np.flatnonzero(same & (moved != 1))
+    if len(wrong):
+        place = int(wrong[0])
+        row = int(order[place + 1])
+        if moved[place] == 0:
+            raise table.error(f"step {steps[place]} must occur once in an episode", row)
+        raise table.error(f"step {steps[place] + 1} is missing: the step before is {steps[place]}", row)
+    firsts = np.append(0, np.flatnonzero(~same) + 1)
+    late = np.flatnonzero(steps[firsts] != steps[firsts].min())
+    if len(late) or steps[0] not in (0, 1):
+        place = int(firsts[late[0]]) if len(late) else 0
+        raise table.error(
+            f"step {steps[place]} must be the first, numbered 0 (or 1) in every episode", int(order[place])
+        )
+    return numbers, order
+
+
+def first_seen(values: Column) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+    """The values as 0, 1, ... in the order in which they first occur, and which value each number stands for.
+
+    >>> first_seen(np.array(["u7", "u1", "u7"], dtype=object))
+    (array([0, 1, 0]), ('u7', 'u1'))
+    """
+    known: dict[Any, int] = {}
+    numbers = [known.setdefault(value, len(known)) for value in values.tolist()]
+    return np.array(numbers, dtype=np.int64), tuple(known)
+
+
+def integers(table: Table, name: str) -> NDArray[np.int64]:
+    """A column of integers.
+
+    Raises:
+        ValueError: naming the first row that holds another value.
+    """
+    column = table.columns[name]
+    if column.ndim != 1:
+        raise table.error(
+            f"{name} (shape {column.shape}) must be one integer a step; map observations to states first"
+        )
+    if column.dtype.kind not in "iu":
+        bad = [row for row, value in enumerate(column.tolist()) if not _is_whole(value)]
+        if bad:
+            raise table.error(f"{name} must be integers: {column[bad[0]]!r} is none", bad[0])
+    return column.astype(np.int64)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
