@@ -24,7 +24,7 @@ from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers.events import guarantee_of_event, kind_of
 from dpproof.audits.engine.betting.curves import LIMIT, PrivacyCurve
 from dpproof.audits.engine.errors import NoAuditError
-from dpproof.audits.plan import Asked, AuditPlan
+from dpproof.audits.plan import FURTHER, Asked, AuditPlan
 from dpproof.audits.recording.replaying import replay as again
 from dpproof.audits.target import Audited, Subject, mechanism_target
 from dpproof.audits.time_budget import OutOfTimeError
@@ -143,7 +143,8 @@ def _audit_outside(claim: Claim, **options: Any) -> Evidence:
     target = claim.mechanism if claim.command is None else claim.command
     if options["executor"] is not None:
         _check_shared(claim)
-    asked = {name: options.pop(name) for name in PLANNED if name in options}
+    asked: dict[str, Any] = {"further": 0.0 if options.get("sharpen") else FURTHER}
+    asked |= {name: options.pop(name) for name in PLANNED if name in options}
     with _contained(claim.name):
         named = Named(claim.promise, claim.adjacency, target, claim.neighbours or "", options, claim.data)
         return named.audit(AuditPlan(claim=claim.name, **asked))

@@ -172,7 +172,7 @@ def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evid
     """What to do next, where the verdict alone does not say it."""
     if verdict.level is Level.FAILURE and audit is not None and audit.verdict.violated:
         after = f"after {audit.samples} samples"
-        return [f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
+        return [*audit.words, f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
     if tolerated(audit):
         return ["floating-point bits refute it; the claim is about real arithmetic, where nothing was found"]
     if verdict is Outcome.NOT_CERTIFIED and account is not None and (why := _unproved(claim, account)):

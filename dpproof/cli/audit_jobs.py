@@ -17,7 +17,6 @@ from dpproof.accountant.claims.spelling import nearest
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.scores.names import check_scores
-from dpproof.audits.plan import FURTHER
 from dpproof.claim_file import read_all
 from dpproof.cli.importing import import_from
 from dpproof.cli.mechanism_flags import values_of
@@ -92,8 +91,7 @@ def jobs_of(
         raise ValueError(f"target ({target!r}) {rule}")
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
-    further: AuditOptions = {} if "sharpen" in options else {"further": FURTHER}
-    return [_of_claim(claim, {**options, **told, **further})], None
+    return [_of_claim(claim, {**options, **told})], None
 
 
 def told_of(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:

@@ -78,7 +78,6 @@ def _message(ledger: ClaimLedger) -> str:
             f"audit: {seen.verdict.value}; epsilon at least {finite(seen.epsilon_lower)} at delta {seen.delta}, "
             f"confidence {seen.confidence}, {seen.samples} samples, seed {seen.seed}"
         )
-        lines += seen.words
     return "\n".join([*lines, *ledger.remarks])
 
 
