@@ -131,4 +131,4 @@ def _made(how: Mapping[str, Any]) -> str:
     search = how.get("search")
     if not isinstance(search, Mapping):
         return ""
-    return f"Of {search['pairs']} pairs of neighbours, the one that reveals most was audited"
+    return f"Of {search['pairs']} pairs of neighbours, the one that revealed most in a search was audited"

@@ -204,6 +204,7 @@ def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_
     assert found.shown.kind == NAMED[name].kind
     right, given = rates()[found.shown.kind]
     assert f"right in {right} of {given} cases" in said
+    assert found._repr_html_().startswith(f"<p><b>{found.claim}: violation")
     assert found.plot().axes[0].get_xlabel() == found.shown.what
 
 

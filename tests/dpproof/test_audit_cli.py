@@ -559,7 +559,7 @@ def test_data_are_audited_on_extreme_neighbours_from_the_command_line_and_from_c
 ):
     (tmp_path / "own_of_a_user.py").write_text(OWN, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    asked = ["audit", "own_of_a_user:total", *CALLABLE, "--data", "own_of_a_user:data"]
+    asked = ["audit", "own_of_a_user:total", *CALLABLE, "--data", "own_of_a_user:data", "--budget", 5000]
     picture, folder = tmp_path / "found.svg", tmp_path / "witnesses"
     ran = run(*asked, "--plot", picture, "--witnesses", folder)
     (witness,) = folder.iterdir()
@@ -571,8 +571,13 @@ def test_data_are_audited_on_extreme_neighbours_from_the_command_line_and_from_c
     assert found["witness"] == json.loads(witness.read_text(encoding="utf-8"))
     assert run("audit", "--replay", witness, "--json").json["audits"][0]["words"] == found["words"]
     claim = {"name": "total", "mechanism": "own_of_a_user:total", "adjacency": "replace", "epsilon": 1.0}
-    held = claim_from({**claim, "data": "own_of_a_user:data"})
+    held = claim_from({**claim, "data": "own_of_a_user:data", "audit": {"budget": 5000}})
     assert claim_from(entry_of(held)) == held
-    assert auditing.audit_claim(held, seed=0).fails
+    file = tmp_path / "own.toml"
+    lines = [f"{key} = {value!r}" for key, value in {**claim, "data": held.data}.items()]
+    file.write_text("\n".join(["[[claim]]", *lines, "audit = { budget = 5000 }"]), encoding="utf-8")
+    table = tmp_path / "found.md"
+    assert run("check", file, "--markdown", table).code == 1
+    assert "The claim of epsilon 1 is false: epsilon is at least" in table.read_text(encoding="utf-8")
     both = [*asked, "--neighbours", "own_of_a_user:data"]
     assert "not both" in refused(*both)
