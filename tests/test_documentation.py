@@ -7,6 +7,7 @@ after ``$`` run. ``<!-- exit: N -->`` before a console block is the exit code of
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -83,6 +84,31 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
             exec(compile(block.text, f"{page.name}", "exec"), names)
         elif block.language == "console":
             console(block)
+
+
+@pytest.mark.slow
+def test_every_example_is_typed(tmp_path):
+    """The Python of each page as one module, through a type checker; functions of readers may lack annotations."""
+    for page in PAGES:
+        code = []
+        for block in (block for block in blocks(page) if block.language == "python"):
+            text = doctest.script_from_examples(block.text) if block.text.startswith(">>>") else block.text
+            if block.title is not None:
+                (tmp_path / block.title).write_text(text, encoding="utf-8")
+            else:
+                code.append(text)
+        (tmp_path / f"page_{page.stem.replace('-', '_')}.py").write_text("\n".join(code), encoding="utf-8")
+    untyped = [f"--allow-{what}" for what in ("untyped-defs", "untyped-calls", "incomplete-defs")]
+    settings = ["--strict", *untyped, "--config-file", str(ROOT / "pyproject.toml")]
+    pages = sorted(path.name for path in tmp_path.glob("*.py"))
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", *settings, *pages],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
 
 
 def console(block: Block) -> None:

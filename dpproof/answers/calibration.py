@@ -54,7 +54,8 @@ class Calibration:
     """The smallest noise whose certified guarantee meets a target, and the proof that less would not."""
 
     accountant: Accountant
-    chosen: Parameters
+    chosen: Any
+    """The parameters with the least noise, an object of the mechanism's own class."""
     adjacency: Adjacency
     asked: Asked
     """What was asked for."""
