@@ -98,6 +98,7 @@ from dpproof.mechanisms.environments.river_swim import river_swim as river_swim
 from dpproof.mechanisms.environments.tabular import TabularMDP as TabularMDP
 from dpproof.mechanisms.own_data.episodes import read_episodes as read_episodes
 from dpproof.mechanisms.own_data.episodes import write_episodes as write_episodes
+from dpproof.mechanisms.own_data.experts import read_expert_data as read_expert_data
 from dpproof.mechanisms.randomness import Randomness as Randomness
 from dpproof.mechanisms.randomness import SimulationError as SimulationError
 from dpproof.mechanisms.rl.expert.data import ExpertData as ExpertData

@@ -25,6 +25,7 @@ from dpproof.mechanisms.own_data.tables import (
     episodes_of,
     first_seen,
     integers,
+    renamed,
     table_of,
 )
 
@@ -80,7 +81,7 @@ def read_episodes(
     if isinstance(source, str | Path) and Path(source).suffix == ".npz" and _is_own(Path(source)):
         found = Episodes.load(Path(source))
         return OwnEpisodes(**vars(found))
-    table = checked(_renamed(table_of(source), columns or {}))
+    table = checked(renamed(table_of(source), columns or {}))
     numbers, order = episodes_of(table)
     map_ = RewardMap() if reward_range is None else RewardMap(*map(float, reward_range))
     user, users = _user_of(table, order, numbers)
@@ -109,17 +110,6 @@ def _is_own(path: Path) -> bool:
             return "lengths" in stored.files
     except ValueError:
         return True  # the reader says what is wrong
-
-
-def _renamed(table: Table, columns: Mapping[str, str]) -> Table:
-    for name, given in columns.items():
-        if name not in USED:
-            raise table.error(f"columns ({name!r}) must be names used here: {', '.join(USED)}")
-        if given not in table.columns:
-            raise table.error(f"columns: {given!r} must be one of {', '.join(table.columns)}")
-    kept = {name: values for name, values in table.columns.items() if name not in columns}
-    named = {name: table.columns[given] for name, given in columns.items()}
-    return Table(table.source, {name: x for name, x in kept.items() if name not in columns.values()} | named)
 
 
 def _user_of(

@@ -23,6 +23,7 @@ STEP = ("state", "action", "reward", "terminated", "truncated")
 """What a recorded step holds, in this order."""
 ALIASES: Mapping[str, str] = {
     "observations": "state",
+    "next_observations": "following",
     "actions": "action",
     "rewards": "reward",
     "terminals": "terminated",
@@ -33,7 +34,7 @@ ALIASES: Mapping[str, str] = {
 """Names in archives of Minari and D4RL, and what they are called here."""
 
 
-USED = ("episode", "step", "user", "state", "action", "reward", "terminated", "truncated")
+USED = ("episode", "step", "user", "state", "action", "reward", "terminated", "truncated", "following")
 """The columns that mean something here."""
 
 
@@ -84,6 +85,22 @@ def _named(source: str, columns: Mapping[str, Column]) -> Table:
     """The table, its columns called what they are called here, where no other column is."""
     names = {name: ALIASES.get(name, name) for name in columns}
     return Table(source, {name if names[name] in columns else names[name]: x for name, x in columns.items()})
+
+
+def renamed(table: Table, columns: Mapping[str, str]) -> Table:
+    """The same table with the user's own names (name used here -> name in the data) replaced.
+
+    Raises:
+        ValueError: for a name that is not used here, or not in the data.
+    """
+    for name, given in columns.items():
+        if name not in USED:
+            raise table.error(f"columns ({name!r}) must be names used here: {', '.join(USED)}")
+        if given not in table.columns:
+            raise table.error(f"columns: {given!r} must be one of {', '.join(table.columns)}")
+    kept = {name: values for name, values in table.columns.items() if name not in columns}
+    named = {name: table.columns[given] for name, given in columns.items()}
+    return Table(table.source, {name: x for name, x in kept.items() if name not in columns.values()} | named)
 
 
 def checked(table: Table) -> Table:
@@ -196,7 +213,7 @@ def episodes_of(table: Table) -> tuple[Column, Column]:
     elif {"terminated", "truncated"} & table.columns.keys():
         ends = np.zeros(table.rows, dtype=bool)
         for name in ("terminated", "truncated"):
-            ends |= np.asarray(table.columns.get(name, ends)).astype(bool)
+            ends |= flags(table, name)
         numbers = np.concatenate([[0], np.cumsum(ends)[:-1]])
     else:
         raise table.error("columns must have episode, or say where episodes end (terminated, truncated)")
@@ -240,6 +257,23 @@ def first_seen(values: Column) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     known: dict[Any, int] = {}
     numbers = [known.setdefault(value, len(known)) for value in values.tolist()]
     return np.array(numbers, dtype=np.int64), tuple(known)
+
+
+def flags(table: Table, name: str) -> NDArray[np.bool_]:
+    """A column of truth values, also written 0 and 1 or as the words true and false; false without the column.
+
+    Raises:
+        ValueError: naming the first row that holds another value.
+    """
+    values = table.columns[name].tolist() if name in table.columns else [False] * table.rows
+    words = [str(value).strip().lower() for value in values]
+    for row, word in enumerate(words):
+        if word not in _TRUTH:
+            raise table.error(f"{name} ({values[row]!r}) must be true or false, or 1 or 0", row)
+    return np.array([_TRUTH[word] for word in words], dtype=bool)
+
+
+_TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
 def integers(table: Table, name: str) -> NDArray[np.int64]:

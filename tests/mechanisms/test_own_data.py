@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproof import LSW, Episodes, read_episodes, write_episodes
+from dpproof import LSW, Episodes, read_episodes, read_expert_data, write_episodes
 from dpproof.mechanisms.own_data.rewards import RewardMap
 from tests.rows import rows
 
@@ -183,6 +183,10 @@ GOOD = {"episode": [0, 0, 1], "step": [0, 1, 0], "state": [0, 1, 0], "reward": [
         ({"user": [1.0, 1.0, float("nan")]}, "row 3: user"),
         ({"user": ["a"]}, "must be of equal length"),
         ({name: [] for name in GOOD}, "at least one step"),
+        (
+            {"episode": None, "step": None, "terminated": [False, "yes", True]},
+            "row 2: terminated .'yes'. must be true",
+        ),
     ],
 )
 def test_bad_data_are_refused_by_row_and_rule(changed, rule):
@@ -238,7 +242,54 @@ def test_names_that_are_unknown_are_refused():
         read_episodes(GOOD, columns={"cell": "state"})
 
 
+def test_words_say_where_episodes_end(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("state,reward,terminated\n0,0,False\n1,1,True\n0,0,False\n")
+    assert read_episodes(path).lengths.tolist() == [2, 1]
+
+
 def test_lines_of_json_hold_one_step_each(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text("".join(f"{json.dumps({name: GOOD[name][row] for name in GOOD})}\n" for row in range(3)))
     same(read_episodes(path), read_episodes(GOOD))
+
+
+ARCHIVE = {
+    "observations": [[0.0, 1.0], [0.5, 1.0], [0.0, 0.0]],
+    "next_observations": [[0.5, 1.0], [1.0, 1.0], [0.1, 0.0]],
+    "actions": [1, 1, 0],
+    "rewards": [-2.0, 5.0, 0.5],
+    "terminals": [False, True, False],
+    "timeouts": [False, False, True],
+    "user": ["b", "b", "a"],
+}
+
+
+def test_an_archive_of_experts_is_read_and_kept(tmp_path):
+    np.savez(tmp_path / "log.npz", **ARCHIVE)
+    for found in (read_expert_data(ARCHIVE), read_expert_data(str(tmp_path / "log.npz"))):
+        assert (found.experts, found.episodes.lengths.tolist(), found.episodes.user.tolist()) == (
+            2,
+            [2, 1],
+            [0, 1],
+        )
+        np.testing.assert_array_equal(found.observations, np.float32(ARCHIVE["observations"]))
+        np.testing.assert_array_equal(found.last, np.float32([[1.0, 1.0], [0.1, 0.0]]))
+        assert (found.over.tolist(), found.rewards.tolist()) == ([True, False], [-2.0, 5.0, 0.5])
+        assert found.returns().tolist() == [3.0, 0.5]
+
+
+@rows(
+    ("changed", "rule"),
+    [
+        ({"next_observations": None}, "row 3: next_observations must be there"),
+        ({"observations": [[0.0], [float("nan")], [1.0]]}, "row 2: state must be finite"),
+        ({"rewards": [0.0, 1.0, float("inf")]}, "row 3: reward must be finite"),
+        ({"actions": [0.5, 1, 1]}, "row 1: action must be integers"),
+        ({"user": ["a", "b", "b"]}, "user must be the same"),
+    ],
+)
+def test_bad_data_of_experts_are_refused(changed, rule):
+    log = {name: column for name, column in {**ARCHIVE, **changed}.items() if column is not None}
+    with pytest.raises(ValueError, match=rule):
+        read_expert_data(log)
