@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -20,6 +22,24 @@ def run(*command, **options):
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def test_extras_have_names_by_purpose_and_messages_name_extras():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    former = {"environments", "parquet", "opacus", "offline-rl"}
+    assert extras.keys() == {"rl", "torch", "interop", "cluster", "release", *former}
+    texts = [
+        x.read_text(encoding="utf-8") for name in (*FOLDERS, "dpproof") for x in (ROOT / name).rglob("*.py")
+    ]
+    named = {
+        name
+        for text in texts
+        for found in re.findall(r"dpproof\[([a-z,-]+)\]", text)
+        for name in found.split(",")
+    }
+    assert {"rl", "torch", "interop", "cluster", "release"} == named
 
 
 @pytest.fixture(scope="module")
