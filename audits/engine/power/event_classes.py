@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,10 +157,24 @@ def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
     column = rng.choice(_whole(sketch))
 
     def inside(outputs: Outputs) -> Values:
-        numbers = [int(x) if is_whole(x) else 0 for x in outputs.numbers[:, column].tolist()]
-        return np.isin([(number >> shift) & ((1 << size) - 1) for number in numbers], patterns)
+        return np.isin(_bits_of(outputs.numbers[:, column], shift, size), patterns)
 
     return inside
+
+
+def _bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
+    """The ``size`` bits of whole numbers above the lowest ``shift``; 0 for what is not whole.
+
+    The lowest eight bits of doubles from 2^61 on are 0.
+    """
+    if numbers.dtype == np.float64:
+        whole = (np.abs(numbers) < 2.0**61) & (np.floor(numbers) == numbers)
+        found: NDArray[np.int64] = np.where(whole, numbers, 0.0).astype(np.int64)
+    elif numbers.dtype.kind in "iu":
+        found = numbers.astype(np.int64)
+    else:
+        found = np.array([int(x) & 0xFF if is_whole(x) else 0 for x in numbers.tolist()], dtype=np.int64)
+    return (found >> shift) & ((1 << size) - 1)
 
 
 def _token(sketch: Outputs, rng: np.random.Generator) -> Event:
