@@ -1,0 +1,127 @@
+"""The records of an input: of lists, tuples, arrays, data frames, sets and dictionaries, as keys that can be compared.
+
+Records are compared by `dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
+
+
+class UncomparableError(TypeError):
+    """Raised for inputs whose records cannot be compared."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of one input, each as a key that equal records share.
+
+    Attributes:
+        unit: what one record is, in words.
+        keys: one for each record, in their order.
+        ordered: whether the order belongs to the data set.
+        header: what must be equal beside the records, such as the names of columns.
+    """
+
+    unit: str
+    keys: Sequence[Hashable]
+    ordered: bool = True
+    header: Hashable = None
+
+
+def is_collection(value: object) -> bool:
+    """Whether the records of a value are known: not for a number, a text or an object of an unknown class."""
+    return _frame_rows(value) is not None or _reader(value) is not None
+
+
+def records_of(value: object) -> Records:
+    """The records of an input.
+
+    Raises:
+        UncomparableError: it is of a kind that has none, or holds what cannot be compared.
+
+    >>> records_of([3.0, 4.0]).keys
+    ['3', '4']
+    """
+    rows = _frame_rows(value)
+    if rows is not None:
+        header, found = rows
+        return Records("row", [_key(row) for row in found], header=header)
+    reader = _reader(value)
+    if reader is None:
+        raise UncomparableError(f"an input of type {type(value).__name__} has no records that are known here")
+    return reader(value)
+
+
+def _reader(value: object) -> Callable[[Any], Records] | None:
+    """How the records of a value are read; None for a number, text, or an object of an unknown class."""
+    match value:
+        case str() | bytes() | bytearray() | memoryview():
+            return None
+        case Counter():
+            return lambda held: Records("counted element", [*map(_key, held.elements())], ordered=False)
+        case Mapping():
+            return lambda held: Records("item", [*map(_key, held.items())], ordered=False)
+        case Set():
+            return lambda held: Records("element", [*map(_key, held)], ordered=False)
+        case Sequence():
+            return lambda held: Records("element", [*map(_key, held)])
+    return _of_array if hasattr(value, "__array__") and np.ndim(value) > 0 else None
+
+
+def _of_array(value: object) -> Records:
+    array = value if np.ma.isMaskedArray(value) else np.asarray(value)
+    unit = "element" if array.ndim == 1 else "row"
+    header = (array.shape[1:], array.dtype.names) if array.dtype.names else array.shape[1:]
+    return Records(unit, _array_keys(array), header=header if len(array) else None)
+
+
+def _array_keys(array: Any) -> list[Hashable]:
+    """The keys of an array's rows; rows of numbers are written once, however often they come."""
+    if array.dtype.kind not in "biuf" or np.ma.isMaskedArray(array):
+        return [_key(row) for row in array.tolist()]
+    kind, shape = array.dtype.str, array.shape[1:]
+    return [_row_key(row.tobytes(), kind, shape) for row in array]
+
+
+@lru_cache(1 << 17)
+def _row_key(row: bytes, kind: str, shape: tuple[int, ...]) -> Hashable:
+    return _key(np.frombuffer(row, kind).reshape(shape).tolist())
+
+
+def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
+    """Column names and rows of a data frame of pandas, polars or pyarrow, recognised by its methods."""
+    if hasattr(value, "itertuples") and hasattr(value, "columns"):
+        named = value.index.name is not None or getattr(value.index, "nlevels", 1) > 1
+        return tuple(map(str, value.columns)), value.itertuples(index=named, name=None)
+    if hasattr(value, "iter_rows") and hasattr(value, "columns"):
+        return tuple(map(str, value.columns)), value.iter_rows()
+    if hasattr(value, "to_pylist") and hasattr(value, "column_names"):
+        return tuple(value.column_names), (tuple(row.values()) for row in value.to_pylist())
+    return None
+
+
+def _key(record: object) -> Hashable:
+    """A text for a record that can be written as text, otherwise the record, if it defines equality.
+
+    Raises:
+        UncomparableError: it does neither.
+    """
+    try:
+        return canonical_text(record)
+    except UnreadableOutputError:
+        pass
+    if isinstance(record, list | tuple):
+        return tuple(map(_key, record))
+    own_equality = getattr(type(record), "__eq__", None) != getattr(object, "__eq__", None)
+    if own_equality and isinstance(record, Hashable):
+        return type(record), record
+    raise UncomparableError(f"records of type {type(record).__name__} cannot be compared")
