@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -53,8 +53,12 @@ def within(bounds: tuple[float, float], low: Any, high: Any, name: Hashable) -> 
     return made
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and math.isfinite(value)
+def _is_number(value: object) -> TypeGuard[Real]:
+    """Whether a value is a finite number that a double can hold."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _missing(value: object) -> bool:
@@ -169,8 +173,10 @@ def _farthest(records: Sequence[Record]) -> Record:
 
 def shown(record: Record) -> str:
     """A record in a few characters."""
-    values = [
-        f"{one:.6g}" if isinstance(one, Real) and not isinstance(one, bool) else repr(one) for one in record
-    ]
-    text = values[0] if len(values) == 1 else f"({', '.join(values)})"
+    values = [_shown(one) for one in record]
+    text = " ".join((values[0] if len(values) == 1 else f"({', '.join(values)})").split())
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _shown(value: object) -> str:
+    return f"{float(value):.6g}" if _is_number(value) and not isinstance(value, bool) else repr(value)

@@ -113,7 +113,9 @@ def _candidates(asked: Extremes) -> Iterator[Candidate]:
     if type(asked.data) in USERS:
         return USERS[type(asked.data)](asked.data, asked.adjacency, asked.bounds)
     table = table_of(asked.data)
-    return _tabled(table, changes(table, asked.bounds), asked.adjacency)
+    made = changes(table, asked.bounds)
+    alike = [] if made or asked.adjacency is Adjacency.REPLACE else [Change(*[table.records[0]] * 2)]
+    return _tabled(table, [*made, *alike], asked.adjacency)
 
 
 def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
@@ -192,7 +194,8 @@ def _removed(records: Sequence[Record], change: Change, unit: str) -> Iterator[S
     def all_but(held: Record, at: int, to: Record) -> Setting:
         changed = [held] * n
         changed[at] = to
-        return alike(changed, at, f"all other {n - 1} {unit}s are {shown(held)}")
+        others = f"all other {n - 1} {unit}s are" if n > 2 else f"the other {unit} is"
+        return alike(changed, at, f"{others} {shown(held)}" if n > 1 else "no other records")
 
     yield all_but(a, 0, b)
     yield within(0, b)

@@ -65,7 +65,7 @@ def _read(data: Any) -> Table:
     if frame is not None:
         return frame
     match data:
-        case np.ndarray() if data.ndim and data.dtype.names is None:
+        case np.ndarray() if data.ndim and data.dtype.names is None and not np.ma.isMaskedArray(data):
             return _of_array(data)
         case tuple() if data and all(isinstance(part, np.ndarray) and part.ndim for part in data):
             return _of_parts(data)

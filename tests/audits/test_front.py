@@ -158,6 +158,7 @@ def test_what_is_missing_or_too_much_is_named(asked, rule):
 def test_kinds_of_data_without_known_records_are_refused():
     for data, rule in (
         (3.0, "must be a list"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "must be a list"),
         ({"a": [1, 2], "b": [3, 4]}, "can be read as columns"),
         ([1, 1], "equal"),
     ):
@@ -230,3 +231,11 @@ def test_an_event_is_counted_on_outputs_that_did_not_choose_it():
     assert clearest(fresh) is None
     moved = replace(fresh, numbers={"the output": noise + fresh.second})
     assert clearest(moved) is not None
+
+
+def test_data_without_two_different_records_have_neighbours_under_add_remove():
+    for data in ([5.0], [5.0, 5.0]):
+        pairs = Extremes(data, ADD_REMOVE).pairs()
+        assert {len(pair.first) - len(pair.second) for pair in pairs} == {1}
+        with pytest.raises(ValueError, match="all records are equal"):
+            Extremes(data, REPLACE).pairs()
