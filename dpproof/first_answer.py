@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.written import rounded
 from dpproof.answers.verify import Verified
-from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
@@ -43,11 +43,12 @@ def of_account(found: Account) -> list[str]:
     """The answer of ``dpproof account``.
 
     >>> from dpproof.accountant.catalogue import accountant_for
+    >>> from dpproof.accountant.claims.adjacency import Adjacency
     >>> from dpproof.answers.account import account
     >>> gaussian = accountant_for("gaussian")
     >>> asked = account(gaussian, gaussian.parameters(sigma=5), Adjacency.BY_SENSITIVITY, delta="1e-6")
     >>> of_account(asked)[1]
-    'Epsilon is at most 0.8194389 at delta 1e-06.'
+    'Epsilon is at most 0.8341176 at delta 1e-06.'
     """
     lines = [
         sizes(found.name, found.parameters, found.adjacency),
@@ -116,7 +117,7 @@ def of_statements(found: Verified) -> list[str]:
     if unknown := [entry.id for entry in entries if entry.verdict is Verdict.OPEN]:
         lines.append(f"Neither proved nor refuted: {_few(unknown)}.")
     lines.append(f"The kernel has checked {many(len(files), 'certificate')} again.")
-    return [*lines, _trusted(found)]
+    return [*lines, f"{taken_on_trust(found)} --verbose lists them."]
 
 
 def _of_statement(entry: Result) -> list[str]:
@@ -130,11 +131,18 @@ def _of_statement(entry: Result) -> list[str]:
     return lines
 
 
-def _trusted(found: Verified) -> str:
+def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
+    """How many assumptions, readings and laws some statements rest on, and how many conditions the audits.
+
+    >>> taken_on_trust(Verified(()))
+    'Taken on trust: nothing.'
+    """
     assumed = {text for entry in found.statements for text in entry.assumptions}
     counts = (len(assumed), "assumption"), (len(found.readings), "reading"), (len(found.laws), "law")
     taken = [many(number, noun) for number, noun in counts if number]
-    return f"Taken on trust: {', '.join(taken) or 'nothing'}. --verbose lists them."
+    if conditions := {text for audit in audits for text in audit.taken_on_trust}:
+        taken.append(f"{many(len(conditions), 'condition')} of the audits")
+    return f"Taken on trust: {', '.join(taken) or 'nothing'}."
 
 
 def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
@@ -158,7 +166,7 @@ def _wrong(ledger: ClaimLedger) -> str:
     told = [
         f"{ledger.claim.name} is {ledger.verdict.value}: it promises epsilon {figure(ledger.claim.epsilon)}"
     ]
-    if ledger.audit is not None and ledger.audit.verdict.violated:
+    if ledger.audit is not None and ledger.audit.fails:
         told.append(f"an audit found at least {at_least(ledger.audit.epsilon_lower)}")
     if ledger.account is not None:
         told.append(f"certified is at most {at_most(ledger.account.bound.upper)}")
@@ -179,9 +187,7 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
     lines.insert(
         -1, f"{many(len(audits), 'audit')} of implementations: {violated} violations, {quiet} without."
     )
-    if asked:
-        factors = ", ".join(filter(None, map(_tighter, asked)))
-        lines.insert(-1, f"The certified epsilon is smaller than the published one, by the factor {factors}.")
+    lines[-1:-1] = _beside_published(asked)
     if departures:
         lines.insert(0, f"{many(len(departures), 'result')} not as recorded: {_few(departures)}.")
     else:
@@ -189,12 +195,21 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
     return lines if page is None else [*lines, f"Report: {page}"]
 
 
-def _tighter(ledger: PaperLedger) -> str:
-    """How much smaller the certified epsilon of a paper's mechanism is than the published one."""
+def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
+    """For which papers the certified epsilon is smaller than the published one, and for which it is larger."""
+    known = [(ledger.paper.name, ratio) for ledger in asked if (ratio := _ratio(ledger)) is not None]
+    smaller = [f"{rounded(ratio, up=False, digits=2)} ({name})" for name, ratio in known if ratio > 1]
+    larger = [f"{rounded(1 / ratio, up=True, digits=2)} ({name})" for name, ratio in known if ratio < 1]
+    told = (smaller, "smaller than the published one, by the factor"), (larger, "larger, by the factor")
+    return [f"The certified epsilon is {words} {', '.join(held)}." for held, words in told if held]
+
+
+def _ratio(ledger: PaperLedger) -> float | None:
+    """The published epsilon of a paper's mechanism, divided by the certified one."""
     found = ledger.account
     if found is None or found.published is None or found.published.printed is None or not found.bound.upper:
-        return ""
-    return f"{rounded(found.published.printed.lower / found.bound.upper, up=False, digits=2)} ({ledger.paper.name})"
+        return None
+    return found.published.printed.lower / found.bound.upper
 
 
 def as_html(lines: Sequence[str]) -> str:

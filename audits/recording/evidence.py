@@ -167,7 +167,8 @@ class Evidence:
 
     def _lines(self) -> list[str]:
         """The answer in at most ten lines."""
-        least = math.floor(self.epsilon_lower * 1e6) / 1e6
+        lower = self.epsilon_lower
+        least = lower if lower == math.inf else math.floor(lower * 1e6) / 1e6
         claimed = f"claimed epsilon {self.claimed_epsilon:g} at delta {self.delta:g}"
         lines = [
             f"{self.claim}: {self.verdict.value} ({claimed}, {self.samples} samples)",

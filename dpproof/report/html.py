@@ -6,7 +6,10 @@ Its steps are sympy's. An identity that sympy reduces to zero checks each of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,16 +24,20 @@ from dpproof.accountant.catalogue import CATALOGUE
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.accountant.numbers.arithmetic import recorded as assumptions_of
-from dpproof.accountant.numbers.written import write_whole
+from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers import coverage
 from dpproof.answers.claims import ClaimLedger
 from dpproof.answers.papers import PaperLedger
 from dpproof.answers.recorded import recorded
+from dpproof.answers.verify import Verified
+from dpproof.audits.recording.evidence import Evidence
 from dpproof.claim_file import Refusal
+from dpproof.first_answer import of_claims, of_papers, taken_on_trust
 from dpproof.proofs_check.papers.paper import Deployment
 from dpproof.proofs_check.registry import coq_status, lookup
-from dpproof.proofs_check.verdict import Verdict
-from dpproof.report import graph, plots
+from dpproof.proofs_check.statement import Severity
+from dpproof.proofs_check.verdict import Result, Verdict
+from dpproof.report import graph, overview, plots
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
@@ -68,7 +75,14 @@ _ENVIRONMENT.filters.update(
     claim=goal_text,
     arithmetic=lambda account: in_words(account.arithmetic),
     notes=notes_of,
+    picture=lambda shown: Markup(plots.event(shown)),
+    witness=lambda audit: json_text(audit.witness()),
 )
+_STYLE, _SCRIPT = (
+    (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
+)
+_HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+"""The policy of the page allows this script and no other."""
 
 
 def render(
@@ -78,18 +92,62 @@ def render(
     refusals: Sequence[Refusal] = (),
 ) -> str:
     """The page as text; invalid claims are listed among the others, with their errors."""
-    template = _ENVIRONMENT.get_template("report.html.j2")
-    shown = [_paper(ledger) for ledger in papers]
-    places = {result.id for ledger in papers for result in ledger.verified.statements}
-    total = coverage.coverage(result for ledger in papers for result in ledger.verified.statements)
-    return template.render(
+    results = [result for ledger in papers for result in ledger.verified.statements]
+    rows = overview.rows_of(papers, claims, refusals)
+    return _ENVIRONMENT.get_template("report.html.j2").render(
         version=__version__,
-        papers=shown,
-        places=places,
-        total=f"{coverage.counts(total)}; {coverage.line(total)}" if len(papers) > 1 else None,
+        style=Markup(_STYLE),
+        script=Markup(_SCRIPT),
+        script_hash=f"sha256-{_HASH}",
+        headline=overview.headline(rows),
+        answer=[*(of_papers(papers, None) if papers else ()), *_of_claims(claims, refusals)],
+        departures=[line for ledger in papers for line in ledger.departures],
+        rows=rows,
+        kinds={mark.kind for row in rows for mark in row.marks},
+        scale=overview.scale_of(rows),
+        wrong=_wrong(papers),
+        verdicts=[one for one in Verdict if any(result.verdict is one for result in results)],
+        trust=_trust(papers, claims),
+        papers=[_paper(ledger) for ledger in papers],
+        places={result.id for result in results},
         claims=[_claim(ledger) for ledger in claims],
         refusals=refusals,
     )
+
+
+def _of_claims(claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]) -> list[str]:
+    return of_claims(claims, refusals, None) if claims or refusals else []
+
+
+def _wrong(papers: Sequence[PaperLedger]) -> list[tuple[Severity, list[Result]]]:
+    """The refuted statements of all papers by severity, the most severe first."""
+    entries = [entry for ledger in papers for entry in overview.refuted_of(ledger)]
+    held = [(one, [entry for entry in entries if entry.severity is one]) for one in Severity]
+    return [(severity, found) for severity, found in held if found]
+
+
+def _trust(papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger]) -> dict[str, Any]:
+    """What is taken on trust, in one line and as lists."""
+    every = [*(ledger.account for ledger in papers), *(ledger.account for ledger in claims)]
+    accounts = [account for account in every if account is not None]
+    rests = [account.rests for account in accounts if account.rests is not None]
+    found = Verified((*(entry for ledger in papers for entry in ledger.verified.statements), *rests))
+    audits = [known.evidence for ledger in papers for known in ledger.audits]
+    audits += [ledger.audit for ledger in claims if ledger.audit is not None]
+    return {
+        "line": taken_on_trust(found, audits),
+        "lists": [
+            ("Assumptions", sorted({text for entry in found.statements for text in entry.assumptions})),
+            ("Readings: steps of an argument that people check", sorted(found.readings)),
+            ("Laws", found.laws),
+            ("Conditions of the audits", _conditions(audits)),
+            ("Arithmetic", sorted({in_words(account.arithmetic) for account in accounts})),
+        ],
+    }
+
+
+def _conditions(audits: Iterable[Evidence]) -> list[str]:
+    return sorted({text for audit in audits for text in audit.taken_on_trust})
 
 
 def write_report(
@@ -116,8 +174,7 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "share": coverage.line(share) if share.statements else None,
         "counts": coverage.counts(share),
         "undecided": share.undecided,
-        "decided": f"{len(share.decided)} of {share.statements}" if share.statements else "-",
-        "refuted": _refuted(share) if share.statements else "-",
+        "source": _source(ledger),
         "as_expected": sum(audit.evidence.verdict is audit.expected for audit in ledger.audits),
         "statements": [(result, lookup(result.id)) for result in ledger.verified.statements],
         "corrects": _corrects(ledger),
@@ -127,9 +184,11 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
     }
 
 
-def _refuted(share: coverage.Share) -> int:
-    """The number of a paper's numbered statements that are refuted, without added statements."""
-    return sum(number for word, number in share.verdicts.items() if word.startswith("REFUTED"))
+def _source(ledger: PaperLedger) -> str | None:
+    """The paper that most statements are from, whose citation the page gives once."""
+    counted = Counter(lookup(result.id).source.paper for result in ledger.verified.statements)
+    name, times = counted.most_common(1)[0] if counted else ("", 0)
+    return name if 2 * times > counted.total() else None
 
 
 def _claim(ledger: ClaimLedger) -> dict[str, Any]:

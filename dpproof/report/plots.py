@@ -15,6 +15,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.drawing import STYLE, TIGHT, above_floor, figure_of, least_missed, profile_points
+from dpproof.audits.recording.picture import picture
+from dpproof.audits.recording.words import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,6 +116,16 @@ def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
     drawing, name = stream.getvalue().decode("utf-8"), html.escape(title)
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
     return f"{head}<h1>{name}</h1>{drawing[drawing.index('<svg') :]}</html>\n".encode()
+
+
+def event(shown: Shown) -> str:
+    """The two histograms of a violation as SVG text, with the event marked."""
+    with mpl.rc_context(STYLE):
+        drawn = picture(shown, "")
+        stream = io.StringIO()
+        drawn.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+    drawing = stream.getvalue()
+    return _with_tips(drawing[drawing.index("<svg") :], (), f"histograms of {shown.what} on either input")
 
 
 def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> str:

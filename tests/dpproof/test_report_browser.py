@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.answers import papers
 from dpproof.answers.claims import check_claim
 from dpproof.claim_file import claim_from
+from dpproof.proofs_check import registry
 from dpproof.report.html import render
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,13 +108,103 @@ def test_axe_would_find_something(page, browse):
     assert "html-has-lang" in found
 
 
-def test_nothing_is_wider_than_a_phone(page, browse):
-    script = (
-        "document.body.setAttribute('data-said', JSON.stringify("
-        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]))"
+FRAMED = """<body style="margin:0"><iframe style="border:0;width:WIDTHpx;height:900px"></iframe><script>
+const frame = document.querySelector("iframe");
+frame.onload = () => {
+  const inside = frame.contentDocument, height = inside.documentElement.scrollHeight;
+  inside.querySelectorAll("details").forEach(one => { one.open = true; });
+  const scrolled = one => one.closest(".scroll") && !one.matches(".scroll");
+  const beyond = [...inside.body.querySelectorAll("*")].filter(one => !scrolled(one) && !one.closest("figure svg")
+    && !one.matches(".skip") && one.getBoundingClientRect().right > WIDTH + .5);
+  const hides = one => getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1;
+  const clipped = [...inside.body.querySelectorAll("*")].filter(one => !one.closest(".scroll, svg") && hides(one));
+  const names = list => list.slice(0, 5).map(one => one.tagName + " " + one.className);
+  const told = [names(beyond), names(clipped)];
+  document.body.setAttribute("data-said", JSON.stringify([...told, height, inside.documentElement.scrollWidth]));
+};
+frame.srcdoc = PAGE;
+</script></body>"""
+
+
+def measured(browse, page, width):
+    """What reaches beyond a window of this width or is clipped with all details open, and the height while folded."""
+    text = json.dumps(page).replace("</", "<\\/").replace("<!--", "<\\!--")
+    return said(browse(FRAMED.replace("WIDTH", str(width)).replace("PAGE", text)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_reaches_beyond_the_window(page, browse, width):
+    beyond, clipped, _, needed = measured(browse, page, width)
+    assert (beyond, clipped) == ([], [])
+    assert needed <= width
+
+
+@pytest.mark.slow
+def test_a_table_that_is_too_wide_would_be_noticed(page, browse):
+    broken = page.replace("</main>", '<p style="width:60rem">x</p></main>')
+    beyond, _, _, needed = measured(browse, broken, 400)
+    assert beyond == ["P "]
+    assert needed > 400
+
+
+@pytest.fixture(scope="module")
+def paper_page():
+    """A report on two papers without their audits, which take a minute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(papers, "corpus_cases", lambda _paper: ())
+        return render(papers=[papers.check_paper(registry.papers()[name]) for name in ("rlsvi", "expert")])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1400, 400])
+def test_the_report_of_papers_is_short_and_fits(paper_page, browse, width):
+    beyond, clipped, height, needed = measured(browse, paper_page, width)
+    assert (beyond, clipped) == ([], [])
+    assert needed <= width
+    assert height < {1400: 2000, 400: 3500}[width]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_the_report_of_papers_unfolded(paper_page, browse, scheme):
+    dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
+    unfold = "document.querySelectorAll('details').forEach(one => { one.open = true; });"
+    document = browse(with_script(paper_page, unfold + AXE.read_text(encoding="utf-8") + RUN_AXE), *dark)
+    assert said(document) == []
+
+
+@pytest.mark.slow
+def test_statements_are_found_by_words_verdict_severity_and_paper(paper_page, browse):
+    script = """
+    const bar = document.querySelector("[role=search]"), [words, ...choices] = bar.querySelectorAll("input, select");
+    const entries = [...document.querySelectorAll("li[data-verdict]")];
+    const shown = () => entries.filter(one => !one.hidden && one.closest(".fold").open);
+    const ask = (field, value) => { field.value = value; field.dispatchEvent(new Event("input", {bubbles: true})); };
+    const found = [];
+    ask(words, "LEMMA 6 variance"); found.push(shown().map(one => one.id)); ask(words, "");
+    ask(choices[0], "REFUTED"); ask(choices[2], "expert");
+    found.push([...new Set(shown().map(one => one.dataset.verdict + one.dataset.paper))]);
+    ask(choices[1], "substantive"); found.push([...new Set(shown().map(one => one.dataset.severity))]);
+    ask(words, "no statement has these words");
+    found.push(shown().length, bar.querySelector("[role=status]").textContent);
+    ask(words, ""); choices.forEach(one => ask(one, "")); found.push(shown().length, bar.hidden);
+    document.body.setAttribute("data-said", JSON.stringify(found));
+    """
+    by_words, by_verdict, by_severity, none, told, folded, hidden = said(
+        browse(with_script(paper_page, script))
     )
-    needed, there = said(browse(with_script(page, script), size=PHONE))
-    assert needed <= there
+    assert "rlsvi.lemma6" in by_words
+    assert all(name.startswith("rlsvi") for name in by_words)
+    assert by_verdict == ["REFUTEDexpert"]
+    assert by_severity == ["substantive"]
+    assert (none, folded, hidden) == (0, 0, False)
+    assert told.startswith("0 of ")
+
+
+@pytest.mark.slow
+def test_the_script_of_the_page_passes_its_own_policy(paper_page, browse):
+    assert re.search(r'<div role="search" aria-label="statements">', browse(paper_page))
 
 
 def test_no_network_is_asked(page, browse, tmp_path):

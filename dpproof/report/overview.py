@@ -1,0 +1,284 @@
+"""The first screen of the report: for each paper or claim the promise beside what is known, on one scale."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dpproof.accountant.numbers.written import rounded
+from dpproof.answers import coverage
+from dpproof.answers.account import Account
+from dpproof.answers.claims import ClaimLedger, tolerated
+from dpproof.answers.papers import PaperLedger
+from dpproof.claim_file import Refusal
+from dpproof.outcome import Level, Outcome
+from dpproof.proofs_check.statement import Severity
+from dpproof.proofs_check.verdict import Result, Verdict
+from dpproof.wording import at_least, at_most, figure, many, result_words, would_see
+
+NEXT: Mapping[Outcome, str] = {
+    Outcome.KEPT: "Nothing to do. The details list what the guarantee rests on.",
+    Outcome.CONSISTENT: "This is no proof. A certified mechanism of the catalogue would give one.",
+    Outcome.INCONCLUSIVE: "This is neither a proof nor a refutation. Give the audit a larger budget.",
+    Outcome.BROKEN: "Do not rely on this claim. Add noise or repair the code, then check again.",
+    Outcome.FLOATING_POINT: (
+        "Do not release these numbers as they are. Use a sampler of dpproof.mechanisms.release, or round the output."
+    ),
+    Outcome.TOLERATED: "The claim is about real arithmetic only. The released numbers do not keep it.",
+    Outcome.TOO_WEAK: "Give the audit a larger budget.",
+    Outcome.NOT_CERTIFIED: "Do not rely on this claim yet. Promise what is certified, or add noise.",
+    Outcome.OUT_OF_TIME: "Give the claim file more seconds, and check again.",
+    Outcome.REFUSED: "Correct the claim file. Nothing was checked here.",
+}
+"""What a reader does about a claim."""
+WIDEST = 12
+"""The scale ends at this power of ten on either side."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One epsilon of a row: what it is, its value, and how it is written."""
+
+    kind: str
+    """promised, most, pair or audit; the style sheet draws each in its own way."""
+    words: str
+    value: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One paper or claim on the first screen."""
+
+    anchor: str
+    """The id of its section; empty without one."""
+    name: str
+    word: str
+    colour: str
+    marks: tuple[Mark, ...]
+    sentences: tuple[str, ...]
+    """What is known or the worst finding, and what to do."""
+    severities: Mapping[Severity, int]
+    """How many numbered statements are refuted, by severity."""
+    worst: Result | None = None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A logarithmic axis of epsilon that all rows share."""
+
+    low: float
+    high: float
+
+    def place(self, value: float) -> float:
+        """Where a value stands, in per cent of the width; what is beyond an end stands at the end.
+
+        >>> Scale(0.1, 10).place(1), Scale(0.1, 10).place(0), Scale(0.1, 10).place(math.inf)
+        (50.0, 0.0, 100.0)
+        """
+        if value <= self.low or value >= self.high:
+            return 0.0 if value <= self.low else 100.0
+        return round(100 * math.log(value / self.low) / math.log(self.high / self.low), 3)
+
+    @property
+    def ticks(self) -> list[float]:
+        """Powers of ten, at most seven.
+
+        >>> Scale(0.1, 10).ticks
+        [0.1, 1.0, 10.0]
+        """
+        first, last = round(math.log10(self.low)), round(math.log10(self.high))
+        return [10.0**power for power in range(first, last + 1, 1 + (last - first) // 7)]
+
+
+def scale_of(rows: Iterable[Row]) -> Scale | None:
+    """The axis on which every mark finds its place; None if there is nothing to draw.
+
+    >>> scale_of([]) is None
+    True
+    """
+    values = [mark.value for row in rows for mark in row.marks if 0 < mark.value < math.inf]
+    if not values:
+        return None
+    low, high = math.floor(math.log10(min(values)) - 0.1), math.ceil(math.log10(max(values)) + 0.1)
+    return Scale(10.0 ** max(low, -WIDEST), 10.0 ** min(high, WIDEST))
+
+
+def of_paper(ledger: PaperLedger) -> Row:
+    """The row of a paper: what it publishes, what is certified, and its worst refuted statement."""
+    share = coverage.coverage(ledger.verified.statements, f"{ledger.paper.prefix}.")
+    refuted = {one: share.verdicts.get(f"{Verdict.REFUTED.value} {one.value}", 0) for one in Severity}
+    numbered = {item.id for item in coverage.items()}
+    wrong = sorted(refuted_of(ledger), key=lambda entry: (_rank(entry), entry.id not in numbered))
+    word, colour = _published(ledger.account, numbered)
+    return Row(
+        f"paper-{ledger.paper.name}",
+        ledger.paper.title,
+        word,
+        colour,
+        _marks_of_paper(ledger.account),
+        (),
+        {one: number for one, number in refuted.items() if number},
+        wrong[0] if wrong else None,
+    )
+
+
+def refuted_of(ledger: PaperLedger) -> list[Result]:
+    """The refuted statements of a paper, the most severe first; parts stand with their whole."""
+    entries = ledger.verified.statements
+    wrong = [entry for entry in entries if entry.severity is not None]
+    inside = {part for entry in wrong for part in entry.parts}
+    return sorted((entry for entry in wrong if entry.id not in inside), key=_rank)
+
+
+def _rank(entry: Result) -> int:
+    return list(Severity).index(entry.severity) if entry.severity else len(Severity)
+
+
+HOLDS, CORRECTED, FALSE = "holds", "holds as corrected", "is refuted"
+UNSETTLED = "is not settled"
+MANY = {HOLDS: "hold", CORRECTED: "hold as corrected", FALSE: "are refuted", UNSETTLED: "are not settled"}
+"""What is said of one published epsilon, and of several."""
+NO_EPSILON = "no epsilon is published"
+
+
+def _published(account: Account | None, numbered: Collection[str]) -> tuple[str, str]:
+    """What is known of the published epsilon, and its colour.
+
+    It holds if it rests on a numbered statement of the paper, and as corrected if it rests on another statement.
+    """
+    if account is None or account.published is None or account.published.printed is None:
+        return NO_EPSILON, "cyan"
+    rests = account.published.rests
+    if rests.verdict is Verdict.REFUTED:
+        return f"published epsilon {FALSE}", "red"
+    if not rests.verdict.stands or account.bound.upper > account.published.printed.upper:
+        return f"published epsilon {UNSETTLED}", "yellow"
+    own = rests.id in numbered
+    return f"published epsilon {HOLDS if own else CORRECTED}", "green" if own else "yellow"
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Of how many papers the published epsilon holds; an empty text without any.
+
+    >>> headline([])
+    ''
+    """
+    counted = Counter(row.word.removeprefix("published epsilon ") for row in rows)
+    words = [
+        f"{counted[one]} {one if counted[one] == 1 else more}" for one, more in MANY.items() if counted[one]
+    ]
+    total = sum(counted[one] for one in MANY)
+    return f"{many(total, 'published epsilon')}: {', '.join(words)}." if words else ""
+
+
+def _marks_of_paper(account: Account | None) -> tuple[Mark, ...]:
+    if account is None:
+        return ()
+    known = _marks_of_account(account)
+    if account.published is None or account.published.printed is None:
+        return known
+    printed = account.published.printed.upper
+    return (Mark("promised", "published", printed, figure(printed)), *known, *_times(account, printed))
+
+
+def _times(account: Account, printed: float) -> tuple[Mark, ...]:
+    """How many times as large or as small the certified epsilon is; the mark has no place of its own."""
+    ours = account.bound.upper
+    if not 0 < ours < math.inf or ours == printed:
+        return ()
+    if ours < printed:
+        return (
+            Mark("", "times smaller than published", math.nan, rounded(printed / ours, up=False, digits=3)),
+        )
+    return (Mark("", "times the published epsilon", math.nan, rounded(ours / printed, up=True, digits=3)),)
+
+
+def _marks_of_account(account: Account) -> tuple[Mark, ...]:
+    """The certified epsilon, and what a pair of neighbours reaches."""
+    marks = [Mark("most", "certified at most", account.bound.upper, at_most(account.bound.upper))]
+    if account.released is not None and account.released.lower > 0:
+        low = account.released.lower
+        marks.append(Mark("pair", "a pair of neighbours reaches", low, at_least(low)))
+    return tuple(marks)
+
+
+def of_claim(ledger: ClaimLedger, place: int) -> Row:
+    """The row of a claim: what it promises, what is certified, what an audit found, and what to do."""
+    claim, audit = ledger.claim, ledger.audit
+    marks = (
+        []
+        if claim.epsilon == math.inf
+        else [Mark("promised", "promised", claim.epsilon, figure(claim.epsilon))]
+    )
+    if ledger.account is not None:
+        marks += _marks_of_account(ledger.account)
+    if audit is not None and audit.fails and audit.delta == claim.delta:
+        low, more = audit.epsilon_lower, audit.epsilon_lower <= claim.epsilon
+        marks.append(
+            Mark("audit", f"an audit found {'more than' if more else 'at least'}", low, at_least(low))
+        )
+    return Row(
+        f"claim-{place}",
+        claim.name,
+        ledger.verdict.value,
+        ledger.verdict.colour,
+        tuple(marks),
+        (*_known(ledger), NEXT[ledger.verdict]),
+        {},
+    )
+
+
+def _known(ledger: ClaimLedger) -> Iterator[str]:
+    """What decides the verdict on a claim, in sentences."""
+    claim, account, audit = ledger.claim, ledger.account, ledger.audit
+    if audit is not None and audit.fails:
+        yield audit.words[0]
+        if audit.shown is not None and audit.shown.looks_like:
+            yield audit.shown.looks_like
+    if account is not None and account.rests is not None and account.bound.upper <= claim.epsilon:
+        yield f"The certified guarantee rests on {account.rests.id}: {result_words(account.rests)}."
+    elif account is not None and 0 < claim.epsilon < account.bound.upper < math.inf:
+        yield _beyond(account, claim.epsilon)
+    if tolerated(audit):
+        yield "An audit refutes it through floating-point bits alone."
+    elif audit is not None and ledger.verdict.level is Level.NOTHING:
+        seen = would_see(audit.would_have_seen)
+        yield f"An audit of {audit.samples} samples found nothing. With power 90 % it sees an epsilon of: {seen}."
+    if account is None and audit is None:
+        yield from ledger.remarks
+
+
+def _beyond(account: Account, promised: float) -> str:
+    """How many times the promise the certified epsilon is, or what a pair of neighbours reaches."""
+    if account.released is not None and account.released.lower > promised:
+        times = rounded(account.released.lower / promised, up=False, digits=3)
+        return f"A pair of neighbours reaches {times} times the promised epsilon."
+    times = rounded(account.bound.upper / promised, up=True, digits=3)
+    return f"The certified epsilon is at most {times} times the promise."
+
+
+def of_refusal(refusal: Refusal) -> Row:
+    """The row of a claim that cannot be checked."""
+    outcome = Outcome.REFUSED
+    said = (f"{refusal.where}: {refusal.message}", NEXT[outcome])
+    return Row("", refusal.called, outcome.value, outcome.colour, (), said, {})
+
+
+def rows_of(
+    papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]
+) -> list[Row]:
+    """The rows of the first screen: papers in their order, claims with what is wrong first."""
+    numbered = sorted(enumerate(claims, 1), key=lambda one: -_urgent(one[1].verdict))
+    return [
+        *map(of_paper, papers),
+        *(of_claim(ledger, place) for place, ledger in numbered),
+        *map(of_refusal, refusals),
+    ]
+
+
+def _urgent(outcome: Outcome) -> int:
+    """How soon a reader has to know: what is broken, what could not be checked, what is fine."""
+    return {1: 3, 3: 2, 2: 1}.get(outcome.exit_code, 0)
