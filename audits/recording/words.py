@@ -95,7 +95,9 @@ def _bound(found: Evidence) -> str:
     at = f" at delta {found.delta:g}" if found.delta else ""
     sure = f"with confidence {100 * found.confidence:.6g} %"
     if found.epsilon_lower == math.inf:
-        return f"The claim of epsilon {found.claimed_epsilon:g} is false: no finite epsilon holds{at}, {sure}."
+        return (
+            f"The claim of epsilon {found.claimed_epsilon:g} is false: no finite epsilon holds{at}, {sure}."
+        )
     if found.epsilon_lower > found.claimed_epsilon:
         least = math.floor(found.epsilon_lower * 1000) / 1000
         return f"The claim of epsilon {found.claimed_epsilon:g} is false: epsilon is at least {least:g}{at}, {sure}."

@@ -41,7 +41,7 @@ from dpproof.report import graph, overview, plots
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
-from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, verdict_words, would_see
+from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, would_see
 
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -69,7 +69,6 @@ _ENVIRONMENT.filters.update(
     would_see=would_see,
     remarks=own_remarks,
     verdict=result_words,
-    read=lambda result: verdict_words(result.verdict, len(result.readings)),
     coq=coq_status,
     formula=_formula,
     claim=goal_text,

@@ -26,7 +26,7 @@ Curve = tuple[str, str, Sequence[float], Sequence[float]]
 
 _COLOURS = {
     "published": "#b3261e",
-    "published, as Gaussians": "#d98c00",
+    "published, converted as ours": "#d98c00",
     "tight": TIGHT,
     "attained": "#2e7d32",
 }
@@ -76,7 +76,7 @@ def _profiles(
     found = accountant.account(accountant.parameters.read(parameters), adjacency)
     notions = {"tight": found.guarantee}
     if found.published is not None:
-        notions["published, as Gaussians"] = found.published.exact
+        notions["published, converted as ours"] = found.published.exact
     if found.attained is not None:
         notions["attained"] = found.attained.guarantee
     return {label: profile_points(notion) for label, notion in notions.items()}
@@ -140,7 +140,8 @@ def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> s
         axes = figure.add_subplot()
         for label, colour, places, values in curves:
             if not all(math.isnan(value) for value in values):
-                axes.plot(places, values, label=label, color=colour, linewidth=1.8)
+                line = "--" if label == "attained" else "-"  # where it covers another curve both are seen
+                axes.plot(places, values, line, label=label, color=colour, linewidth=1.8)
                 for place, value in _thinned(places, values):
                     (point,) = axes.plot(place, value, marker="o", markersize=4, color=colour)
                     point.set_gid(f"{_TIP}{len(tips)}")
