@@ -89,7 +89,7 @@ class ShiftedBinomial:
             return round_down(arb_of(odds / self.trials).log()), round_up(arb_of(odds * self.trials).log())
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
     def _window(self) -> tuple[int, int]:
@@ -212,7 +212,7 @@ class ShuffledBinary:
             return round_down(low), round_up(high)
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:

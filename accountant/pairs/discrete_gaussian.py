@@ -110,7 +110,7 @@ class DiscreteGaussian:
         return -math.inf, math.inf
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
 

@@ -67,7 +67,7 @@ class BoundedRange:
         return -width, width
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
 

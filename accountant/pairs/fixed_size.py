@@ -86,7 +86,7 @@ class FixedSize:
         return -end, end
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
     def _above(self, edges: Floats) -> Cells:
@@ -318,7 +318,7 @@ class ReplacedGaussian:
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
     def _exponents(self, edges: Floats) -> Floats:

@@ -94,5 +94,5 @@ class Geometric:
         return -end, end
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return

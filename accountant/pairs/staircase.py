@@ -82,5 +82,5 @@ class Staircase:
         return -end, end
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return

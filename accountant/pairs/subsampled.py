@@ -234,7 +234,7 @@ class VisibleChoice:
         return min(lows), max(highs)
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
 

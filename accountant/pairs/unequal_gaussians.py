@@ -286,7 +286,7 @@ class UnequalGaussians:
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> None:
-        """None: the grid serves it."""
+        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
         return
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
