@@ -23,9 +23,7 @@ NEXT: Mapping[Outcome, str] = {
     Outcome.CONSISTENT: "This is no proof. A certified mechanism of the catalogue would give one.",
     Outcome.INCONCLUSIVE: "This is neither a proof nor a refutation. Give the audit a larger budget.",
     Outcome.BROKEN: "Do not rely on this claim. Add noise or repair the code, then check again.",
-    Outcome.FLOATING_POINT: (
-        "Do not release these numbers as they are. Use a sampler of dpproof.mechanisms.release, or round the output."
-    ),
+    Outcome.FLOATING_POINT: "Do not release these numbers. Use a sampler of dpproof.mechanisms.release.",
     Outcome.TOLERATED: "The claim is about real arithmetic only. The released numbers do not keep it.",
     Outcome.TOO_WEAK: "Give the audit a larger budget.",
     Outcome.NOT_CERTIFIED: "Do not rely on this claim yet. Promise what is certified, or add noise.",
@@ -191,9 +189,18 @@ def _times(account: Account, printed: float) -> tuple[Mark, ...]:
         return ()
     if ours < printed:
         return (
-            Mark("", "times smaller than published", math.nan, rounded(printed / ours, up=False, digits=3)),
+            Mark(
+                "",
+                "times smaller than published, at least",
+                math.nan,
+                rounded(printed / ours, up=False, digits=3),
+            ),
         )
-    return (Mark("", "times the published epsilon", math.nan, rounded(ours / printed, up=True, digits=3)),)
+    return (
+        Mark(
+            "", "times the published epsilon, at most", math.nan, rounded(ours / printed, up=True, digits=3)
+        ),
+    )
 
 
 def _marks_of_account(account: Account) -> tuple[Mark, ...]:
@@ -243,7 +250,7 @@ def _known(ledger: ClaimLedger) -> Iterator[str]:
     elif account is not None and 0 < claim.epsilon < account.bound.upper < math.inf:
         yield _beyond(account, claim.epsilon)
     if tolerated(audit):
-        yield "An audit refutes it through floating-point bits alone."
+        yield "Floating-point bits alone refute it, and the claim is about real arithmetic."
     elif audit is not None and ledger.verdict.level is Level.NOTHING:
         seen = would_see(audit.would_have_seen)
         yield f"An audit of {audit.samples} samples found nothing. With power 90 % it sees an epsilon of: {seen}."
