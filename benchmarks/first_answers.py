@@ -32,7 +32,7 @@ class Task:
 
     name: str
     command: tuple[str, ...]
-    target: float
+    target: float | None
     script: str | None = None
 
 
@@ -46,6 +46,7 @@ def _account(*flags: str) -> tuple[str, ...]:
 
 DP_SGD = ("dp-sgd", "--sampling-rate", ".01", "--noise-multiplier", "1", "--steps", "1000")
 TASKS = (
+    Task("python starting and stopping", _python("pass"), None),
     Task("import dpproof", _python("import dpproof"), 0.05),
     Task("from dpproof import account", _python("from dpproof import account"), 0.2),
     Task("dpproof --help", (DPPROOF, "--help"), 0.2),
@@ -89,7 +90,7 @@ def row(task: Task) -> str:
         [statistics.median(ends) for ends in zip(*of, strict=True)] for of in zip(*runs, strict=True)
     )
     beside = f"{peer[0][0]:.3f} | {peer[0][1]:.3f} | {peer[0][1] / used:.1f}" if peer else " | | "
-    return f"| {task.name} | {wall:.3f} | {used:.3f} | {task.target:g} | {beside} |"
+    return f"| {task.name} | {wall:.3f} | {used:.3f} | {'' if task.target is None else f'{task.target:g}'} | {beside} |"
 
 
 def section() -> list[str]:
@@ -100,7 +101,8 @@ def section() -> list[str]:
         f"{measured()} `python -m benchmarks.first_answers`: whole processes with warm caches, medians of {TIMES}"
         f" runs, in turn with a script that asks dp-accounting {version('dp-accounting')} for the same epsilon"
         " (`PLDAccountant`, whose answer has no lower bound). Other work on the machine lengthens wall-clock"
-        " seconds more than processor seconds; the ratio is of processor seconds.",
+        " seconds more than processor seconds; the ratio is of processor seconds. Before the first run"
+        f" {os.getloadavg()[0]:.1f} processes wanted one of {os.cpu_count()} cores.",
         "",
         "| what | wall | processor | target | dp-accounting, wall | processor | ratio |",
         "|---|---|---|---|---|---|---|",
