@@ -178,5 +178,5 @@ def offered(kind: str, words: str) -> str:
     if given < OFFERED or right < RATE * given:
         return ""
     return (
-        f"This looks like {words} (this explanation was right in {right} of {given} cases with known faults)."
+        f"This looks like {words} (a guess, right in {right} of the {given} known faults that it was made with)."
     )
