@@ -42,7 +42,7 @@ def account(
     accountant = accountant_for(mechanism)
     chosen = parameters_of(accountant, parameters)
     check_run(chosen)
-    relation = relation_of(accountant, adjacency)
+    relation = accountant.relation(adjacency)
     found = result_of(accountant, chosen, relation, parallel)
     return found if unit is None else replace(found, unit=unit)
 
@@ -71,12 +71,3 @@ def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Paramete
         if value is not None
     }
     return accountant.parameters.read(given)
-
-
-def relation_of(accountant: Accountant, adjacency: Adjacency | str | None) -> Adjacency:
-    """The relation that is given as a word or a member, or the default of the mechanism.
-
-    Raises:
-        ValueError: for an unknown word, or none where there is no default.
-    """
-    return adjacency if isinstance(adjacency, Adjacency) else accountant.relation(adjacency)

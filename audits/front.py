@@ -153,7 +153,7 @@ def _inputs(
     if adjacency is None:
         known = ", ".join(one.value for one in Adjacency if one is not Adjacency.BY_SENSITIVITY)
         raise ValueError(f"adjacency is missing; there is no default: {known}")
-    relation = Adjacency.of(adjacency) if isinstance(adjacency, str) else adjacency
+    relation = Adjacency.of(adjacency)
     if pair is None:
         return Extremes(data, relation, bounds)
     if len(pair) != 2:
@@ -166,7 +166,7 @@ def _inputs(
 def _check_relation(pair: Inputs, adjacency: Adjacency | str | None) -> None:
     """Refuse a stated relation that is not that of the pair."""
     if adjacency is not None and isinstance(pair, Neighbours):
-        check_pair(pair, Adjacency.of(adjacency) if isinstance(adjacency, str) else adjacency)
+        check_pair(pair, Adjacency.of(adjacency))
 
 
 def _name(function: object) -> str:

@@ -68,7 +68,7 @@ class Accountant:
 
         return asked
 
-    def relation(self, given: str | None) -> Adjacency:
+    def relation(self, given: str | Adjacency | None) -> Adjacency:
         """The neighbouring relation of that name; without a name, the default relation.
 
         >>> from dpproof.accountant.catalogue import accountant_for

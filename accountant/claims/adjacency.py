@@ -27,8 +27,8 @@ class Adjacency(enum.Enum):
     knows no users. The documentation of `sensitivity` defines which data sets are neighbours."""
 
     @classmethod
-    def of(cls, name: str) -> Adjacency:
-        """The relation of that name.
+    def of(cls, name: str | Adjacency) -> Adjacency:
+        """The relation of that name, or the relation itself.
 
         Raises:
             ValueError: for an unknown name, listing the known ones.

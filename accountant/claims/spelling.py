@@ -10,14 +10,14 @@ from typing import TypeVar
 Word = TypeVar("Word", bound=enum.Enum)
 
 
-def word(kind: type[Word], label: str, name: str) -> Word:
-    """The member of ``kind`` whose value is ``name``.
+def word(kind: type[Word], label: str, name: str | Word) -> Word:
+    """The member of ``kind`` whose value is ``name``, or that is ``name``.
 
     Raises:
         ValueError: for an unknown name, calling it ``label`` and listing the known ones.
     """
     for member in kind:
-        if member.value == name:
+        if name in (member, member.value):
             return member
     known = [member.value for member in kind]
     raise ValueError(f"{label} ({name!r}) must be one of: {', '.join(known)}{nearest(name, known)}")

@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.asking import parameters_of, relation_of
+from dpproof.accountant.asking import parameters_of
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -258,7 +258,7 @@ def calibration_of(
     accountant = accountant_for(mechanism)
     asked = asked_for(target_epsilon, target_delta, target_advantage, target_tpr)
     begun = {accountant.noise: noise_to_begin(accountant), **parameters}
-    return calibrate(accountant, parameters_of(accountant, begun), relation_of(accountant, adjacency), asked)
+    return calibrate(accountant, parameters_of(accountant, begun), accountant.relation(adjacency), asked)
 
 
 def asked_for(

@@ -80,8 +80,7 @@ def _calibrate(
     verbose: bool,
     json: bool,
 ) -> None:
-    from dpproof.answers.calibration import asked_for, noise_for_other_targets
-    from dpproof.answers.calibration import calibrate as calibrated
+    from dpproof.answers import calibration
 
     check_file("plot", plot, DRAWN)
     missing = (
@@ -90,13 +89,15 @@ def _calibrate(
     if lacking := [flag for flag, value in missing if value is None]:
         raise ValueError(f"Missing option {', '.join(lacking)}; or give --target-advantage or --target-tpr")
     relation = accountant.relation(adjacency)
-    asked = asked_for(target_epsilon, 0 if delta is None else delta, target_advantage, target_tpr)
+    asked = calibration.asked_for(target_epsilon, 0 if delta is None else delta, target_advantage, target_tpr)
     if what_if and asked.quantity != "epsilon":
         raise ValueError("--what-if goes with --target-epsilon only")
-    found = calibrated(accountant, parameters, relation, asked)
+    found = calibration.calibrate(accountant, parameters, relation, asked)
     if what_if:
         with recorded() as used:
-            others = noise_for_other_targets(accountant, found.chosen, relation, asked.limit, asked.at)
+            others = calibration.noise_for_other_targets(
+                accountant, found.chosen, relation, asked.limit, asked.at
+            )
         found = replace(found, alternatives=others, arithmetic=found.arithmetic | used)
     _draw(plot, accountant, found.chosen, relation)
     show.answer(as_json.calibration(found), json, lambda console: show.calibrate(found, console, verbose))

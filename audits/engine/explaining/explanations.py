@@ -177,6 +177,4 @@ def offered(kind: str, words: str) -> str:
     right, given = rates().get(kind, (0, 0))
     if given < OFFERED or right < RATE * given:
         return ""
-    return (
-        f"This looks like {words} (a guess, right in {right} of the {given} known faults that it was made with)."
-    )
+    return f"This looks like {words} (a guess, right in {right} of the {given} known faults that it was made with)."
