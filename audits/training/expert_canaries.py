@@ -28,6 +28,7 @@ from dpproof.audits.training.expert_training import (
     ExpertTraining,
     check_torch,
     claim_for,
+    watched,
 )
 from dpproof.audits.training.one_run_audit import OneRun, audit_one_run
 
@@ -121,9 +122,7 @@ class Viewed:
 def _trace(
     settings: ExpertSettings, data: Transitions, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    from dpproof.audits.training.expert_loops import Watched
-
-    return np.array([Watched(settings, data, rng).trace() for _ in range(n)])
+    return np.array([watched(settings, data, rng).trace() for _ in range(n)])
 
 
 def _canaries(settings: ExpertSettings) -> Canaries:

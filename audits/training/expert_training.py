@@ -32,6 +32,7 @@ from dpproof.audits.training.dp_sgd import DELTA, View, one_canary_more, one_thr
 from dpproof.audits.training.steps import STEPS, Steps, Training, audit_steps
 
 if TYPE_CHECKING:
+    from dpproof.audits.training.expert_loops import Watched
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEWEST_OTHERS, MOST_OTHERS = 24, 4_000
@@ -204,26 +205,29 @@ def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
     return without, whole
 
 
-def _steps(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
+def watched(
+    settings: ExpertSettings, data: Transitions, rng: np.random.Generator, steps: int | None = None
+) -> Watched:
+    """One training on the data whose steps are recorded; it needs torch."""
     from dpproof.audits.training.expert_loops import Watched
 
+    return Watched(settings, data, rng, steps)
+
+
+def _steps(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
     data = _both(settings)
-    run = Watched(settings, data[0], rng, steps=coins)
+    run = watched(settings, data[0], rng, steps=coins)
     return lambda canary: float(run.losses(data[canary])[0])
 
 
 def _traces(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
-    from dpproof.audits.training.expert_loops import Watched
-
     data = _both(settings)
-    return lambda canary: float(Watched(settings, data[canary], rng).trace()[0])
+    return lambda canary: float(watched(settings, data[canary], rng).trace()[0])
 
 
 def _finals(settings: ExpertSettings, coins: int, rng: np.random.Generator) -> Training:
-    from dpproof.audits.training.expert_loops import Watched
-
     data = _both(settings)
-    return lambda canary: float(Watched(settings, data[canary], rng).final()[0])
+    return lambda canary: float(watched(settings, data[canary], rng).final()[0])
 
 
 STARTS: Mapping[View, Callable[[ExpertSettings, int, np.random.Generator], Training]] = {
