@@ -33,6 +33,9 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
     Raises:
         ValueError: without results, or for results of different neighbouring relations, units or trust models.
     """
+    for one in results:
+        if not hasattr(one, "guarantee"):
+            raise TypeError(f"compose ({one!r:.60}) must be given results of account")
     for name, rule in _ALIKE.items():
         _check_alike(
             name, [str(getattr(getattr(one, name), "value", getattr(one, name))) for one in results], rule
@@ -91,6 +94,7 @@ def _asked(question: Mapping[str, Any]) -> PrivacyResult:
         question["mechanism"],
         adjacency=question["adjacency"],
         unit=question["unit"],
+        parallel=question["parallel"],
         **question["parameters"],
     )
 
@@ -104,15 +108,19 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
     Raises:
         ValueError: for a relation that does not say what a record is, or without a proof.
     """
+    if getattr(parameters, "records", 1) > 1:
+        raise ValueError(
+            "parallel: records must be 1, because the records of one user may be in several groups"
+        )
     if relation is Adjacency.ADD_REMOVE:
         found = accountant.account(parameters, relation)
-        return replace(found, notes=(*found.notes, IN_PARALLEL))
+        return replace(found, notes=(*found.notes, IN_PARALLEL), parallel=True)
     if relation is not Adjacency.REPLACE:
         raise ValueError(f"parallel: adjacency ({relation.value!r}) must be add-remove or replace")
-    if getattr(parameters, "sensitivity", None) is not None:
+    if not (accountant.by_records or getattr(parameters, "query", None) is not None):
         raise ValueError(
-            "parallel: a replaced record may also leave a group, where a sensitivity under replace says nothing;"
-            " give query instead of sensitivity, or ask under add-remove"
+            "parallel: a replaced record may also leave a group, of which the parameters under replace say nothing;"
+            " give query instead of a sensitivity, or ask under add-remove"
         )
     inside, moved = (accountant.account(parameters, one) for one in (relation, Adjacency.ADD_REMOVE))
     with recorded():
@@ -122,8 +130,9 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
             guarantee=WorstOf((inside.guarantee, compose_opposed(moved.guarantee))),
             attained=None,
             published=None,
-            notes=(*inside.notes, IN_PARALLEL),
+            notes=tuple(dict.fromkeys((*inside.notes, *moved.notes, IN_PARALLEL))),
             assumptions=current(),
+            parallel=True,
         )
 
 

@@ -50,8 +50,9 @@ def of_account(found: Account) -> list[str]:
     >>> of_account(asked)[1]
     'Epsilon is at most 0.8341176 at delta 1e-06.'
     """
+    groups = ", on each of several disjoint groups" if found.result and found.result.parallel else ""
     lines = [
-        sizes(found.name, found.parameters, found.adjacency),
+        f"{sizes(found.name, found.parameters, found.adjacency)}{groups}",
         f"{_capital(found.quantity)} is at most {at_most(found.bound.upper)} at {found.asked} {figure(found.at)}.",
     ]
     if found.released is not None:

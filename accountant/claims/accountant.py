@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 
+_UNITS = {Adjacency.EXPERT: "expert", Adjacency.REWARDS_ONLY: "user"}
+"""Relations that say whose data change."""
 RUNS = ("compositions", "steps", "sampling_rate")
 """The parameters that say how often a mechanism is run, and on how many of its records."""
 
@@ -52,6 +54,8 @@ class Accountant:
     """Parameters under which every relation that the mechanism has is proved; for tests and pages."""
     unit: str = "record"
     """What one record of the neighbouring relation is."""
+    by_records: bool = False
+    """Whether the same parameters are those of one mechanism under add-remove and under replace neighbours."""
     unsampled: str | None = None
     """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
 
@@ -64,7 +68,9 @@ class Accountant:
         @wraps(guarantee)
         def asked(parameters: Parameters, *relation: Any, **named: Any) -> PrivacyResult:
             found = guarantee(parameters, *relation, **named)
-            return replace(found, mechanism=self.name, parameters=parameters.as_json(), unit=self.unit)
+            unit = _UNITS.get(found.adjacency, self.unit)
+            unit = "user" if getattr(parameters, "records", 1) > 1 else unit
+            return replace(found, mechanism=self.name, parameters=parameters.as_json(), unit=unit)
 
         return asked
 

@@ -89,7 +89,7 @@ class PrivacyResult:
     """Id of the statement the guarantee rests on."""
     joint_statement: str | None = None
     """Id of the statement by which the actions computed from it are jointly private, if they are."""
-    published: PublishedGuarantee | None = None
+    published: PublishedGuarantee | None = field(default=None, compare=False)
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
@@ -106,6 +106,8 @@ class PrivacyResult:
     """The mechanism's name, as the command line spells it."""
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """Its parameters by name, as they were given."""
+    parallel: bool = field(default=False, compare=False)
+    """Whether the mechanism runs on each of several disjoint groups of the records."""
     unit: str = field(default="record", compare=False)
     """What one record of the neighbouring relation is: whose data the guarantee protects."""
 
@@ -114,7 +116,7 @@ class PrivacyResult:
             (
                 self.asked_for,
                 f"  epsilon at delta {self._shown}: {self.epsilon(self._shown)}",
-                f"  neighbours: {self.adjacency.value}, of one {self.unit}; trust: {self.trust.value}",
+                f"  neighbours: {self.neighbours}; trust: {self.trust.value}",
                 f"  of {self.released}; {self.released_bits}",
                 f"  rests on {self.statement}",
             )
@@ -139,7 +141,15 @@ class PrivacyResult:
     def asked_for(self) -> str:
         """The mechanism with its parameters, in one line."""
         given = ", ".join(f"{name}={_brief(value)}" for name, value in self.parameters.items())
-        return f"{self.mechanism or 'a mechanism'}({given})"
+        groups = " on each of several disjoint groups" if self.parallel else ""
+        return f"{self.mechanism or 'a mechanism'}({given}){groups}"
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation, and whose data one record of it holds, if it has records."""
+        if self.adjacency is Adjacency.BY_SENSITIVITY:
+            return str(self.adjacency.value)
+        return f"{self.adjacency.value}, of one {self.unit}"
 
     @property
     def _shown(self) -> str:
@@ -194,7 +204,8 @@ class PrivacyResult:
         """The least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa`` of both error rates.
 
         With G the trade-off function of mu-Gaussian DP, the trade-off function f of the guarantee satisfies
-        f(alpha) >= G(alpha + kappa) - kappa at every alpha. Only a Gaussian has a finite mu with ``kappa`` 0.
+        f(alpha) >= G(alpha + kappa) - kappa at every alpha. With ``kappa`` 0 the upper end is infinite here, except
+        for a Gaussian guarantee.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).mu(kappa=0).upper
@@ -218,6 +229,7 @@ class PrivacyResult:
             "parameters": {name: _written(value) for name, value in self.parameters.items()},
             "adjacency": self.adjacency.value,
             "unit": self.unit,
+            "parallel": self.parallel,
         }
 
     def to_json(self) -> str:
@@ -284,7 +296,7 @@ def html_of(result: PrivacyResult) -> str:
     rows = [(f"epsilon at delta {at}", str(result.epsilon(at))) for at in SHOWN_DELTAS]
     rows += [
         ("best attack: true minus false positive rate, at most", str(result.advantage())),
-        ("neighbours", f"{result.adjacency.value}, of one {result.unit}"),
+        ("neighbours", result.neighbours),
         ("trust model", result.trust.value),
         ("speaks of", f"{result.released}; {result.released_bits}"),
         ("rests on", result.statement),

@@ -32,7 +32,8 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
         delta: the privacy profile.
         kappa: the error, in [0, 1); with 0 the upper end is infinite.
     """
-    reach = math.log((1 - kappa) / kappa) if 0 < kappa < Fraction(1, 2) else 0.0 if kappa else _FARTHEST
+    odds = (1 - kappa) / kappa if kappa else Fraction(0)
+    reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST
     reach = math.nextafter(max(reach, 0.0), math.inf) * (1 + 1e-12)
     places = [reach * i / _CELLS for i in range(_CELLS + 1)]
     least, cells = 0.0, list[tuple[float, float, float]]()

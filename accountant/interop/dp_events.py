@@ -249,7 +249,11 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 
 
 def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
-    """An event whose guarantee under the relation is no more private than this one.
+    """An event whose guarantee under the relation is no more private than this one, whoever reads it.
+
+    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise of an
+    event stands for the full change of a replaced record, except where the records are sampled, which only those that
+    double it can read. An accountant that doubles it then gives a larger epsilon than this guarantee.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
@@ -280,7 +284,7 @@ def _of_gaussian(guarantee: GaussianDP, adjacency: Adjacency) -> dp.DpEvent:
     if mu == 0:
         return dp.NoOpDpEvent()
     with precision(192):
-        return dp.GaussianDpEvent(round_down(_moved(adjacency) / arb_of(mu)))
+        return dp.GaussianDpEvent(round_down(1 / arb_of(mu)))
 
 
 @_event.register
@@ -316,14 +320,16 @@ def _repeated(event: dp.DpEvent, count: int) -> dp.DpEvent:
 
 def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
     match pair:
+        case ReplacedGaussian() if pair.rate == 1:
+            return dp.GaussianDpEvent(pair.noise_multiplier / 2)
         case SubsampledGaussian() | ReplacedGaussian():
             step = dp.GaussianDpEvent(pair.noise_multiplier)
             return step if pair.rate == 1 else dp.PoissonSampledDpEvent(pair.rate, step)
         case Laplace():
-            return dp.LaplaceDpEvent(pair.scale * _moved(adjacency))
-        case Geometric() if pair.shift % _moved(adjacency) == 0:
+            return dp.LaplaceDpEvent(pair.scale)
+        case Geometric():
             with precision(192):
                 rate = round_up(1 / arb_of(Fraction(pair.scale)))
-            return dp.DiscreteLaplaceDpEvent(rate, pair.shift // _moved(adjacency))
+            return dp.DiscreteLaplaceDpEvent(rate, pair.shift)
     why = f"the pair {type(pair).__name__} has no event; use the result's epsilon and delta"
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)

@@ -113,5 +113,6 @@ ACCOUNTANT = Accountant(
     DPSGDParameters,
     account,
     "noise_multiplier",
+    by_records=True,
     example=DPSGDParameters(sampling_rate=0.1, noise_multiplier=1.0, steps=10),
 )

@@ -61,8 +61,9 @@ class Written(float):
 
     def __new__(cls, text: str) -> Written:
         """The number that ``text`` writes."""
-        found = super().__new__(cls, text)
-        found.text, found.rational = text.strip(), exact(text)
+        rational = exact(text)
+        found = super().__new__(cls, float(rational))
+        found.text, found.rational = text.strip(), rational
         return found
 
     def __reduce__(self) -> tuple[type[Written], tuple[str]]:
@@ -79,7 +80,7 @@ def typed(text: str) -> float:
     Raises:
         ValueError: for text that is no number.
     """
-    nearest = float(text)
+    nearest = float(exact(text)) if "/" in text else float(text)
     if not math.isfinite(nearest) or exact(text) == nearest:
         return nearest
     return Written(text)

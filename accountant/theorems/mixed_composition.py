@@ -1,23 +1,22 @@
 """Adaptive composition of guarantees of any kinds, of mechanisms that run on the same data.
 
 Guarantees of one notion compose by its own theorem. Otherwise each guarantee becomes a dominating pair, and the
-pairs compose. A guarantee that is known for each direction of the neighbouring relation keeps its two pairs, because
-one change of the data has one direction in all mechanisms.
+pairs compose. A guarantee that is known for each direction of the neighbouring relation keeps its two pairs only if
+every pair says which direction it belongs to. Otherwise one pair stands for both directions.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10; this project's statement classic.dominating_composition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import singledispatch
-from itertools import product
-from typing import Any
+from itertools import chain
 
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, BoundedLoss, GaussianDP, RenyiDP
-from dpproof.accountant.guarantees.profile import Enclosed, Profile, ends_of
-from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down
+from dpproof.accountant.guarantees.profile import Enclosed, Profile, WorstOf, ends_of
+from dpproof.accountant.numbers.enclosures import arb_of, precision, round_down, round_up
 from dpproof.accountant.pairs.atoms import dominating_pair
 from dpproof.accountant.pairs.base import DominatingPair
 from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -27,7 +26,10 @@ from dpproof.accountant.theorems.composition import compose_gaussian, compose_re
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
 
 Parts = tuple[tuple[DominatingPair, int], ...]
-_SMALLEST_MU, _LARGEST_EPSILON = Fraction(1, 10**12), 600
+Sides = tuple[Parts, ...]
+"""One composition for both directions, or that of a removed record and that of an added one."""
+_SMALLEST_MU, _LARGEST_MU = Fraction(1, 10**12), 10**4
+_SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**300), 600
 
 
 def compose_guarantees(*guarantees: Profile) -> Profile:
@@ -46,9 +48,8 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
     """
     if not guarantees:
         raise ValueError("compose must be given at least one guarantee")
-    ends = [_ends(one) for one in guarantees]
-    more, less = (_compose([pair[side] for pair in ends]) for side in (0, 1))
-    return more.enclosing(less)
+    more, less = zip(*map(_ends, guarantees), strict=True)
+    return _lower(more).enclosing(_compose(less, lower=False))
 
 
 def compose_opposed(guarantee: Profile) -> Profile:
@@ -57,58 +58,60 @@ def compose_opposed(guarantee: Profile) -> Profile:
     >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
     True
     """
-    more, less = (_opposed(end) for end in _ends(guarantee))
-    return more.enclosing(less)
+    more, less = _ends(guarantee)
+    own = _OWN_THEOREMS.get(type(less))
+    if own is not None and type(more) is type(less):
+        return own(more, more).enclosing(own(less, less))
+    sides = _sides(less, lower=False) or _surrogate(less)
+    return Enclosed(more, PrivacyLoss([[*sides[0], *sides[-1]]]))
 
 
-def _opposed(guarantee: Profile) -> Profile:
-    own = _OWN_THEOREMS.get(type(guarantee))
-    if own is not None:
-        return own(guarantee, guarantee)
-    sides = _sides(guarantee)
-    return PrivacyLoss([[*sides[0], *sides[-1]]])
+def _lower(guarantees: Sequence[Profile]) -> Profile:
+    """A guarantee whose lower ends hold for the composition: a part's own where one of them has no exact pair."""
+    if _own(guarantees) is None and any(_sides(one, lower=True) is None for one in guarantees):
+        return WorstOf(tuple(guarantees))
+    return _compose(guarantees, lower=True)
 
 
-def _compose(guarantees: Sequence[Profile]) -> Profile:
+def _compose(guarantees: Sequence[Profile], lower: bool) -> Profile:
     if len(guarantees) == 1:
         return guarantees[0]
+    own = _own(guarantees)
+    return _by_pairs(guarantees, lower) if own is None else own(*guarantees)
+
+
+def _own(guarantees: Sequence[Profile]) -> Callable[..., Profile] | None:
+    """The theorem on guarantees of one notion; None for several notions."""
     kinds = {type(one) for one in guarantees}
-    own = _OWN_THEOREMS.get(kinds.pop()) if len(kinds) == 1 else None
-    return _by_pairs(guarantees) if own is None else own(*guarantees)
+    return _OWN_THEOREMS.get(kinds.pop()) if len(kinds) == 1 else None
+
+
+def _optimally(*parts: ApproxDP) -> Profile:
+    return compose_approx_optimal([(part, 1) for part in parts])
 
 
 _OWN_THEOREMS: dict[type[Profile], Callable[..., Profile]] = {
-    ApproxDP: compose_approx_optimal,
+    ApproxDP: _optimally,
     GaussianDP: compose_gaussian,
     RenyiDP: compose_renyi,
     ZCDP: compose_zcdp,
 }
 
 
-def _by_pairs(guarantees: Sequence[Profile]) -> PrivacyLoss:
+def _by_pairs(guarantees: Sequence[Profile], lower: bool) -> PrivacyLoss:
     concentrated = [one for one in guarantees if type(one) is ZCDP]
     joined = [compose_zcdp(*concentrated)] if concentrated else []
-    sides = [_sides(one) for one in (*(one for one in guarantees if type(one) is not ZCDP), *joined)]
-    same = [parts for parts, *others in sides if not others]
-    return PrivacyLoss([[*sum(same, ()), *sum(chosen, ())] for chosen in _orientations(sides)])
+    others = [one for one in guarantees if type(one) is not ZCDP]
+    sides = [_sides(one, lower) or _surrogate(one) for one in (*others, *joined)]
+    directions = range(max(map(len, sides)))
+    return PrivacyLoss(
+        [list(chain.from_iterable(side[way % len(side)] for side in sides)) for way in directions]
+    )
 
 
-def _orientations(sides: Iterable[Sequence[Parts]]) -> list[tuple[Parts, ...]]:
-    """The ways in which the mechanisms that have two directions may go together.
-
-    Those whose first pairs are of one class and one direction go the same way. Between others this is not known, and
-    all ways are kept. The first of them keeps its direction, because the reverse of every way is added.
-    """
-    grouped: dict[Any, list[Sequence[Parts]]] = {}
-    for side in sides:
-        if len(side) == 2:
-            pair = side[0][0][0]
-            grouped.setdefault((type(pair), getattr(pair, "removes", None)), []).append(side)
-    ways = product((0, 1), repeat=len(grouped))
-    return [
-        tuple(one[way] for way, group in zip(chosen, grouped.values(), strict=True) for one in group)
-        for chosen in ways
-    ]
+def _surrogate(guarantee: Profile) -> Sides:
+    """A pair for both directions; its profile is at least that of the guarantee, so that only upper ends hold."""
+    return (((dominating_pair(guarantee), 1),),)
 
 
 @singledispatch
@@ -123,44 +126,59 @@ def _of_enclosed(guarantee: Enclosed) -> tuple[Profile, Profile]:
 
 
 @singledispatch
-def _sides(guarantee: Profile) -> Sequence[Parts]:
-    """Pairs that dominate a mechanism with this guarantee: one composition, or one for each direction."""
-    return [((dominating_pair(guarantee), 1),)]
+def _sides(guarantee: Profile, lower: bool) -> Sides | None:
+    """Pairs that dominate a mechanism with this guarantee, one composition for both directions or one for each.
+
+    None where no pair has the guarantee's own profile. The pairs are rounded to more privacy for ``lower`` ends, and
+    to less privacy otherwise.
+    """
+    return None
 
 
 @_sides.register
-def _of_gaussian(guarantee: GaussianDP) -> Sequence[Parts]:
-    mu = ends_of(guarantee.mu, "mu")[1]
-    if not _SMALLEST_MU <= mu <= 10**4:
-        return [((dominating_pair(guarantee), 1),)] if mu else [()]
+def _of_gaussian(guarantee: GaussianDP, lower: bool) -> Sides | None:
+    mu = ends_of(guarantee.mu, "mu")[0 if lower else 1]
+    if mu == 0:
+        return ((),)
+    if not _SMALLEST_MU <= mu <= _LARGEST_MU:
+        return None
     with precision(192):
-        return [((SubsampledGaussian(1.0, round_down(1 / arb_of(mu))), 1),)]
+        sigma = (round_up if lower else round_down)(1 / arb_of(mu))
+    return (((SubsampledGaussian(1.0, sigma), 1),),)
 
 
 @_sides.register
-def _of_approx(guarantee: ApproxDP) -> Sequence[Parts]:
-    epsilon, delta = (
-        ends_of(value, name)[1]
-        for value, name in ((guarantee.epsilon_parameter, "epsilon"), (guarantee.delta_parameter, "delta"))
+def _of_approx(guarantee: ApproxDP, lower: bool) -> Sides | None:
+    side = 0 if lower else 1
+    epsilon = ends_of(guarantee.epsilon_parameter, "epsilon")[side]
+    if ends_of(guarantee.delta_parameter, "delta")[side]:
+        return None
+    if epsilon == 0:
+        return ((),)
+    return (
+        (((RandomisedResponse(epsilon), 1),),) if _SMALLEST_EPSILON <= epsilon <= _LARGEST_EPSILON else None
     )
-    if delta or not Fraction(1, 10**300) <= epsilon <= _LARGEST_EPSILON:
-        return [((dominating_pair(guarantee), 1),)] if delta or epsilon else [()]
-    return [((RandomisedResponse(epsilon), 1),)]
 
 
 @_sides.register
-def _of_bounded(guarantee: BoundedLoss) -> Sequence[Parts]:
-    return _sides(guarantee.loss)
+def _of_bounded(guarantee: BoundedLoss, lower: bool) -> Sides | None:
+    return _sides(guarantee.loss, lower)
 
 
 @_sides.register
-def _of_loss(guarantee: PrivacyLoss) -> Sequence[Parts]:
-    """The composition itself if it has one alternative, or two that are the reverse of each other."""
+def _of_loss(guarantee: PrivacyLoss, lower: bool) -> Sides | None:
+    """The composition itself if it has one alternative, or two that say which direction they belong to."""
     first, *others = (
         tuple((pair, count) for pair, count in parts if count) for parts in guarantee.alternatives
     )
     if not others or set(others) == {first}:
-        return [first]
-    if others == [tuple((pair.reversed(), count) for pair, count in first)]:
-        return [first, others[0]]
-    return [((dominating_pair(guarantee), 1),)]
+        return (first,)
+    reverse = tuple((pair.reversed(), count) for pair, count in first)
+    if others == [reverse] and all(_removes_first(pair) for pair, _ in first):
+        return first, reverse
+    return None
+
+
+def _removes_first(pair: DominatingPair) -> bool:
+    """Whether a pair belongs to the removal of a record, by what it says itself, or to both directions."""
+    return pair.reversed() == pair or getattr(pair, "removes", False) is True

@@ -43,6 +43,7 @@ def account(found: Account) -> Json:
             "parameters": found.parameters,
             "adjacency": found.adjacency.value,
             found.asked: found.at,
+            **({"parallel": True} if found.result.parallel else {}),
             "trust": found.trust.value,
             "released": found.result.released,
             **_bits(found.result),

@@ -129,6 +129,8 @@ class Asked:
     @classmethod
     def power(cls, rates: tuple[Number, Number]) -> Asked:
         """The target of the largest true positive rate of an attack at a false positive rate."""
+        if isinstance(rates, str) or len(rates) != 2:
+            raise ValueError(f"target_tpr ({rates!r}) must be two numbers: a true and a false positive rate")
         true, false = rates
         goal = AttackTarget(exact(true, "target_tpr"), exact(false, "target_tpr"))
         return cls(goal, "true positive rate", str(true), "false positive rate", str(false))

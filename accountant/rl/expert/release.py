@@ -350,6 +350,7 @@ ACCOUNTANT = Accountant(
     _calibrate,
     compare=_compare,
     unsampled="it is run on experts' data: dpproof.DataRelease",
+    unit="user",
     example=ExpertReleaseParameters(
         trajectories=5, length=20, least_probability=0.1, experts=100, per_expert=5
     ),

@@ -211,6 +211,7 @@ ACCOUNTANT = Accountant(
     "noise_multiplier",
     compare=_compare,
     unsampled="a training run releases it: dpproof.mechanisms.rl.expert.training",
+    unit="user",
     example=SelectiveDPSGDParameters(
         sampling_rate=0.1, branch_probability=0.5, noise_multiplier=1.0, steps=10
     ),

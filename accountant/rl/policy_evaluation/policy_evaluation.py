@@ -278,5 +278,6 @@ ACCOUNTANT = Accountant(
     compare=_compare,
     beside=_beside,
     unsampled="estimators run it on episodes: dpproof.DPLSW and dpproof.DPLSL",
+    unit="user",
     example=PolicyEvaluationParameters(dimension=40),
 )

@@ -147,5 +147,6 @@ ACCOUNTANT = Accountant(
     account,
     "sigma",
     _calibrate,
+    unit="user",
     example=BatchedCountsParameters(states=2, actions=2, horizon=2, episodes=4, sigma=5.0),
 )

@@ -211,5 +211,6 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     _calibrate,
+    unit="user",
     example=CentralCountsParameters(states=2, actions=2, horizon=2, episodes=4),
 )

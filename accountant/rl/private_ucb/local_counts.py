@@ -150,5 +150,6 @@ ACCOUNTANT = Accountant(
     account,
     "scale",
     _calibrate,
+    unit="user",
     example=LocalCountsParameters(states=2, actions=2, horizon=2, episodes=4),
 )

@@ -306,5 +306,6 @@ ACCOUNTANT = Accountant(
     "beta_scale",
     _calibrate,
     unsampled="an agent runs it, and publishes what it releases: dpproof.RLSVI",
+    unit="user",
     example=RLSVIParameters(states=2, actions=2, horizon=2, episodes=4, clip=1.0),
 )

@@ -168,5 +168,6 @@ ACCOUNTANT = Accountant(
     "threshold",
     _calibrate,
     compare=_compare,
+    unit="user",
     example=ShuffledBatchParameters(users=1000, threshold=20.0, states=2, actions=2, horizon=2),
 )

@@ -266,5 +266,6 @@ ACCOUNTANT = Accountant(
     account,
     "threshold",
     _calibrate,
+    unit="user",
     example=ShuffledCountParameters(users=1000, threshold=20, encoding="bits"),
 )

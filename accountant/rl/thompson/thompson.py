@@ -123,5 +123,6 @@ ACCOUNTANT = Accountant(
     account,
     "variance",
     _calibrate,
+    unit="user",
     example=ThompsonParameters(arms=2, rounds=10),
 )
