@@ -9,8 +9,9 @@ from typing import Any
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.parameters import Parameters, Values
 from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.numbers.enclosures import exact
 
 
 def account(
@@ -67,9 +68,13 @@ def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Paramete
         ValueError: naming the parameter and its domain.
     """
     domains = {field.name: field.metadata["domain"] for field in accountant.parameters.fields()}
-    given = {
-        name: domains[name].read(value) if isinstance(value, str) and name in domains else value
-        for name, value in values.items()
-        if value is not None
-    }
-    return accountant.parameters.read(given)
+    given = {name: value for name, value in values.items() if value is not None}
+    texts = {name: value for name, value in given.items() if isinstance(value, str) and name in domains}
+    return accountant.parameters.read(
+        {**given, **{name: _read(domains[name], text) for name, text in texts.items()}}
+    )
+
+
+def _read(domain: Values, text: str) -> object:
+    """The value that a text writes; a fraction of whole numbers is that rational."""
+    return exact(text) if domain.kind is float and "/" in text else domain.read(text)

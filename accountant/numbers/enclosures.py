@@ -61,9 +61,8 @@ class Written(float):
 
     def __new__(cls, text: str) -> Written:
         """The number that ``text`` writes."""
-        rational = exact(text)
-        found = super().__new__(cls, float(rational))
-        found.text, found.rational = text.strip(), rational
+        found = super().__new__(cls, text)
+        found.text, found.rational = text.strip(), exact(text)
         return found
 
     def __reduce__(self) -> tuple[type[Written], tuple[str]]:
@@ -80,7 +79,7 @@ def typed(text: str) -> float:
     Raises:
         ValueError: for text that is no number.
     """
-    nearest = float(exact(text)) if "/" in text else float(text)
+    nearest = float(text)
     if not math.isfinite(nearest) or exact(text) == nearest:
         return nearest
     return Written(text)
