@@ -1,4 +1,4 @@
-"""`account`: a mechanism by its name, its parameters by theirs, and a result that answers questions."""
+"""`account`: the guarantee of a mechanism that is given by its name and its parameters."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def account(
 def result_of(
     accountant: Accountant, parameters: Parameters, relation: Adjacency, parallel: bool
 ) -> PrivacyResult:
-    """The answer of an accountant, where wanted for disjoint groups of the records."""
+    """Return the result of an accountant; if ``parallel``, for runs on disjoint groups of the records."""
     if parallel:
         from dpproof.accountant.composing import in_parallel  # it loads numpy, which few answers need
 
@@ -62,7 +62,7 @@ def result_of(
 
 
 def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Parameters:
-    """Validated parameters of a mechanism; texts are read as the command line reads them.
+    """Return validated parameters of a mechanism. Texts are read as the command line reads them.
 
     Raises:
         ValueError: naming the parameter and its domain.

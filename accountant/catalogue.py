@@ -1,8 +1,8 @@
-"""The catalogue: every mechanism's command-line name, and the leaf under which each layer keeps it.
+"""The catalogue: the command-line name of every mechanism, and the leaf that holds it in each layer.
 
 A leaf such as ``noise.laplace`` names one module in each layer: ``dpproof.accountant.noise.laplace`` holds its
 ``ACCOUNTANT``, ``dpproof.mechanisms.noise.laplace`` its ``sample``, and ``dpproof.audits.targets.noise.laplace``
-its audit. A module is imported when it is asked for.
+its audit. A module is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ CATALOGUE: Mapping[str, str] = {
     "selective-dpsgd": "rl.expert.selective_dpsgd",
     "expert-release": "rl.expert.release",
 }
-"""Command-line name -> leaf."""
+"""For each command-line name, the leaf of the mechanism."""
 
 
 def leaf_of(layer: str, name: str) -> Any:
-    """The module that holds a mechanism in that layer, which is given by its dotted name.
+    """Return the module of a mechanism in the given layer, a dotted package name.
 
     >>> leaf_of("dpproof.accountant", "laplace").__name__
     'dpproof.accountant.noise.laplace'
@@ -65,7 +65,7 @@ def leaf_of(layer: str, name: str) -> Any:
 
 
 def accountant_for(name: str) -> Accountant:
-    """The accountant of that command-line name.
+    """Return the accountant with the given command-line name.
 
     >>> accountant_for("rlsvi").parameters.__name__
     'RLSVIParameters'

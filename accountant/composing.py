@@ -1,4 +1,4 @@
-"""`compose`: the results of several mechanisms that run on the same data, as one result; and results from JSON."""
+"""`compose`: the joint result of several mechanisms that run on the same data. Also results from JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATEMENT = "classic.dominating_composition"
 
 
 def compose(*results: PrivacyResult) -> PrivacyResult:
-    """Return the guarantee of several mechanisms that run on the same data, each in view of the earlier outputs.
+    """Return the guarantee of mechanisms that run on the same data, each chosen after seeing earlier outputs.
 
     >>> from dpproof import account
     >>> training = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
@@ -65,7 +65,7 @@ _ALIKE = {
     "unit": "a guarantee for one record says nothing of a user with several; give the same unit to each account",
     "trust": "they protect against different adversaries",
 }
-"""What results that compose must share, and what to do where they do not."""
+"""What all composed results must have in common, and what to do if they differ."""
 
 
 def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
@@ -76,7 +76,7 @@ def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
 
 
 def result_from_json(text: str) -> PrivacyResult:
-    """Return the result whose `PrivacyResult.to_json` is ``text``: the same question, asked again.
+    """Return the result for the JSON ``text`` of `PrivacyResult.to_json`, computed again.
 
     Raises:
         ValueError: for text that does not hold a question.
@@ -100,10 +100,10 @@ def _asked(question: Mapping[str, Any]) -> PrivacyResult:
 
 
 def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjacency) -> PrivacyResult:
-    """The guarantee of one mechanism on each of several disjoint groups, where a record alone decides its group.
+    """Return the guarantee of one mechanism that runs on each of several disjoint groups of the records.
 
-    A record that is added or removed changes one group. A replaced record changes one group, or is removed from one
-    and added to another; which of the two reveals more is not assumed.
+    A record alone must determine its group. An added or removed record changes one group. A replaced record
+    changes one group, or is removed from one and added to another. The result covers both cases.
 
     Raises:
         ValueError: for a relation that does not say what a record is, or without a proof.

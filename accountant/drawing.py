@@ -23,7 +23,7 @@ STYLE = {
     "grid.alpha": 0.25,
 }
 TIGHT = "#1a6fb0"
-"""The colour of what is certified."""
+"""The colour of certified curves."""
 _FLOOR = "1e-12"
 _PLACES = 40
 
@@ -38,10 +38,10 @@ class Picture(Figure):
 
 
 def figure_of(found: PrivacyResult, title: str = "") -> Figure:
-    """The privacy profile and the trade-off function of a result, side by side.
+    """Return the privacy profile and the trade-off function of a result, side by side.
 
-    The curves are upper ends of delta, and the lower ends of the false negative rate that these imply. The mechanism is
-    certified to keep to both.
+    The curves are upper bounds on delta and the lower bounds on the false negative rate that follow from
+    them. The mechanism is certified to satisfy both.
 
     >>> from dpproof import account
     >>> len(figure_of(account("gaussian", sigma=2)).axes)
@@ -66,7 +66,7 @@ def figure_of(found: PrivacyResult, title: str = "") -> Figure:
 
 
 def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
-    """(epsilon, an upper end of delta) from 0 to where delta leaves the picture; denser towards 0."""
+    """Return pairs (epsilon, upper bound on delta) up to the end of the picture; they are denser near 0."""
     reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
     reach = reach if 0 < reach < math.inf else 1.0
     places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
@@ -74,12 +74,12 @@ def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
 
 
 def above_floor(value: float) -> float:
-    """The value, or NaN where it is too small to draw."""
+    """Return the value, or NaN if it is too small to draw."""
     return value if value >= float(_FLOOR) else math.nan
 
 
 def least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
-    """The chance of a miss that these (epsilon, delta) impose at a chance of false alarm, to be drawn.
+    """Return the false negative rate that these (epsilon, delta) impose at a false alarm rate, for drawing.
 
     Source: Wasserman and Zhou, arXiv:0811.2501v1, Theorem 2.4; Kairouz, Oh and Viswanath,
     arXiv:1311.0776v4, Theorem 2.1.

@@ -1,4 +1,4 @@
-"""Accountant: how one mechanism is accounted for and calibrated, as the command line and claim files use it."""
+"""The accountant of one mechanism, as the command line and claim files use it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedGuarantee
 
 _UNITS = {Adjacency.EXPERT: "expert", Adjacency.REWARDS_ONLY: "user"}
-"""Relations that say whose data change."""
+"""The unit of the data that change, for relations that name it."""
 RUNS = ("compositions", "steps", "sampling_rate")
-"""The parameters that say how often a mechanism is run, and on how many of its records."""
+"""The parameters that state how often a mechanism is run, and on what share of its records."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,38 @@ class Accountant:
     noise: str
     """Name of the parameter that calibration searches."""
     calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
-    """(parameters, adjacency, epsilon, delta) -> (parameters that meet it, parameters that do not); None for
-    the general search, ``dpproof.accountant.claims.calibration``."""
+    """Function from (parameters, adjacency, epsilon, delta) to parameters that meet the target, and ones that miss it.
+
+    None for the general search, ``dpproof.accountant.claims.calibration``.
+    """
     adjacency: Adjacency | None = None
-    """The relation that is meant where none is given; None where one must be."""
+    """The default neighbouring relation; None if the user must name one."""
     compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
-    """(calibrated parameters, epsilon, delta) -> what the paper prints for the same target, beside what was
-    found; None where calibration has nothing printed to show."""
+    """Function from (calibrated parameters, epsilon, delta) to what the paper prints for the same target.
+
+    It is shown beside the result. None if the paper prints nothing about calibration.
+    """
     beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
-    """(parameters, epsilon, delta) -> what `account` shows beside its answer, on data they name;
-    None where there is nothing to show."""
+    """Function from (parameters, epsilon, delta) to what `account` shows beside its answer.
+
+    It concerns data that the parameters name. None if there is nothing to show.
+    """
     safer: int = 1
-    """1 where more of ``noise`` is more private, -1 where less is."""
+    """1 if a larger value of ``noise`` is more private, -1 if a smaller one is."""
     example: Parameters = field(kw_only=True, repr=False)
-    """Parameters under which every relation that the mechanism has is proved; for tests and pages."""
+    """Parameters under which the guarantee is proved for every relation of the mechanism; for tests and pages."""
     unit: str = "record"
-    """What one record of the neighbouring relation is."""
+    """The unit of one record of the neighbouring relation, such as a user."""
     by_records: bool = False
-    """Whether the same parameters are those of one mechanism under add-remove and under replace neighbours."""
+    """Whether the same parameters describe one mechanism under add-remove and under replace neighbours."""
     unsampled: str | None = None
-    """Why the leaf in ``dpproof.mechanisms`` has no ``sample``; None where it has one."""
+    """Why ``dpproof.mechanisms`` has no ``sample`` for this mechanism; None if it has one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "account", scoped(self._named(_at_decimals(self.account))))
 
     def _named(self, guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
-        """The same accountant, whose results say what was asked."""
+        """Wrap the accounting function so that its results record the mechanism, the parameters and the unit."""
 
         @wraps(guarantee)
         def asked(parameters: Parameters, *relation: Any, **named: Any) -> PrivacyResult:
@@ -75,7 +81,7 @@ class Accountant:
         return asked
 
     def relation(self, given: str | Adjacency | None) -> Adjacency:
-        """The neighbouring relation of that name; without a name, the default relation.
+        """Return the neighbouring relation of the given name, or the default relation if no name is given.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> accountant_for("gaussian").relation(None).value
@@ -92,7 +98,7 @@ class Accountant:
         return self.adjacency
 
     def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
-        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
+        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones certified to miss it.
 
         Raises:
             ValueError: for a bad target, or one that no noise, or every noise, meets.
@@ -105,7 +111,7 @@ class Accountant:
         return self._typed(parameters, False, lambda chosen: own(chosen, adjacency, epsilon, delta))
 
     def least_noise_for(self, goal: Goal, parameters: Any, adjacency: Adjacency) -> tuple[Any, Any]:
-        """`least_noise` for a goal of any kind, by the general search."""
+        """Return the same as `least_noise` for a goal of any kind, by the general search."""
 
         def guarantee_of(chosen: Any) -> Profile:
             return self.account(chosen, adjacency).guarantee
@@ -118,9 +124,9 @@ class Accountant:
     def _typed(
         self, parameters: Any, begins: bool, search: Callable[[Any], tuple[Any, Any]]
     ) -> tuple[Any, Any]:
-        """What a search among doubles finds for parameters that may be decimals.
+        """Search for parameters that may be typed decimals, by a search that computes with doubles.
 
-        ``begins`` says whether the search begins at the noise that its parameters hold.
+        ``begins`` is true if the search begins at the noise that its parameters hold.
         """
         more, less, _ = sides(parameters)
         meets, misses = search(less)
@@ -133,7 +139,7 @@ class Accountant:
 
 
 def _at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., PrivacyResult]:
-    """Wrap an accountant's function: typed decimals are enclosed by the doubles around them."""
+    """Wrap an accountant's function so that it encloses typed decimals by the doubles on both sides."""
 
     @wraps(guarantee)
     def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
@@ -176,7 +182,7 @@ def _attained(more: Attained | None, less: Attained | None) -> Attained | None:
 
 
 def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None) -> PublishedGuarantee | None:
-    """The paper's own answer, printed beside dpproof's: an interval that contains both ends."""
+    """Return the paper's own answer as an interval that contains the answers for both sides."""
     if more is None or less is None:
         return None
 
@@ -188,7 +194,7 @@ def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None)
 
 
 def check_run(parameters: Parameters) -> None:
-    """Raise ValueError for parameters under which nothing is run, because there would be nothing to claim.
+    """Raise ValueError for parameters under which nothing is run, since there would be nothing to claim.
 
     Raises:
         ValueError: naming the parameter.

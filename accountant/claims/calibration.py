@@ -1,12 +1,12 @@
 """Calibration: the least noise certified to meet a target, and slightly less noise certified to miss it.
 
-A search in ordinary numbers proposes a noise scale. Two certified evaluations of the guarantee, one on each side,
-decide. The search only evaluates ``delta(epsilon)``, which a numerical notion answers with one evaluation. The
-result is the least noise for the guarantee. Where no pair of neighbours attains the guarantee, the mechanism itself
-may need less.
+A search in ordinary numbers proposes a noise scale. Two certified evaluations of the guarantee, one on each
+side, confirm it. The search only evaluates ``delta(epsilon)``, which a numerical guarantee computes in one
+evaluation. The result is the least noise for the guarantee. If no pair of neighbours attains the guarantee,
+the mechanism itself may need less.
 
-``Target`` is an (epsilon, delta) to meet, ``AttackTarget`` a true positive rate that no attack may exceed. ``Judge``
-decides, with a certificate, whether a noise scale meets it.
+``Target`` is an (epsilon, delta) to meet. ``AttackTarget`` is a true positive rate that no attack may exceed.
+``Judge`` decides, with a certificate, whether a noise scale meets it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["NoNoiseNeededError", "TargetError", "UnreachableTargetError", "calib
 
 
 class TargetError(ValueError):
-    """Raised when there is no least noise that meets a target."""
+    """Raised if there is no least noise that meets a target."""
 
 
 class UnreachableTargetError(TargetError):
-    """Raised when no noise within reach meets the target."""
+    """Raised if no noise that the search tries meets the target."""
 
 
 class NoNoiseNeededError(TargetError):
-    """Raised when the target is met with next to no noise."""
+    """Raised if the target is met with almost no noise."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """The (epsilon, delta) to meet, exactly, and the doubles around epsilon.
+    """The exact (epsilon, delta) to meet, and the doubles on both sides of epsilon.
 
     Raises:
         ValueError: for a negative epsilon, or a delta outside [0, 1).
@@ -50,9 +50,9 @@ class Target:
     epsilon: Fraction
     delta: Fraction
     below: float = field(init=False)
-    """The largest double at most epsilon: what is to be met."""
+    """The largest double that is at most epsilon. The sufficient noise must meet this value."""
     above: float = field(init=False)
-    """The smallest double above epsilon: what is to be missed."""
+    """The smallest double above epsilon. The insufficient noise must miss this value."""
 
     def __post_init__(self) -> None:
         at_least_zero(self.epsilon, "epsilon")
@@ -70,13 +70,13 @@ class Target:
         return guarantee.delta(self.below).upper <= self.delta
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether epsilon is certified to be above the next double after the target."""
+        """Whether epsilon is certified to be above ``above``, the smallest double above the target."""
         if self.delta == 0:
             return guarantee.epsilon(0).lower > self.above
         return guarantee.delta(self.above).lower > self.delta
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Distance from the target in sqrt(-2 log delta), which is about linear in the noise of a Gaussian."""
+        """Return the distance from the target in sqrt(-2 log delta), which is about linear in Gaussian noise."""
         if self.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
         return _spread(guarantee.delta(self.below), _score, float(self.delta))
@@ -107,15 +107,15 @@ class AttackTarget:
         return f"true positive rate ({rates[0]!r}) at false positive rate ({rates[1]!r})"
 
     def meets(self, guarantee: Profile) -> bool:
-        """Whether every attack is certified to have at most this rate."""
+        """Whether every attack is certified to have at most this true positive rate."""
         return exact(guarantee.trade_off(self.false_positive).lower) >= 1 - self.true_positive
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to allow an attack with a larger rate."""
+        """Whether the guarantee is certified to allow an attack with a larger true positive rate."""
         return exact(guarantee.trade_off(self.false_positive).upper) < 1 - self.true_positive
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Distance from the target, measured in sqrt(-2 log) of the rate beyond the false positive rate."""
+        """Return the distance from the target in sqrt(-2 log rate), with the false positive rate subtracted."""
         missed = guarantee.trade_off(self.false_positive)
         most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
         found = Bound(max(least, 0.0), max(most, 0.0))
@@ -123,39 +123,42 @@ class AttackTarget:
 
 
 class Goal(Protocol):
-    """What calibration meets with the least noise: `Target` or `AttackTarget`."""
+    """A goal that calibration meets with the least noise: `Target` or `AttackTarget`."""
 
     def meets(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to meet it."""
+        """Whether the guarantee is certified to meet the goal."""
         ...
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to miss it, or the next double after it."""
+        """Whether the guarantee is certified to miss the goal, or the next double after it."""
         ...
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Estimated distance, above 0 where it is missed, and its uncertainty. Not certified."""
+        """Return an estimated distance, above 0 if the goal is missed, and its uncertainty. Not certified."""
         ...
 
 
 @dataclass
 class Judge:
-    """Decides whether a noise meets the target: certified yes, certified no, and an estimated distance."""
+    """Decides whether a noise scale meets the target: certified yes, certified no, or an estimated distance."""
 
     guarantee: Callable[[Any], Profile]
     target: Goal
     known: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def meets(self, noise: Any) -> bool:
-        """Whether the noise is certified to be enough."""
+        """Whether this noise is certified to be enough."""
         return self.target.meets(self.guarantee(noise))
 
     def misses(self, noise: Any) -> bool:
-        """Whether the noise is certified to be too little."""
+        """Whether this noise is certified to be too little."""
         return self.target.misses(self.guarantee(noise))
 
     def gap(self, noise: Any) -> tuple[float, float]:
-        """Estimated distance from the target, above 0 where it is missed, and its uncertainty. Not certified."""
+        """Return the estimated distance from the target, above 0 if it is missed, and its uncertainty.
+
+        Not certified.
+        """
         if noise not in self.known:
             try:
                 self.known[noise] = self.target.gap(self.guarantee(noise))
@@ -191,9 +194,10 @@ def calibrate_noise(
 ) -> tuple[Chosen, Chosen]:
     """Parameters with the least noise certified to meet the target, and nearby ones certified to miss it.
 
-    Of the first, epsilon at ``delta`` is certified at most the target; of the second, above the next
-    double after it. They are neighbours in ``name``, 1e-9 apart or as near as the guarantee's own accuracy
-    tells them apart. The search begins at the value that ``parameters`` holds.
+    For the first result, epsilon at ``delta`` is certified to be at most the target. For the second, it is
+    certified to be above the next double after the target. The two differ only in ``name``, relatively by
+    1e-9 or as little as the accuracy of the guarantee allows. The search begins at the value in
+    ``parameters``.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.claims.parameters import Reals, parameter
@@ -228,7 +232,7 @@ def calibrate_noise(
 def meet(
     parameters: Chosen, name: str, guarantee_of: Callable[[Chosen], Profile], target: Goal, *, safer: int = 1
 ) -> tuple[Chosen, Chosen]:
-    """`calibrate_noise` for a goal of any kind."""
+    """Return the same as `calibrate_noise` for a goal of any kind."""
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)
@@ -239,7 +243,7 @@ def meet(
 
 @dataclass(frozen=True)
 class _Scale:
-    """The searched field on a scale that rises with privacy: logarithms of reals, integers unchanged."""
+    """The searched field on a scale that rises with privacy: logarithms of reals, whole numbers unchanged."""
 
     lower: float
     upper: float
@@ -255,12 +259,12 @@ class _Scale:
         return min(max(math.exp(self.safer * place), self.ends()[0]), self.ends()[1])
 
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest value to try; an open end of the domain is approached."""
+        """The smallest and the largest value to try. If an end of the domain is open, the value is just inside."""
         inside = math.nextafter(self.upper, 0)
         return max(math.nextafter(self.lower, 1), _LEAST), min(inside, _MOST)
 
     def reach(self) -> tuple[float, float]:
-        """The places of the least and of the most private value."""
+        """The scale positions of the least private and of the most private value."""
         ends = (max(self.lower, -_WHOLE), min(self.upper, _WHOLE)) if self.whole else self.ends()
         low, high = sorted(self.to_scale(end) for end in ends)
         return low, high
@@ -271,7 +275,7 @@ _FINEST, _COARSEST, _FARTHEST = 2.0**-33, 0.5, 0.1
 
 
 def _bracket(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, float]:
-    """Places on both sides of the change of sign, found in growing steps from ``start``."""
+    """Return positions on both sides of the change of sign, found in growing steps from ``start``."""
     first, last = scale.reach()
     place = min(max(start, first), last)
     side = judge.gap(scale.to_value(place))[0] > 0
@@ -297,7 +301,7 @@ def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> E
 
 
 def _whole(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
-    """Bisection; the certified answers are neighbouring integers wherever the guarantee decides."""
+    """Search whole numbers by bisection. The results are adjacent integers if the guarantee can decide at both."""
     low, high = _bracket(judge, scale, start, name)
     high = first_whole(lambda place: judge.gap(scale.to_value(place))[0] <= 0, int(low), int(high))
     low = high - 1
@@ -318,10 +322,11 @@ def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, 
 
 
 def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) -> tuple[float, float]:
-    """The place where the gap changes sign, and the step below which places cannot be distinguished.
+    """Return the position where the gap changes sign, and the step below which positions cannot be distinguished.
 
-    Secants through the last two places; the middle of the bracket where they leave it or are slow. Not
-    ``sign_change``: the gap is known up to a blur, and the search ends where the blur hides its sign.
+    The search uses secants through the last two positions, or the middle of the bracket if they leave it or
+    are slow. The gap is known only up to an uncertainty, so ``sign_change`` is not used. The search ends when
+    the uncertainty hides the sign.
     """
     places, values, root = [low, high], [gap(low)[0], gap(high)[0]], high
     slow = False
@@ -340,7 +345,7 @@ def _root(gap: Callable[[float], tuple[float, float]], low: float, high: float) 
 
 
 def _certified(decided: Callable[[Any], bool], scale: _Scale, place: float, step: float, target: Goal) -> Any:
-    """The first value, from ``place`` on in growing steps, at which the question is decided."""
+    """Return the first value, from ``place`` on in growing steps, at which the question is decided."""
     first, last = scale.reach()
     while first <= place <= last:
         value = scale.to_value(place)

@@ -1,4 +1,4 @@
-"""Claim: the privacy statement of one deployment, as frozen data. Unknown fields are refused.
+"""Claim: the privacy statement of one deployment, as frozen data. Unknown fields are rejected.
 
 The meaning of a field never changes, and new fields are optional.
 """
@@ -18,7 +18,7 @@ from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Written
 
 ARITHMETIC = ("floating-point", "real")
-"""The kinds of arithmetic that a promise may be about."""
+"""The kinds of arithmetic that a privacy claim may refer to."""
 
 
 def _epsilon_delta(values: Mapping[str, float]) -> Profile:
@@ -42,19 +42,19 @@ class Claim:
         name: free text, unique in its file.
         mechanism: a command-line name, or ``package.module:callable``, or ``command:`` and the command.
         parameters: the mechanism's parameters, by name.
-        adjacency: the neighbouring relation the promise speaks of.
+        adjacency: the neighbouring relation of the promise.
         promise: ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
-        trust: whose view the promise speaks of: ``central``, everything the mechanism releases (the
+        trust: the view that the promise covers: ``central``, everything the mechanism releases (the
             stronger promise), or ``joint``, what everybody but the protected user receives.
-        neighbours: ``package.module:callable`` that gives neighbouring inputs, for callables.
-        data: ``package.module:name`` of data, or of a callable that gives them, from which an audit makes its
+        neighbours: ``package.module:callable`` that returns neighbouring inputs, for callables.
+        data: ``package.module:name`` of data, or of a callable that returns data, from which an audit makes
             neighbours.
         source: where the promise is written down.
-        command: the program and its arguments, where the mechanism is one.
-        audit: how it is to be audited, by name: ``budget``, and of a callable or a command what
-            `dpproof.audit_named` is told of it.
-        arithmetic: ``floating-point``, the promise is about what is released, to the last bit; or ``real``,
-            it is about real numbers, and what only floating-point bits refute is no violation of it.
+        command: the program and its arguments, if the mechanism is a command.
+        audit: settings of the audit, by name: ``budget``, and for a callable or a command the settings of
+            `dpproof.audit_named`.
+        arithmetic: ``floating-point`` if the promise holds for the released values to the last bit; ``real`` if
+            it holds for real numbers, so that a violation in floating-point bits alone does not count.
 
     >>> Claim("ward", "rlsvi", {}, Adjacency.REWARDS_ONLY, {"epsilon": 2.0, "delta": 1e-6}).delta
     1e-06
@@ -95,16 +95,16 @@ class Claim:
 
     @property
     def outside(self) -> bool:
-        """Whether the mechanism is a callable or command of the user, not an implementation of this project."""
+        """Whether the mechanism is a callable or a command of the user, not an implementation of this project."""
         return ":" in self.mechanism
 
     @property
     def delta(self) -> float:
-        """The delta at which the claim is compared: its own, or 1e-6 for a claim of a curve."""
+        """The delta at which the claim is compared: the claimed delta, or 1e-6 if rho or mu is claimed."""
         given = self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6)
         return given if isinstance(given, Written) else float(given)
 
     @property
     def epsilon(self) -> float:
-        """The claimed epsilon at ``delta``; for a claimed curve, the largest epsilon it allows there."""
+        """The claimed epsilon at ``delta``; if rho or mu is claimed, the largest epsilon that it allows there."""
         return self.guarantee.epsilon(self.delta).upper

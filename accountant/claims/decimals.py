@@ -1,9 +1,10 @@
 """Bounds for typed decimals, such as 0.1, that are not doubles.
 
-Accountants compute with doubles, but a typed decimal means the rational that it writes. For many parameters it
-is known whether a larger value is more or less private (``safer`` of the field). Then the exact mechanism lies
-between two mechanisms whose parameters are the doubles on both sides. The less private one bounds its guarantee
-from above, and the more private one from below. Proofs of the directions: docs/notes/typed_decimals.md.
+Accountants compute with doubles, but a typed decimal means the exact rational number. For many parameters it
+is known whether a larger value is more or less private (``safer`` of the field). Then the exact mechanism
+lies between two mechanisms whose parameters are the doubles on both sides. The less private one bounds the
+guarantee from above. The more private one bounds it from below. Proofs of the directions:
+docs/notes/typed_decimals.md.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Parameters at least as private, parameters at most as private, and notes on what was rounded.
+    """Parameters that are at least as private, parameters that are at most as private, and notes on rounding.
 
-    Both are ``parameters`` itself unless it holds decimals that are no doubles.
+    Both are ``parameters`` itself unless it holds decimals that are not doubles.
 
     >>> from dpproof.accountant.numbers.enclosures import Written
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
@@ -51,7 +52,7 @@ def _typed(parameters: Any) -> dict[str, Written]:
 
 
 def _rounded(name: str, value: Written) -> str:
-    """Note for a reader on a decimal that no doubles enclose."""
+    """Return the note about a decimal that is rounded because no two doubles are known to enclose it."""
     return f"{name} is taken to be the double nearest to {value.text}: {Fraction(float(value))}"
 
 
@@ -62,7 +63,7 @@ def at_nearest_doubles(parameters: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] | None:
-    """The values to compute with, the less private one first; None where neither side is known."""
+    """Return the values to compute with, the less private one first; None if neither direction is known."""
     if safer == EXACT:
         return value.rational, value.rational
     low, high = neighbours_of(value.rational)
@@ -72,20 +73,20 @@ def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] |
 
 
 def doubles(parameters: Any) -> Any:
-    """Return the parameters with which an implementation runs: each typed decimal becomes the nearest double."""
+    """Return the parameters of an implementation, in which each typed decimal becomes the nearest double."""
     changed = {name: float(value) for name, value in _typed(parameters).items()}
     return replace(parameters, **changed) if changed else parameters
 
 
 def as_typed(found: Any, given: Any, noise: str) -> Any:
-    """Return parameters ``found`` by calibration, with the decimals ``given`` except for the noise."""
+    """Return the parameters ``found`` by calibration with the decimals of ``given``, except for the noise."""
     return replace(found, **{name: value for name, value in _typed(given).items() if name != noise})
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
-    """Return the parameters with the next double on a side, so that its shortest decimal is beyond, too.
+    """Return the parameters with the next double in the direction ``side``, if its shortest decimal is inexact.
 
-    The decimal that calibration prints then meets the target, or misses it, as the double does.
+    The decimal that calibration prints then meets or misses the target as the double does.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> Fraction(repr(beyond_decimals(GaussianParameters(0.07), "sigma", 1).sigma)) > Fraction(0.07)

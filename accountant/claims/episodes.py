@@ -1,7 +1,7 @@
-"""Episodes: a batch of trajectories of different lengths, in flat arrays, for all papers.
+"""Episodes: a batch of trajectories of different lengths, in flat arrays. All papers use this format.
 
-The steps of all episodes stand one after another, and ``lengths`` says where one ends. The file format is NPZ
-with a version, which is checked on reading.
+The steps of all episodes are stored one after another, and ``lengths`` holds the number of steps of each. The
+file format is NPZ with a version number, which is checked on reading.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Episodes:
     """A batch of trajectories.
 
     Attributes:
-        states, actions: int64, one entry a step, at least 0.
-        rewards: float64, one entry a step, in [0, 1].
-        lengths: int64, steps of each episode, at least 1; they sum to the number of steps.
-        user: int64, who contributed each episode.
+        states, actions: int64, one entry per step, at least 0.
+        rewards: float64, one entry per step, in [0, 1].
+        lengths: int64, number of steps of each episode, at least 1; they sum to the number of steps.
+        user: int64, the user who contributed each episode.
 
     >>> batch = Episodes.rectangular([[0, 1]], [[1, 0]], [[0.5, 1.0]])
     >>> batch.count, batch.rewards.tolist()
@@ -71,7 +71,7 @@ class Episodes:
 
     @classmethod
     def rectangular(cls, states: Any, actions: Any, rewards: Any) -> Episodes:
-        """Return episodes of equal length, from arrays of shape (episodes, steps); each has a user of its own."""
+        """Return episodes of equal length from arrays of shape (episodes, steps); each episode has its own user."""
         tables = {
             "states": np.asarray(states),
             "actions": np.asarray(actions),
@@ -100,14 +100,14 @@ class Episodes:
         return len(self.lengths)
 
     def table(self, name: str) -> npt.NDArray[Any]:
-        """The field ``name`` as an array (episodes, steps), for episodes of equal length."""
+        """Return the field ``name`` as an array of shape (episodes, steps), for episodes of equal length."""
         if (self.lengths != self.lengths[0]).any():
             raise ValueError("lengths must all be equal for a rectangular table")
         found: npt.NDArray[Any] = getattr(self, name).reshape(self.count, -1)
         return found
 
     def save(self, path: Path) -> None:
-        """Write the batch as NPZ, whole or not at all."""
+        """Write the batch as NPZ. The file is replaced completely or not at all."""
         with replacing(path) as stream:
             fields = {name: getattr(self, name) for name in Episodes.__dataclass_fields__}
             np.savez_compressed(stream, format=_FORMAT, **fields)
@@ -132,7 +132,7 @@ class Episodes:
 
 
 def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) -> bool:
-    """Whether the two batches agree, in lengths and users, outside one user's steps."""
+    """Whether the batches have equal lengths and users and differ only in the steps of one user."""
     if not (np.array_equal(first.user, second.user) and np.array_equal(first.lengths, second.lengths)):
         return False
     owner = np.repeat(first.user, first.lengths)
@@ -149,5 +149,5 @@ def differ_only_in_rewards(first: Episodes, second: Episodes) -> bool:
 
 
 def replaces_one_user(first: Episodes, second: Episodes) -> bool:
-    """Whether the batches, of equal lengths, are neighbours under ``replace``: they differ in one user's steps."""
+    """Whether batches of equal lengths are neighbours under ``replace``: they differ in one user's steps only."""
     return _one_user_apart(first, second, _STEPS)

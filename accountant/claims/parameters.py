@@ -1,7 +1,7 @@
-"""Parameters: fields that carry domain, unit and help, validated in one place.
+"""Parameters: fields with a domain, a unit and a help text, validated in one place.
 
-A domain is an interval of numbers, a few words or yes-or-no. An accountant's parameters are one frozen
-dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error texts and reference
+A domain is an interval of numbers, a few words or a truth value. An accountant's parameters are one frozen
+dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error messages and reference
 tables are generated from its fields.
 """
 
@@ -19,7 +19,7 @@ from dpproof.accountant.numbers.enclosures import typed
 
 
 class Values(Protocol):
-    """The values that a field may take; its text is the rule in error messages."""
+    """The values that a field may take. The text of this object is the rule in error messages."""
 
     @property
     def kind(self) -> type:
@@ -31,15 +31,15 @@ class Values(Protocol):
         ...
 
     def read(self, text: str) -> Any:
-        """The value that ``text`` writes, admitted or not; ValueError for text that writes none."""
+        """Return the value that ``text`` denotes, even outside the domain; ValueError if it denotes none."""
         ...
 
     def some(self) -> Any:
-        """One of the values."""
+        """Return one of the values."""
         ...
 
     def schema(self) -> dict[str, Any]:
-        """The values as JSON Schema; the names of files have the format ``path``."""
+        """Return the values as JSON Schema; names of files have the format ``path``."""
         ...
 
 
@@ -54,7 +54,7 @@ class Domain:
     kind: type = float
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is a number of the right kind in the interval (NaN never is)."""
+        """Whether ``value`` is a number of the right kind in the interval. NaN is never admitted."""
         numbers = int if self.kind is int else (int, float, Fraction)
         if isinstance(value, bool) or not isinstance(value, numbers):
             return False
@@ -68,11 +68,11 @@ class Domain:
         return above and (value < self.upper if self.upper_open else value <= self.upper)
 
     def read(self, text: str) -> Any:
-        """The number that ``text`` writes."""
+        """Return the number that ``text`` denotes."""
         return typed(text) if self.kind is float else self.kind(text)
 
     def some(self) -> Any:
-        """A number of the interval, 1 where that is one.
+        """Return a number of the interval; it is 1 if the interval contains 1.
 
         >>> Reals(0, lower_open=True).some(), Integers(3).some(), Reals(0, 1, upper_open=True).some()
         (1.0, 3, 0.5)
@@ -82,7 +82,7 @@ class Domain:
         return next(value for value in numbers if self.admits(value))
 
     def schema(self) -> dict[str, Any]:
-        """The interval.
+        """Return the interval as JSON Schema.
 
         >>> Reals(0, 1, upper_open=True).schema()
         {'type': 'number', 'minimum': 0, 'exclusiveMaximum': 1}
@@ -102,14 +102,14 @@ class Domain:
 
 
 def Integers(lower: int, upper: float = math.inf) -> Domain:  # noqa: N802 (reads as the name of a set)
-    """The integers from ``lower`` on (to ``upper``, if given)."""
+    """The integers from ``lower`` on, up to ``upper`` if given."""
     return Domain(lower, upper, kind=int)
 
 
 def Reals(  # noqa: N802 (reads as the name of a set)
     lower: float, upper: float = math.inf, *, lower_open: bool = False, upper_open: bool = False
 ) -> Domain:
-    """The finite real numbers between the ends."""
+    """The finite real numbers between ``lower`` and ``upper``."""
     return Domain(lower, upper, lower_open, upper_open)
 
 
@@ -128,19 +128,19 @@ class Choice:
         object.__setattr__(self, "words", words)
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is one of the words, spelled so."""
+        """Whether ``value`` is one of the words, in the same spelling."""
         return isinstance(value, str) and value in self.words
 
     def read(self, text: str) -> str:
-        """The word itself."""
+        """Return the text itself."""
         return text
 
     def some(self) -> str:
-        """The first word."""
+        """Return the first word."""
         return self.words[0]
 
     def schema(self) -> dict[str, Any]:
-        """The words."""
+        """Return the words as JSON Schema."""
         return {"enum": list(self.words)}
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Words:
-    """A list of a few words, each once.
+    """A list of words from a given set, each at most once.
 
     >>> str(Words("a", "b")), Words("a", "b").admits(["b"]), Words("a", "b").admits([])
     ('a list of: a, b', True, False)
@@ -162,21 +162,21 @@ class Words:
         object.__setattr__(self, "words", words)
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is such a list, of at least one word."""
+        """Whether ``value`` is a list of at least one of the words, each at most once."""
         if not isinstance(value, list) or not value:
             return False
         return all(word in self.words for word in value) and len(set(value)) == len(value)
 
     def read(self, text: str) -> list[str]:
-        """The words that ``text`` writes, with commas between them."""
+        """Return the words of ``text``, which are separated by commas."""
         return text.split(",")
 
     def some(self) -> list[str]:
-        """The first word."""
+        """Return a list of the first word."""
         return [self.words[0]]
 
     def schema(self) -> dict[str, Any]:
-        """A list of the words."""
+        """Return a list of the words as JSON Schema."""
         return {"type": "array", "items": {"enum": list(self.words)}, "minItems": 1, "uniqueItems": True}
 
     def __str__(self) -> str:
@@ -185,7 +185,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Flag:
-    """Yes or no: ``--name`` or ``--no-name`` on the command line, true or false in a claim file.
+    """A truth value: ``--name`` or ``--no-name`` on the command line, true or false in a claim file.
 
     >>> Flag().admits(True), Flag().admits(1), Flag().read("false")
     (True, False, False)
@@ -198,17 +198,17 @@ class Flag:
         return isinstance(value, bool)
 
     def read(self, text: str) -> bool:
-        """The truth value that ``text`` writes: true or false."""
+        """Return the truth value that ``text`` denotes: true or false."""
         if text not in ("true", "false"):
             raise ValueError(f"text ({text!r}) must be {self}")
         return text == "true"
 
     def some(self) -> bool:
-        """No."""
+        """Return False."""
         return False
 
     def schema(self) -> dict[str, Any]:
-        """A truth value."""
+        """Return a truth value as JSON Schema."""
         return {"type": "boolean"}
 
     def __str__(self) -> str:
@@ -216,16 +216,17 @@ class Flag:
 
 
 EXACT = 0
-"""Value of `safer` for a parameter that the accountant uses as an exact rational."""
+"""The value of `safer` for a parameter that the accountant uses as an exact rational number."""
 
 
 def parameter(
     domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING, *, safer: int | None = None
 ) -> Any:
-    """A dataclass field with its ``domain``, ``unit`` and ``help``; a ``None`` default makes it optional.
+    """A dataclass field with its ``domain``, ``unit`` and ``help``. A default of ``None`` makes it optional.
 
-    ``safer`` is 1 where a mechanism with a larger value is proved to be at least as private, -1 where one
-    with a smaller value is, `EXACT`, or None where none of these is known; see `dpproof.accountant.claims.decimals`.
+    ``safer`` is 1 if a larger value is proved to be at least as private, and -1 if a smaller value is. It is
+    `EXACT` if the accountant uses the exact value, and None otherwise; see
+    `dpproof.accountant.claims.decimals`.
     """
     metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
     return dataclasses.field(default=default, metadata=metadata)
@@ -233,7 +234,7 @@ def parameter(
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of every mechanism's parameters: checks each field against its domain on construction."""
+    """Base class of every mechanism's parameters. Each field is checked against its domain on construction."""
 
     def __post_init__(self) -> None:
         for field in self.fields():
@@ -250,7 +251,7 @@ class Parameters:
 
     @classmethod
     def read(cls, values: Mapping[str, object]) -> Self:
-        """Parameters from a mapping, as a claim file holds them.
+        """Return parameters from a mapping of names to values, as a claim file holds them.
 
         Raises:
             ValueError: for a missing or unknown name, or a value outside its domain.
@@ -266,5 +267,5 @@ class Parameters:
         return cls(**values)
 
     def as_json(self) -> dict[str, Any]:
-        """The values that were given, by name; an optional field left out stays out."""
+        """Return the given values by name, without the optional fields that were not given."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}

@@ -1,4 +1,4 @@
-"""PrivacyResult: what an accountant answers about one mechanism, and the type of an accountant."""
+"""PrivacyResult: the answer of an accountant about one mechanism."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ SHOWN_DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 SHOWN_DELTA = "1e-6"
 """The delta at which a result shows its epsilon, unless the guarantee is pure."""
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
-"""What is said of a guarantee whose release no exact sampler of this library draws."""
+"""The description of a guarantee for which no exact sampler of this library draws the release."""
 
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """The paper's own answer: its printed epsilon, and what the paper's accounting gives without loss."""
+    """The paper's own answer: its printed epsilon, and the result of the paper's accounting without loss."""
 
     statement: str
     """Id of the statement that prints it."""
     epsilon: Callable[[Any], Bound]
-    """delta -> the printed formula's value, enclosed; infinite at delta 0."""
+    """Function from delta to an enclosure of the printed formula's value; infinite at delta 0."""
     exact: Profile
-    """The paper's costs composed as the mechanisms they are, converted without loss."""
+    """The guarantee of the paper's costs, composed as the mechanisms they are and converted without loss."""
     exact_statement: str
-    """Id of the statement that ``exact`` rests on."""
+    """Id of the statement that proves ``exact``."""
 
 
 def at_positive_delta(
     epsilon: Callable[[Fraction], Bound], at_zero: float = math.inf
 ) -> Callable[[Any], Bound]:
-    """What a printed formula answers at any delta: ``epsilon`` where it has a meaning, ``at_zero`` at 0.
+    """Return a printed formula as a function of any delta: ``epsilon`` for delta above 0, ``at_zero`` at 0.
 
     >>> at_positive_delta(lambda delta: Bound(1.0, 2.0))(0).upper
     inf
@@ -67,8 +67,8 @@ def at_positive_delta(
 class Attained:
     """A lower bound on the privacy loss, from a pair of neighbours that attains it.
 
-    It speaks of everything released. Who sees less (in the joint model, the other users' actions) may
-    learn less.
+    It applies to everything that is released. Somebody who sees less may learn less: in the joint model, only
+    the other users' actions are seen.
     """
 
     guarantee: Profile
@@ -82,34 +82,33 @@ class PrivacyResult:
     guarantee: Profile
     adjacency: Adjacency
     trust: TrustModel
-    """The model of the guarantee of everything in ``released``."""
+    """The trust model in which the guarantee holds for everything in ``released``."""
     released: str
-    """What the guarantee, and a pair that attains it, speak of."""
+    """The outputs that the guarantee covers, in words."""
     statement: str
-    """Id of the statement the guarantee rests on."""
+    """Id of the statement that proves the guarantee."""
     joint_statement: str | None = None
-    """Id of the statement by which the actions computed from it are jointly private, if they are."""
+    """Id of the statement that proves joint privacy of the actions computed from the release, if there is one."""
     published: PublishedGuarantee | None = field(default=None, compare=False)
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
-    """How far neighbours move an answer, and why; None where no noise is scaled to a sensitivity."""
+    """How far neighbours move an answer, and why; None if no noise is scaled to a sensitivity."""
     exact_sampler: str | None = None
-    """What of this library draws all that is accounted for exactly, to the last bit, by its dotted name.
+    """Dotted name of the sampler in this library that draws the release exactly, to the last bit.
 
-    None where there is no such sampler, and for everything unmarked: the guarantee is then one of the
-    mathematical mechanism.
+    None if there is no such sampler. The guarantee then holds for the mathematical mechanism only.
     """
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """What making the guarantee took on trust of the machine's arithmetic; see `accountant.numbers.arithmetic`."""
+    """Unproved assumptions on the machine's arithmetic in this guarantee; see `accountant.numbers.arithmetic`."""
     mechanism: str = field(default="", compare=False)
     """The mechanism's name, as the command line spells it."""
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Its parameters by name, as they were given."""
+    """The mechanism's parameters by name, as they were given."""
     parallel: bool = field(default=False, compare=False)
     """Whether the mechanism runs on each of several disjoint groups of the records."""
     unit: str = field(default="record", compare=False)
-    """What one record of the neighbouring relation is: whose data the guarantee protects."""
+    """The unit of one record of the neighbouring relation: whose data the guarantee protects."""
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -123,7 +122,7 @@ class PrivacyResult:
         )
 
     def _repr_html_(self) -> str:
-        """The result in a notebook: epsilon at some deltas, what they speak of, and a picture."""
+        """Return the result for a notebook: epsilon at some deltas and what these values cover."""
         return html_of(self)
 
     def plot(self) -> Figure:
@@ -153,23 +152,23 @@ class PrivacyResult:
 
     @property
     def _shown(self) -> str:
-        """The delta at which the result shows its epsilon: 0 for a pure guarantee."""
+        """The delta at which the result shows its epsilon; 0 for a pure guarantee."""
         return "0" if self.epsilon(0).upper < math.inf else SHOWN_DELTA
 
     @property
     def covers_released_bits(self) -> bool:
-        """Whether the library can release the output such that the guarantee covers every released bit."""
+        """Whether the library has a sampler such that the guarantee covers every released bit."""
         return self.exact_sampler is not None
 
     @property
     def released_bits(self) -> str:
-        """``covers_released_bits`` in words, to be printed wherever epsilon is."""
+        """``covers_released_bits`` in words. It is printed wherever epsilon is."""
         if self.exact_sampler is None:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
 
     def epsilon(self, delta: Number) -> Bound:
-        """The guarantee's epsilon; ``assumptions`` lists what it rests on.
+        """Return the guarantee's epsilon. Its ``assumptions`` lists what the computation assumes.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
@@ -179,11 +178,11 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.epsilon(delta))
 
     def delta(self, epsilon: Number) -> Bound:
-        """The guarantee's delta; ``assumptions`` lists what it rests on."""
+        """Return the guarantee's delta. Its ``assumptions`` lists what the computation assumes."""
         return self._asked(lambda: self.guarantee.delta(epsilon))
 
     def trade_off(self, alpha: Number) -> Bound:
-        """The least false negative rate of a test between neighbours whose false positive rate is ``alpha``.
+        """The smallest false negative rate of a test between neighbours whose false positive rate is ``alpha``.
 
         >>> from dpproof import account
         >>> float(account("gaussian", sigma=1).trade_off("0.05"))
@@ -192,7 +191,7 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.trade_off(alpha))
 
     def advantage(self) -> Bound:
-        """The largest difference of the true and the false positive rate of a test between neighbours.
+        """The largest difference between the true and the false positive rate of a test between neighbours.
 
         >>> from dpproof import account
         >>> print(account("gaussian", sigma=1).advantage())
@@ -204,8 +203,8 @@ class PrivacyResult:
         """The least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa`` of both error rates.
 
         With G the trade-off function of mu-Gaussian DP, the trade-off function f of the guarantee satisfies
-        f(alpha) >= G(alpha + kappa) - kappa at every alpha. With ``kappa`` 0 the upper end is infinite here, except
-        for a Gaussian guarantee.
+        f(alpha) >= G(alpha + kappa) - kappa at every alpha. If ``kappa`` is 0, the
+        upper bound is infinite here, except for a Gaussian guarantee.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).mu(kappa=0).upper
@@ -233,7 +232,7 @@ class PrivacyResult:
         }
 
     def to_json(self) -> str:
-        """The question as text, beside epsilon at some deltas; `from_json` asks it again.
+        """Return the question as JSON text, with epsilon at some deltas. `from_json` computes the result again.
 
         >>> from dpproof import PrivacyResult, account
         >>> result = account("laplace", scale="0.7", sensitivity=1, adjacency="replace")
@@ -246,7 +245,7 @@ class PrivacyResult:
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyResult:
-        """Return the result of ``to_json``'s text, computed again.
+        """Return the result of a text from ``to_json``, computed again.
 
         Raises:
             ValueError: for text that does not hold a question.
@@ -256,7 +255,7 @@ class PrivacyResult:
         return result_from_json(text)
 
     def to_dp_event(self) -> DpEvent:
-        """Return the mechanism as an event of the library dp-accounting, no more private than this result.
+        """Return an event of the library dp-accounting that is no more private than this result.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2, sensitivity=1, adjacency="add-remove").to_dp_event()
@@ -277,12 +276,12 @@ class PrivacyResult:
 
     @property
     def notion(self) -> Profile:
-        """The proved guarantee, in its notion of privacy."""
+        """The proved guarantee, as an object of its notion of privacy."""
         return self.guarantee
 
 
 def _brief(value: Any) -> str:
-    """A parameter in a line of text; of a composed result only the mechanism."""
+    """Return a parameter as short text. A composed result is shown by its mechanism only."""
     match value:
         case PrivacyResult():
             return value.mechanism
@@ -292,7 +291,7 @@ def _brief(value: Any) -> str:
 
 
 def html_of(result: PrivacyResult) -> str:
-    """A result as a table of HTML, for a notebook."""
+    """Return a result as an HTML table, for a notebook."""
     rows = [(f"epsilon at delta {at}", str(result.epsilon(at))) for at in SHOWN_DELTAS]
     rows += [
         ("best attack: true minus false positive rate, at most", str(result.advantage())),
@@ -309,7 +308,7 @@ def html_of(result: PrivacyResult) -> str:
 
 
 def _written(value: Any) -> Any:
-    """A parameter as JSON data: a decimal as its text, a double as the shortest number that is it."""
+    """Return a parameter as JSON data: a typed decimal as its text, a fraction as text, other values unchanged."""
     match value:
         case Written():
             return value.text

@@ -1,8 +1,8 @@
 """Sensitivity: how far one record moves an answer, given by the user or derived from a named query.
 
-A sensitivity belongs to a neighbouring relation: a histogram changes in one cell if a record is added, and in
-two cells if a record is replaced. So where users and a relation are named it is never guessed. Either
-``sensitivity`` is given, or ``query`` names what is asked and the sensitivity follows from the relation.
+A sensitivity belongs to a neighbouring relation. A histogram changes in one cell if a record is added, and in
+two cells if a record is replaced. So it is never guessed if users and a relation are named. Either the user
+gives ``sensitivity``, or ``query`` names what is asked and the sensitivity follows from the relation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpproof.accountant.claims.parameters import Parameters, parameter
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_up
 
 L1, L2, LARGEST = "L1", "L2", "largest coordinate"
-"""The norms that a sensitivity may be measured in."""
+"""The norms in which a sensitivity may be measured."""
 FORMS = "count, histogram or 'sum in [a, b]'"
 _LEAST = Fraction(1, 10**300)
 _SUM = re.compile(r"\s*sum\s+in\s*\[([^,\[\]]+),([^,\[\]]+)\]\s*")
@@ -40,7 +40,7 @@ class Query:
 
     @classmethod
     def of(cls, text: str) -> Query:
-        """The query that ``text`` states; a decimal is that rational number.
+        """Return the query that ``text`` states. A decimal means that exact rational number.
 
         Raises:
             ValueError: for any other text, or a sum whose lower end is not below its upper end, or whose ends
@@ -59,7 +59,7 @@ class Query:
         return cls("sum", lower, upper)
 
     def moved(self, adjacency: Adjacency) -> tuple[Fraction, ...]:
-        """The change of each changed coordinate, between the neighbours that are farthest apart.
+        """Return the change of each coordinate that changes, for the neighbours that are farthest apart.
 
         Raises:
             ValueError: for a relation other than add-remove and replace.
@@ -74,7 +74,7 @@ class Query:
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
     def monotone(self, adjacency: Adjacency) -> bool:
-        """Whether all such queries of a data set change in the same direction between any two neighbours."""
+        """Whether all such queries of one data set change in the same direction between any two neighbours."""
         return adjacency is Adjacency.ADD_REMOVE and (self.lower >= 0 or self.upper <= 0)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Queries:
-    """The queries that a parameter may name.
+    """The domain of a parameter that names a query.
 
     >>> Queries().admits("count"), Queries().admits("sum in [1, 0]"), str(Queries())
     (True, False, "count, histogram or 'sum in [a, b]' with numbers a < b")
@@ -99,15 +99,15 @@ class Queries:
             return False
 
     def read(self, text: str) -> str:
-        """The text itself."""
+        """Return the text itself."""
         return text
 
     def some(self) -> str:
-        """A count."""
+        """Return a count query."""
         return "count"
 
     def schema(self) -> dict[str, Any]:
-        """The texts, but for the rule that a is below b."""
+        """Return the texts as JSON Schema, without the rule that a is below b."""
         return {"type": "string", "pattern": r"^(count|histogram|\s*sum\s+in\s*\[[^,\[\]]+,[^,\[\]]+\]\s*)$"}
 
     def __str__(self) -> str:
@@ -115,13 +115,13 @@ class Queries:
 
 
 def queried() -> Any:
-    """The field of the query from which the sensitivity follows."""
+    """Return the field of the query from which the sensitivity follows."""
     return parameter(Queries(), "1", "what is asked, instead of sensitivity; one record a user", None)
 
 
 @dataclass(frozen=True)
 class Measured(Parameters):
-    """Parameters with a ``sensitivity`` (and maybe a ``query``), of which at most one is given.
+    """Parameters with a ``sensitivity`` and possibly a ``query``, of which at most one is given.
 
     Raises:
         ValueError: if both are given, or the query is none.
@@ -138,7 +138,7 @@ class Measured(Parameters):
             )
 
     def as_json(self) -> dict[str, Any]:
-        """The values that were given, by name; sensitivity 1 where neither it nor a query was."""
+        """Return the given values by name; sensitivity is 1 if neither it nor a query was given."""
         values = super().as_json()
         if values.keys() & {"sensitivity", "query"}:
             return values
@@ -148,7 +148,7 @@ class Measured(Parameters):
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighbours move an answer: ``coordinates`` of it change, each by ``moved``, and the others do not.
+    """How far neighbours move an answer: ``coordinates`` of it change by ``moved`` each, the others do not change.
 
     >>> found = Sensitivity(Fraction(1), 2, L2)
     >>> found.exact, found.value, found.value**2 > 2
@@ -159,7 +159,7 @@ class Sensitivity:
     coordinates: int = 1
     norm: str = L1
     rule: str = "given"
-    """Where it comes from, as a sentence beside the answer."""
+    """How the sensitivity was found, as a sentence printed beside the answer."""
 
     @property
     def squared(self) -> Fraction:
@@ -175,24 +175,24 @@ class Sensitivity:
 
     @property
     def value(self) -> float:
-        """The smallest double at least the sensitivity, or the next one."""
+        """A double that is at least the sensitivity: the smallest such double, or the next one."""
         with precision(192):
             if self.norm == L2 and self.coordinates > 1:
                 return round_up(arb_of(self.squared).sqrt())
             return round_up(arb_of(self.moved * (self.coordinates if self.norm == L1 else 1)))
 
     def as_json(self) -> dict[str, Any]:
-        """The sensitivity as an answer shows it."""
+        """Return the sensitivity as JSON data, as an answer shows it."""
         return {"norm": self.norm, "value": self.value, "exact": self.exact, "rule": self.rule}
 
     def __str__(self) -> str:
-        """The largest difference of answers, for the description of a pair."""
+        """Return the largest difference between answers, for the description of a pair."""
         each = f" in each of {self.coordinates} coordinates" if self.coordinates > 1 else ""
         return f"{float(self.moved):g}{each}"
 
 
 def sensitivity_of(parameters: Any, adjacency: Adjacency, norm: str) -> Sensitivity:
-    """The sensitivity of the parameters under a relation; by default 1 if no users are named.
+    """Return the sensitivity under a relation. Without users, the default is 1.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> sensitivity_of(GaussianParameters(5.0, query="histogram"), Adjacency.REPLACE, L2).squared
@@ -239,7 +239,7 @@ def _derived(query: Query, adjacency: Adjacency, norm: str) -> Sensitivity:
 
 
 def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> tuple[Sensitivity, int]:
-    """The sensitivity for noise on whole numbers, and the change of a coordinate, an integer.
+    """Return the sensitivity for noise on whole numbers, and the integer by which a coordinate changes.
 
     Raises:
         ValueError: as `sensitivity_of`, or for a query whose answers are not whole numbers, or move further
@@ -260,7 +260,7 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
 
 
 def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
-    """The largest absolute value that a user adds to a leaf of a stream (``by-sensitivity``: the leaf's change).
+    """The largest absolute value that a user adds to a leaf of a stream; for ``by-sensitivity`` the leaf's change.
 
     Raises:
         ValueError: if users are named and none is given.
@@ -270,12 +270,12 @@ def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
 
 
 def contributed(parameters: Any, adjacency: Adjacency) -> Fraction:
-    """``contribution`` as a number."""
+    """Return ``contribution`` as a number."""
     return contribution(parameters, adjacency).moved
 
 
 def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
-    """Raise ValueError for parameters that call queries monotone whose named kind is not.
+    """Raise ValueError if the parameters call their queries monotone but the named kind of query is not.
 
     Raises:
         ValueError: naming the query and the relation.
@@ -290,6 +290,6 @@ def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
 
 
 def _short(value: Fraction) -> str:
-    """A rational as a decimal if that is exact and short, otherwise as a fraction."""
+    """Return a rational as a decimal if that is exact and short, otherwise as a fraction."""
     shown = f"{float(value):.12g}"
     return shown if Fraction(shown) == value else str(value)

@@ -1,4 +1,4 @@
-"""Terms of the field as enumerations, read from the text of command lines and claim files."""
+"""Terms of the field as enumerations, read from text on the command line and in claim files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Word = TypeVar("Word", bound=enum.Enum)
 
 
 def word(kind: type[Word], label: str, name: str | Word) -> Word:
-    """The member of ``kind`` whose value is ``name``, or that is ``name``.
+    """Return the member of ``kind`` that ``name`` is, or whose value is ``name``.
 
     Raises:
         ValueError: for an unknown name, calling it ``label`` and listing the known ones.
@@ -24,7 +24,7 @@ def word(kind: type[Word], label: str, name: str | Word) -> Word:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """The last part of an error on an unknown name: a known name that is close, if there is one.
+    """Return the last part of an error about an unknown name: a similar known name, if there is one.
 
     >>> nearest("replase", ["add-remove", "replace"]), nearest("users", ["add-remove", "replace"])
     ("; did you mean 'replace'?", '')

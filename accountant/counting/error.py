@@ -1,4 +1,4 @@
-"""Error of a counter's releases: exact laws, and the union bound over all releases.
+"""Error of a counter's releases: exact distributions, and the union bound over all releases.
 
 - Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of that many
   independent copies of the noise. The number of times with a given number of ones is counted exactly.
@@ -37,8 +37,8 @@ from dpproof.accountant.numbers.inversion import Decreasing, bracket
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
     """The smallest x at which the sum over all times of P(|error| > x) is certified to be at most ``beta``.
 
-    With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end. The bound
-    speaks of the union bound's value; ``maximum_error_bound`` finds the quantile itself.
+    With probability at least 1 - ``beta`` no release in 1..K has an error above the upper bound. The result
+    bounds the value of the union bound; ``maximum_error_bound`` finds the quantile itself.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> union_bound(16384, LaplaceNoise(15), "1e-6").upper
@@ -57,7 +57,7 @@ def _union(counts: tuple[int, ...], noise: Noise, point: Fraction) -> flint.arb:
 
 
 def _deviation(noise: Noise, terms: int) -> float:
-    """The approximate standard deviation, at which a search starts."""
+    """Return the approximate standard deviation, from which a search starts."""
     try:
         return math.sqrt(terms * noise.variance)
     except OverflowError:
@@ -77,7 +77,7 @@ _FACTORISED_BITS, _BLOCKS = 192, 200
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
     """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
 
-    With probability at least 1 - ``beta`` no release errs by more than the upper end.
+    With probability at least 1 - ``beta`` no release has an error above the upper bound.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")
@@ -105,14 +105,14 @@ def _variances(strategy: Strategy, sigma: Fraction) -> list[flint.arb]:
 
 
 def _edges(leaves: int) -> list[int]:
-    """Times 0 = t_0 < ... < K, first evenly spaced and then with growing steps."""
+    """Return times 0 = t_0 < ... < K, first evenly spaced and then with growing steps."""
     even = {leaves * i // _BLOCKS for i in range(_BLOCKS + 1)}
     growing = {round(leaves ** (i / _BLOCKS)) for i in range(_BLOCKS + 1)}
     return sorted(even | growing | {0, leaves})
 
 
 def _union_of(variances: list[flint.arb], edges: list[int], side: int) -> Decreasing:
-    """The union with each block's terms replaced by its first (side 0) or its last (side 1)."""
+    """Return the union with each block's terms replaced by its first (side 0) or its last (side 1)."""
 
     def union(point: Fraction) -> flint.arb:
         x, total = arb_of(point), flint.arb(0)
@@ -132,7 +132,7 @@ def _positive(sigma: Number) -> Fraction:
 
 
 def node_variance(level: int) -> Fraction:
-    """The variance of a node's sum estimated from its subtree, for noise of variance 1 on each node.
+    """The variance of a node's sum estimated from its subtree, if the noise on each node has variance 1.
 
     >>> node_variance(0), node_variance(2)
     (Fraction(1, 1), Fraction(4, 7))
@@ -145,7 +145,7 @@ def node_variance(level: int) -> Fraction:
 
 
 def from_below(time: int) -> Fraction:
-    """Variance of the release at ``time`` from all nodes complete by then, for noise of variance 1.
+    """Variance of the release at ``time`` from all nodes complete by then, if the noise has variance 1.
 
     >>> from_below(7), from_below(8)
     (Fraction(47, 21), Fraction(8, 15))
@@ -160,7 +160,7 @@ def from_below(time: int) -> Fraction:
 def full(time: int, leaves: int) -> Fraction:
     """Variance of the best linear unbiased estimate of the count at ``time``, given all nodes of the whole stream.
 
-    For noise of variance 1 on each of the complete nodes of a stream of ``leaves`` leaves.
+    The noise has variance 1 on each of the complete nodes of a stream of ``leaves`` leaves.
 
     >>> full(1, 2), full(2, 2)
     (Fraction(2, 3), Fraction(2, 3))
@@ -198,7 +198,7 @@ _GRAIN = 64
 def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
     """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
 
-    With probability at least 1 - ``beta`` no release in 1..K errs by more than the upper end.
+    With probability at least 1 - ``beta`` no release in 1..K has an error above the upper bound.
 
     >>> from dpproof.accountant.counting.error import union_bound
     >>> from dpproof.accountant.counting.noise import GaussianNoise
@@ -234,7 +234,7 @@ def _union_by_variance(leaves: int, sigma: Fraction, up: bool) -> Decreasing:
 
 @lru_cache(maxsize=8)
 def _times_by_variance(leaves: int, up: bool) -> tuple[tuple[int, int], ...]:
-    """Array (units, times): at how many of the times 1..K the rounded variance is that many grains."""
+    """Return pairs (units, times): at how many of the times 1..K the rounded variance is that many grains."""
     cost = [_rounded(node_variance(level), up) for level in range(levels(leaves) + 1)]
     total: Counter[int] = Counter()
     free: Counter[int] = Counter({0: 1})  # over all settings of the digits below the present one

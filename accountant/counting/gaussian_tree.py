@@ -1,8 +1,8 @@
 """Accountant of the binary tree mechanism with Gaussian noise.
 
 Every complete node of the tree gets independent noise of standard deviation sigma. All prefix counts are sums
-of released nodes. One user's leaves change the nodes by a vector of known largest norm, so the run is one
-Gaussian mechanism. A stream that changes the worst leaves by the whole sensitivity attains it.
+of released nodes. One user's leaves change the nodes by a vector whose largest norm is known. So the run is
+one Gaussian mechanism. A stream that changes the worst leaves by the whole sensitivity reaches the guarantee.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011); Dwork, Naor, Pitassi and
 Rothblum, Differential privacy under continual observation (2010). The norm is this project's own
@@ -68,10 +68,11 @@ class TreeParameters(Measured):
 def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
     """Bounds on the largest squared change of all nodes together, for contributions of at most 1 to a leaf.
 
-    ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place. ``replace``: the
-    user's values and leaves may be others afterwards; where they may have either sign, the worst is to go
-    from -1 to +1 on the same leaves. ``by-sensitivity``: streams differ at that many leaves. The ends are one
-    number, unless a separation is large or ``replace`` meets one with nonnegative contributions.
+    ``add-remove``: without the user, the user's leaves are 0 and the others' leaves stay in place.
+    ``replace``: the user's values and leaves may both change. If the values may have either sign, the worst
+    change is from -1 to +1 on the same leaves. ``by-sensitivity``: streams differ at that many leaves. The
+    two bounds are equal, unless a separation is large or ``replace`` is combined with a separation and
+    nonnegative contributions.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
     (15, 15)
@@ -96,7 +97,7 @@ def _changed(parameters: TreeParameters) -> tuple[int, int]:
 
 
 def _replaced(parameters: TreeParameters) -> tuple[int, int]:
-    """The change when a user is replaced: twice one user's change if contributions are signed, otherwise bounds."""
+    """Return the change if a user is replaced: twice one user's change for signed contributions, otherwise bounds."""
     if parameters.contributions == SIGNED:
         low, high = _changed(parameters)
         return 4 * low, 4 * high
@@ -144,7 +145,7 @@ def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:
 
 
 def finite_mu(mu: flint.arb, sigma: float) -> Bound:
-    """Bounds on ``mu`` as finite doubles.
+    """Return bounds on ``mu`` as finite doubles.
 
     Raises:
         ValueError: naming ``sigma``, where mu is beyond double precision.
@@ -160,8 +161,8 @@ def finite_mu(mu: flint.arb, sigma: float) -> Bound:
 def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bound:
     """Bounds on the smallest sigma with which a Gaussian mechanism meets a target.
 
-    The upper end meets (epsilon, delta) for the last of the L2 sensitivities ``norms``; the lower end does
-    not for the first. Call it inside ``precision``.
+    The upper bound meets (epsilon, delta) for the last of the L2 sensitivities ``norms``. The lower bound
+    misses it for the first. Call this function inside ``precision``.
 
     Raises:
         ValueError: for a target that no noise within double precision meets.
@@ -178,7 +179,7 @@ def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bo
 def _calibrate(
     parameters: TreeParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[TreeParameters, TreeParameters]:
-    """The smallest sigma that meets (epsilon, delta), and one just below it that does not."""
+    """Return the smallest sigma that meets (epsilon, delta), and one just below it that does not."""
     with precision(_BITS):
         norms = _mus(replace(parameters, sigma=1.0), adjacency)
         sigma = calibrated_sigma(norms, epsilon, delta)

@@ -1,14 +1,14 @@
 """Accountant of the binary tree mechanism with Laplace noise.
 
-Every complete node of the tree gets independent Laplace noise. A user of one leaf changes at most as many nodes as
-K has binary digits, each by the sensitivity. The loss is that of as many shifted Laplace pairs composed, and the
-first leaf attains it.
+Every complete node of the tree gets independent Laplace noise. A user of one leaf changes at most as many
+nodes as K has binary digits, each by the sensitivity. The loss is that of the same number of composed shifted
+Laplace pairs. A change of the first leaf attains it.
 
-A user of several leaves changes nodes by different amounts. A profile n says that n[c - 1] nodes change by c. A
-Laplace pair of a larger shift dominates that of a smaller one, and also two pairs whose shifts add up to its own.
-So one profile dominates another if the changes of the other can be packed into its nodes, as into boxes. For
-leaves that are fixed before the run, the worst case is among the profiles that no other profile dominates. If
-there are too many of them, only the pure guarantee is stated.
+A user of several leaves changes nodes by different amounts. A profile n means that n[c - 1] nodes change by
+c. A Laplace pair of a larger shift dominates one of a smaller shift, and also two pairs whose shifts add up
+to its own. So one profile dominates another if the changes of the other can be packed into its nodes, as into
+boxes. If the leaves are fixed before the run, the worst case is among the profiles that no other profile
+dominates. If there are too many of them, the accountant states only the pure guarantee.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism. Proofs:
 docs/notes/counting.md.
@@ -48,18 +48,18 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 MOST_PROFILED = 8
-"""The most participations whose profiles are listed."""
+"""The largest number of participations for which profiles are listed."""
 MOST_HELD = 256
-"""The most profiles held at a time."""
+"""The largest number of profiles that are kept at a time."""
 Counts = tuple[int, ...]
 
 
 class TooManyProfilesError(ValueError):
-    """Raised where a tree has too many profiles to list them."""
+    """Raised if a tree has too many profiles to list them."""
 
 
 def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
-    """The profiles that no other profile dominates, of all sets of at most k leaves and over all complete nodes.
+    """Return the profiles, of all sets of at most k leaves, that no other profile dominates.
 
     >>> worst_profiles(16384, 1)
     ((15,),)
@@ -83,7 +83,7 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
 
 
 def _plus(profile: Counts, moved: int) -> Counts:
-    """The profile with one more node, which changes by ``moved``."""
+    """Return the profile with one more node, which changes by ``moved``."""
     return tuple(n + (c == moved) for c, n in enumerate(profile, 1))
 
 
@@ -98,7 +98,7 @@ def _joined(left: list[set[Counts]], right: list[set[Counts]]) -> list[set[Count
 
 
 def _undominated(profiles: set[Counts]) -> set[Counts]:
-    """The profiles, without those whose changes can be packed into another one's nodes."""
+    """Return the profiles without those whose changes can be packed into another one's nodes."""
     if len(profiles) > MOST_HELD**2:
         raise TooManyProfilesError(f"profiles ({len(profiles)}) must be at most {MOST_HELD**2} at a time")
     kept: list[Counts] = []
@@ -111,12 +111,15 @@ def _undominated(profiles: set[Counts]) -> set[Counts]:
 
 
 def _order(profile: Counts) -> tuple[int, int]:
-    """Sort key under which a profile comes before those it can hold: larger totals first, then fewer nodes."""
+    """Return a sort key. In reverse order, a profile comes before those that it can hold.
+
+    Larger totals come first, then fewer nodes.
+    """
     return sum(c * n for c, n in enumerate(profile, 1)), -sum(profile)
 
 
 def _packs(changes: Counts, boxes: Counts) -> bool:
-    """Whether all changes fit if each, the largest first, is put into the tightest box."""
+    """Whether all changes fit, if each one, the largest first, is put into the tightest box."""
     rooms, largest = [0, *boxes], len(boxes)
     for size in range(largest, 0, -1):
         left = changes[size - 1]
@@ -153,7 +156,7 @@ class LaplaceTreeParameters(Measured):
 
 
 def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
-    """The largest loss of the whole run: the nodes' largest total change over the scale.
+    """The largest loss of the whole run: the largest total change of the nodes, divided by the scale.
 
     >>> pure_epsilon(LaplaceTreeParameters(16384, 15.0, sensitivity=1.0), Adjacency.ADD_REMOVE)
     Fraction(1, 1)
@@ -169,7 +172,7 @@ def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fra
 
 
 def _ratio(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
-    """The scale over the largest size of what a user adds to a leaf."""
+    """Return the scale divided by the largest absolute value that a user adds to a leaf."""
     return exact(parameters.scale) / contributed(parameters, adjacency)
 
 
@@ -230,7 +233,7 @@ def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]
 
 
 def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> list[Counts]:
-    """The profiles of all trees together, or an empty result if there are too many."""
+    """Return the profiles of all trees together, or an empty list if there are too many."""
     trees = parameters.restarts + 1
     if adjacency is Adjacency.REPLACE:
         return [_replacement(parameters, trees)] if parameters.participations == 1 else []
@@ -250,7 +253,7 @@ def _alternatives(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> li
 
 
 def _composable(ratio: Fraction, alternatives: list[Counts]) -> list[Counts]:
-    """The alternatives, or an empty result if losses cannot be composed for a ratio of scale and change."""
+    """Return the alternatives, or an empty list if losses cannot be composed for some ratio of scale and change."""
     shifts = {c for profile in alternatives for c, n in enumerate(profile, 1) if n}
     return alternatives if all(_LEAST_RATIO < ratio / c < _LARGEST_RATIO for c in shifts) else []
 
@@ -262,14 +265,17 @@ _LEAST_RATIO, _LARGEST_RATIO = (
 
 
 def _replacement(parameters: LaplaceTreeParameters, trees: int) -> Counts:
-    """The worst profile of one replaced leaf: every node around the first moves from -1 to +1 if signed."""
+    """Return the worst profile of one replaced leaf.
+
+    With signed contributions every node above the first leaf changes from -1 to +1.
+    """
     if parameters.contributions == SIGNED:
         return (0, trees * levels(parameters.leaves))
     return (trees * replacement_sensitivity(parameters.leaves),)
 
 
 def _loss(ratio: Fraction, alternatives: list[Counts]) -> Profile:
-    """The composition, with each ratio of scale and shift rounded to a double on one side."""
+    """Return the composition, with each ratio of scale and shift rounded to a double on one side."""
     low, high = ({c: neighbours_of(ratio / c)[side] for c in range(1, MOST_PROFILED + 1)} for side in (0, 1))
     less = _composed(alternatives, low)
     exactly = all(Fraction(low[c]) * c == ratio for c in range(1, len(alternatives[0]) + 1))

@@ -1,9 +1,10 @@
 """Accountant of continual counting by a factorised matrix with Gaussian noise.
 
-Running counts are released as B (C x + noise), C the square root of the running count or its first bands. One
-user changes C x by a vector of known largest norm, so the run is one Gaussian mechanism. This also holds for
-streams that depend on earlier releases. C is lower triangular, so Gaussian noise on C x, one row after the
-other, is an adaptive Gaussian composition under a fixed budget (docs/notes/counting.md).
+Running counts are released as B (C x + noise), where C is the square root of the running-count matrix or its
+first bands. One user changes C x by a vector whose largest norm is known, so the run is one Gaussian
+mechanism. This also holds for streams that depend on earlier releases. C is lower triangular, so Gaussian
+noise on C x, one row after the other, is an adaptive Gaussian composition under a fixed budget
+(docs/notes/counting.md).
 
 Source: Fichtenberger, Henzinger and Upadhyay, Constant matters (ICML 2023); Kalinin and Lampert,
 arXiv:2405.13763. The note proves the norm over patterns of participation.
@@ -74,7 +75,7 @@ class MatrixCountingParameters(Measured):
 
 
 def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
-    """The matrix C of these parameters.
+    """Return the matrix C of these parameters.
 
     >>> strategy_of(MatrixCountingParameters(16, 1.0, bands=3)).bands
     3
@@ -89,10 +90,10 @@ def account(
 ) -> PrivacyResult:
     """The guarantee: Gaussian DP with mu = norm * sensitivity / sigma.
 
-    ``add-remove``: a user's leaves are 0 without the user, everybody else's stay in place; a pair attains
-    mu. ``replace``: the user's values and leaves may be others afterwards. That costs twice as much where
-    they may have either sign, attained by turning the sign of all; at most sqrt(2) times as much where they
-    are nonnegative, because leaving some leaves and entering others then overlap nonnegatively.
+    ``add-remove``: without the user, the user's leaves are 0 and the others' leaves stay in place; a pair
+    attains mu. ``replace``: the user's values and leaves may both change. If values may have either sign, mu
+    doubles; turning all signs attains this. If they are nonnegative, mu grows by at most sqrt(2), because the
+    changes at the old and at the new leaves then overlap nonnegatively.
 
     >>> account(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
     0.851362
@@ -125,7 +126,7 @@ _REPLACED = {SIGNED: 4, NONNEGATIVE: 2}
 
 
 def _changes(parameters: MatrixCountingParameters, adjacency: Adjacency) -> int:
-    """The squared norm of a change, as a multiple of that of one user's contributions."""
+    """Return the squared norm of a change, as a multiple of that of one user's contributions."""
     return _REPLACED[parameters.contributions] if adjacency is Adjacency.REPLACE else 1
 
 
@@ -138,7 +139,7 @@ def _mu(parameters: MatrixCountingParameters, adjacency: Adjacency) -> flint.arb
 def _calibrate(
     parameters: MatrixCountingParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[MatrixCountingParameters, MatrixCountingParameters]:
-    """The smallest sigma that meets (epsilon, delta), and one just below it that does not."""
+    """Return the smallest sigma that meets (epsilon, delta), and one just below it that does not."""
     account(parameters, adjacency)
     with precision(_BITS):
         sigma = calibrated_sigma([_mu(replace(parameters, sigma=1.0), adjacency)], epsilon, delta)

@@ -1,14 +1,14 @@
-"""Law of the largest error over all releases of a tree, enclosed; the union bound only bounds it.
+"""Distribution of the largest error over all releases of a tree, enclosed. The union bound only bounds it.
 
-The releases at times below 2^(l+1) are those of a tree of level l, and the same once more with one further node
-under all of them. Let Z be that node's noise, and r_l(s) the probability that s + (error) leaves [-x, x] at some
-time below 2^l. The two halves and Z are independent, so that
+The releases at times below 2^(l+1) are those of a tree of level l, followed by the same releases with one
+more node added to each. Let Z be that node's noise, and let r_l(s) be the probability that s + (error) leaves
+[-x, x] at some time below 2^l. The two halves and Z are independent, so
 
     r_{l+1}(s) = r_l(s) + (1 - r_l(s)) E[r_l(s + Z)],    r_0(s) = 1 outside [-x, x], else 0.
 
-For symmetric, log-concave noise 1 - r_l is even and log-concave, so that r_l grows with |s|. Its values at grid
-points therefore bound it on whole cells from both sides (docs/notes/counting.md). All terms are nonnegative, which
-keeps the relative accuracy of rare failures.
+For symmetric, log-concave noise 1 - r_l is even and log-concave, so r_l grows with |s|. Its values at grid
+points therefore bound it on whole cells from both sides (docs/notes/counting.md). All terms are nonnegative,
+which preserves the relative accuracy of rare failures.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Floats = NDArray[np.float64]
 
 
 def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: int = _CELLS) -> Bound:
-    """Enclosure of P(some release at times 1..K errs by more than ``error``).
+    """Enclosure of P(some release at times 1..K has an error above ``error``).
 
     More ``cells`` make the enclosure tighter; the time grows with their square.
 
@@ -58,7 +58,7 @@ def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: i
 
 
 def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _CELLS) -> Bound:
-    """The smallest x such that with probability 1 - ``beta`` no release in 1..K errs by more than x.
+    """The smallest x such that with probability 1 - ``beta`` no release in 1..K has an error above x.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> from dpproof.accountant.counting.error import union_bound
@@ -90,7 +90,7 @@ def _checked(cells: int) -> int:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Probabilities of the noise on cells of one width, all rounded to the same side."""
+    """Probabilities of the noise on cells of one width, all rounded up or all rounded down."""
 
     tails: _Floats
     """P(Z > k h), k = 0, 1, ..."""
@@ -100,7 +100,7 @@ class _Grid:
 
     @classmethod
     def of(cls, noise: Noise, step: Fraction, cells: int, upper: bool) -> _Grid:
-        """The table for errors up to ``cells`` steps."""
+        """Return the table for errors up to ``cells`` steps."""
         rounded = round_up if upper else round_down
         with precision(128):
             tails = [noise.tail(1, k * step) for k in range(2 * cells + 2)]
@@ -110,7 +110,7 @@ class _Grid:
             )
 
     def some_time(self, leaves: int, reach: int) -> float:
-        """A bound on P(some error at times 1..K is above ``reach`` steps)."""
+        """Return a bound on P(some error at times 1..K is above ``reach`` steps)."""
         if reach == 0:
             return 1.0
         times, full = leaves + 1, np.zeros(reach + 1)
@@ -123,12 +123,12 @@ class _Grid:
         return 0.0 if partial is None else float(partial[0])
 
     def _then(self, first: _Floats, second: _Floats) -> _Floats:
-        """r(s) for the times of ``first``, followed by a node and the times of ``second``."""
+        """Return r(s) for the times of ``first``, followed by a node and the times of ``second``."""
         later = self._moved(second)
         return self._outwards(first + (1 - first) * later, 8)
 
     def _moved(self, r: _Floats) -> _Floats:
-        """E[r(s + Z)] at the grid points s >= 0: cells of r against masses of Z, and what lies beyond."""
+        """Return E[r(s + Z)] at the grid points s >= 0, from cells of r, masses of Z and the tails of Z beyond."""
         reach = len(r) - 1
         half = r[1:] if self.upper else r[:-1]
         cells = np.concatenate((half[::-1], half))
@@ -138,7 +138,7 @@ class _Grid:
         return self._outwards(inside + beyond, 2 * reach + 8)
 
     def _outwards(self, values: _Floats, operations: int) -> _Floats:
-        """Move sums of that many nonnegative products outwards by their rounding errors, within [0, 1]."""
+        """Move sums of ``operations`` nonnegative products outward by their rounding errors, within [0, 1]."""
         moved = 2 * operations * _ULP
         if self.upper:
             return np.minimum(values * (1 + moved) + _TINY, 1.0)
@@ -146,7 +146,7 @@ class _Grid:
 
 
 def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
-    """The step, at most ``most``, that follows the last one found with the grid's bound above the target."""
+    """Return the step, at most ``most``, after the last one found whose bound is above the target."""
     known = -math.log(target), _excess(grid, leaves, target, most)
     if known[1] > 0:
         return most
@@ -155,7 +155,7 @@ def _first_below(grid: _Grid, leaves: int, target: Fraction, most: int) -> int:
 
 
 def _excess(grid: _Grid, leaves: int, target: Fraction, reach: float) -> float:
-    """Approximately log(bound / target), but above 0 exactly where the bound is above the target."""
+    """Return approximately log(bound / target). It is above 0 exactly if the bound is above the target."""
     end = grid.some_time(leaves, int(reach))
     size = abs(math.log(end) - math.log(target)) if end else 1e3
     return max(size, _TINY) if Fraction(end) > target else -max(size, _TINY)

@@ -1,9 +1,10 @@
-"""Noise laws on the nodes of a tree, and tails of sums of independent copies.
+"""Noise distributions on the nodes of a tree, and tails of sums of independent copies.
 
-The sum of m independent Laplace variables of scale 1 has the tail exp(-x) times a polynomial. Its moment-generating
-function (1 - s^2)^(-m) splits into partial fractions with positive weights. So above 0 the sum is a mixture of
-gamma laws of shapes m - j with weights C(m - 1 + j, j) 2^(-m - j), j = 0 .. m - 1. All terms of the tail are
-positive, so that it is relatively accurate at any probability (docs/notes/counting.md).
+The sum of m independent Laplace variables of scale 1 has the tail exp(-x) times a polynomial. Its
+moment-generating function (1 - s^2)^(-m) splits into partial fractions with positive weights. So above 0 the
+sum is a mixture of gamma distributions of shapes m - j with weights C(m - 1 + j, j) 2^(-m - j), j = 0 .. m -
+1. All terms of the tail are positive, so it is relatively accurate at any probability
+(docs/notes/counting.md).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dpproof.accountant.numbers.inversion import refined
 
 
 class NoiseLaw(StrEnum):
-    """The law of a counter's noise, under its name in parameters."""
+    """The distribution of a counter's noise, by its name in parameters."""
 
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
@@ -31,19 +32,20 @@ class NoiseLaw(StrEnum):
 
     @property
     def gaussian(self) -> bool:
-        """Whether this is the Gaussian law, on the reals or on the integers."""
+        """Whether this is a Gaussian distribution, on the reals or on the integers."""
         return self in (NoiseLaw.GAUSSIAN, NoiseLaw.DISCRETE_GAUSSIAN)
 
 
 MOST_TERMS = 100_000
-"""The longest sum that is evaluated."""
+"""The largest number of terms of a sum that is evaluated."""
 
 
 @lru_cache(maxsize=256)
 def _polynomial(terms: int, bits: int) -> flint.arb_poly:
-    """The polynomial p with P(sum > x) = exp(-x) p(x) for x >= 0, with ``bits`` of precision.
+    """Return the polynomial p with P(sum > x) = exp(-x) p(x) for x >= 0, with ``bits`` of precision.
 
-    The gamma law of shape n has tail exp(-x) sum_{i < n} x^i/i!, so x^i/i! meets the weights of j < m - i.
+    The gamma distribution of shape n has tail exp(-x) sum_{i < n} x^i/i!, so x^i/i! has the total weight of
+    all j < m - i.
     """
     weight, total, sums = flint.arb(2) ** -terms, flint.arb(0), []
     for j in range(terms):
@@ -93,7 +95,7 @@ class Noise(Protocol):
         ...
 
     def tail(self, terms: int, point: Fraction) -> flint.arb:
-        """P(sum of ``terms`` >= 1 independent copies > ``point``) for a point at least 0, enclosed."""
+        """Return P(sum of ``terms`` >= 1 independent copies > ``point``), enclosed, for a point at least 0."""
         ...
 
 

@@ -1,17 +1,17 @@
 """Sensitivity of the nodes of a tree to one user: exact maxima over all patterns of participation.
 
 A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it.
-All overlaps are nonnegative, so that raising every leaf by 1 is the worst case. A dynamic programme over the
+All overlaps are nonnegative, so raising every leaf by 1 is the worst case. A dynamic programme over the
 levels finds the maximum, because all subtrees of one level are alike.
 
 If the leaves are at least ``separation`` apart, the programme also tracks the distance of the first leaf from
 the left end of a subtree and of the last leaf from the right end. For long streams it works on blocks of g
-leaves, g at most the separation, so that a block holds at most one leaf of a user. The result is exact where g
-divides the separation. Otherwise it is a lower and an upper bound.
+leaves, where g is at most the separation, so a block holds at most one leaf of a user. If g divides the
+separation, the result is exact. Otherwise it is a lower and an upper bound.
 
-A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only when a user is replaced. A user who
-leaves with -s and enters with +s changes one leaf by 2s, so replacing a user is as bad as changing the worst
-leaves by twice the sensitivity. With [0, s] no leaf changes by more than s, and the leaves of the two users may
+A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only if a user is replaced. A replacement
+that changes a leaf from -s to +s changes it by 2s. So replacing a user is as bad as changing the worst leaves
+by twice the sensitivity. With [0, s] no leaf changes by more than s, and the leaves of the two users may
 overlap. Proofs: docs/notes/counting.md.
 """
 
@@ -30,7 +30,7 @@ from dpproof.accountant.counting.tree import Nodes, levels
 from dpproof.accountant.numbers.checks import whole
 
 MOST = 4096
-"""The largest number of participations the dynamic programmes accept."""
+"""The largest number of participations that the dynamic programmes accept."""
 _Table = NDArray[np.int64]
 _NEVER = np.iinfo(np.int64).min // 4
 
@@ -62,9 +62,10 @@ def absolute_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = No
 
 
 def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of (difference)^2 when a user leaves k leaves and enters k.
+    """The largest sum over released nodes of (difference)^2 if a user moves from k leaves to k others.
 
-    The worst case over two sets of at most k leaves, the one losing 1 each, the other gaining 1 each.
+    This is the worst case over two sets of at most k leaves. Each leaf of the first set loses 1, and each
+    leaf of the second set gains 1.
 
     >>> replacement_sensitivity(16384), replacement_sensitivity(16383), replacement_sensitivity(1)
     (28, 27, 1)
@@ -76,7 +77,7 @@ def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes =
 
 
 def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of |difference| when a user leaves k leaves and enters k.
+    """The largest sum over released nodes of |difference| if a user moves from k leaves to k others.
 
     >>> absolute_replacement(16384), absolute_replacement(2, 2)
     (28, 4)
@@ -104,7 +105,7 @@ def _participations(value: int) -> int:
 
 
 def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Table:
-    """The largest totals by (leaves gained, leaves lost), over the complete trees that K leaves fill."""
+    """Return the largest totals by (leaves gained, leaves lost), over the complete trees that K leaves fill."""
     own = np.abs(np.subtract.outer(np.arange(gained + 1), np.arange(lost + 1))).astype(np.int64) ** power
     below = np.zeros_like(own)  # totals of the nodes strictly below a node of this level
     below[(own > 1) | (np.add.outer(np.arange(gained + 1), np.arange(lost + 1)) > 1)] = _NEVER
@@ -119,7 +120,7 @@ def _best(leaves: int, gained: int, lost: int, nodes: Nodes, power: int) -> _Tab
 
 
 def _together(left: _Table, right: _Table) -> _Table:
-    """The max-plus convolution: the largest totals when the leaves are divided between two trees."""
+    """Return the max-plus convolution: the largest totals if the leaves are divided between two trees."""
     best = np.full_like(left, _NEVER)
     rows, columns = left.shape
     for up, down in itertools.product(range(rows), range(columns)):
@@ -130,13 +131,13 @@ def _together(left: _Table, right: _Table) -> _Table:
 
 
 _WORK, _CALL = 10**9, 20_000
-"""The most additions a programme may take, coarser blocks are taken beyond; what a call of numpy costs."""
+"""The most additions that a programme may take before coarser blocks are used; the cost of one numpy call."""
 
 
 def separated_sensitivity(
     leaves: int, participations: int, separation: int, nodes: Nodes = Nodes.COMPLETE
 ) -> tuple[int, int]:
-    """Bounds on the largest sum over nodes of (leaves of one user below)^2 with leaves that far apart.
+    """Bounds on the largest sum over nodes of (leaves of one user below)^2, with leaves ``separation`` apart.
 
     >>> separated_sensitivity(16384, 2, 1), separated_sensitivity(16384, 2, 2)
     ((58, 58), (56, 56))
@@ -167,7 +168,7 @@ def separated_sensitivity(
 
 
 def _block_level(count: int, separation: int) -> int | None:
-    """The finest blocks, of 2^level leaves, with which the programme is quick or exact."""
+    """Return the finest level of blocks, of 2^level leaves, at which the programme is fast; None if there is none."""
     free = (separation & -separation).bit_length() - 1
     for level in range(free, separation.bit_length()):
         gap = separation >> level
@@ -177,7 +178,7 @@ def _block_level(count: int, separation: int) -> int | None:
 
 
 def _crude(leaves: int, count: int, separation: int, nodes: Nodes) -> tuple[int, int]:
-    """Bounds where the programme takes too long: the leftmost pattern, and blocks without a separation."""
+    """Return bounds if the programme would take too long: the leftmost pattern, and blocks without a separation."""
     places, low = np.arange(count, dtype=object) * separation, 0
     for level in range(levels(leaves)):
         held = Counter(int(place) >> level for place in places)
@@ -192,7 +193,7 @@ def _crude(leaves: int, count: int, separation: int, nodes: Nodes) -> tuple[int,
 
 
 def _separated_best(leaves: int, count: int, gap: int, level: int, nodes: Nodes) -> int:
-    """The best total over patterns of blocks of level ``level`` that are ``gap`` apart."""
+    """Return the best total over patterns of blocks of level ``level`` that are ``gap`` apart."""
     squares = np.arange(count + 1, dtype=np.int64)[:, None, None] ** 2
     below = _single(count, gap, level)  # totals of the nodes strictly below a block's own
     forest = _single(count, gap, (leaves & ((1 << level) - 1)).bit_length())
@@ -209,7 +210,7 @@ def _separated_best(leaves: int, count: int, gap: int, level: int, nodes: Nodes)
 
 
 def _single(count: int, gap: int, value: int) -> _Table:
-    """The programme's table of one block: one leaf, worth ``value``, or none."""
+    """Return the programme's table of one block: one leaf that counts ``value``, or none."""
     table = np.full((count + 1, gap, gap), _NEVER, dtype=np.int64)
     table[0] = 0
     table[1, 0, 0] = value
@@ -217,10 +218,10 @@ def _single(count: int, gap: int, value: int) -> _Table:
 
 
 def _joined(left: _Table, right: _Table, size: int) -> _Table:
-    """The largest totals of two neighbours: ``size`` blocks on the left, at most that many on the right.
+    """Return the largest totals of two neighbours: ``size`` blocks on the left, at most that many on the right.
 
-    table[c, a, z]: c leaves, at least a free blocks before the first, at least z after the last; where the
-    right is smaller, only z = 0 is exact, and only that is asked for.
+    table[c, a, z] is for c leaves, at least a free blocks before the first and at least z after the last. If
+    the right one is smaller, only z = 0 is exact, and only that is used.
     """
     count, gap = left.shape[0] - 1, left.shape[1]
     near = np.maximum(np.arange(gap) - size, 0)
@@ -240,7 +241,7 @@ _MOST_RESTARTS = 10**12
 
 
 def contributions() -> Any:
-    """The field of the values that a user may add to a leaf.
+    """Return the field for the kind of values that a user may add to a leaf.
 
     >>> contributions().default
     'signed'
@@ -253,7 +254,7 @@ def contributions() -> Any:
 
 
 def sensitivity() -> Any:
-    """The field of the largest absolute value that a user adds to a leaf.
+    """Return the field for the largest absolute value that a user adds to a leaf.
 
     >>> sensitivity().default is None
     True
@@ -263,7 +264,7 @@ def sensitivity() -> Any:
 
 
 def restarts(runs: str) -> Any:
-    """The field of the number of fresh ``runs`` after the first.
+    """Return the field for the number of fresh ``runs`` after the first.
 
     >>> restarts("trees").metadata["unit"]
     'trees'
@@ -273,7 +274,7 @@ def restarts(runs: str) -> Any:
 
 
 def assumed(values: str, adjacency: Adjacency) -> tuple[str, ...]:
-    """The assumption about the user's contributions, to be printed beside the guarantee.
+    """Return the assumption about the user's contributions, which is printed beside the guarantee.
 
     >>> assumed("signed", Adjacency.ADD_REMOVE)
     ()

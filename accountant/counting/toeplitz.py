@@ -1,13 +1,14 @@
 """Factorisations of the running count by lower triangular Toeplitz matrices, with certified errors and norms.
 
-Running counts A x, A = B C, are released as B (C x + noise). C and B are given by their first columns. The square
-root of A has the coefficients binomial(2k, k)/4^k and is its own other factor. For any other C the other factor is
-the series 1/((1 - z) c(z)). It is computed in floating point and corrected once by Newton's step. The residual in
+Running counts A x with A = B C are released as B (C x + noise). C and B are given by their first columns. The
+square root of A has the coefficients binomial(2k, k)/4^k, and B = C. For any other C the other factor is the
+series 1/((1 - z) c(z)). It is computed in floating point and corrected by Newton's method. The residual in
 Arb bounds its error.
 
-One user is in at most k leaves, which are at least ``separation`` = b apart, and changes each by at most 1. With
-nonnegative, decreasing coefficients the leaves 1, 1 + b, 1 + 2b, ... have the largest norm. With at most b bands
-the columns of one user do not overlap, so that the norm is known for all coefficients (docs/notes/counting.md).
+One user is in at most k leaves, which are at least ``separation`` = b apart, and changes each by at most 1.
+If the coefficients are nonnegative and decreasing, the leaves 1, 1 + b, 1 + 2b, ... have the largest norm. If
+there are at most b bands, the columns of one user do not overlap, so the norm is known for all coefficients
+(docs/notes/counting.md).
 
 Source: Henzinger, Upadhyay and Upadhyay, arXiv:2211.05006 (the square root); Kalinin and Lampert,
 arXiv:2405.13763 (its bands). The certificates are this project's own.
@@ -33,7 +34,7 @@ _BITS = 192
 
 
 MOST_LEAVES = 2**20
-"""The longest stream whose norms are summed."""
+"""The length of the longest stream whose norms are summed."""
 
 
 def square_root_coefficient(index: int) -> Fraction:
@@ -130,7 +131,7 @@ def _square_root(count: int, bits: int) -> flint.arb_poly:
 
 @dataclass(frozen=True)
 class Banded:
-    """A strategy C given by its few coefficients; the first must be above 0.
+    """A strategy C given by its first coefficients; the others are 0. The first one must be above 0.
 
     >>> Banded(10, (1, "0.5")).decreasing
     True
@@ -153,7 +154,7 @@ class Banded:
             raise ValueError(f"first coefficient ({self.coefficients[0]!r}) must be above 0")
 
     def exact_coefficients(self) -> tuple[Fraction, ...]:
-        """The coefficients as rationals."""
+        """Return the coefficients as rational numbers."""
         return tuple(exact(value, "coefficient") for value in self.coefficients)
 
     @property
@@ -181,9 +182,10 @@ class Banded:
 
 
 def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
-    """The first ``count`` coefficients of 1/series, enclosed.
+    """Return the first ``count`` coefficients of 1/series, enclosed.
 
-    With series * guess = 1 - e, 1/series = guess/(1 - e): off by at most max|guess| |e|_1/(1 - |e|_1).
+    With series * guess = 1 - e, 1/series is guess/(1 - e). So the error is at most max|guess| |e|_1/(1 -
+    |e|_1).
     """
     guess = _float_reciprocal(series, count)
     for _ in range(2):
@@ -197,7 +199,7 @@ def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
 
 
 def _float_reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
-    """The reciprocal in ordinary floating point. It is not certified."""
+    """Return the reciprocal in ordinary floating point. It is not certified."""
     from scipy import signal  # takes long to import
 
     floats = [float(value.mid()) for value in series.coeffs()]
@@ -218,7 +220,7 @@ def _midpoints(series: flint.arb_poly) -> flint.arb_poly:
 
 
 def banded_square_root(leaves: int, bands: int) -> Banded:
-    """The first ``bands`` coefficients of the square root, and 0 beyond.
+    """Return the first ``bands`` coefficients of the square root, followed by zeros.
 
     Source: Kalinin and Lampert, arXiv:2405.13763, banded square root factorisation.
 
@@ -255,7 +257,7 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
 
 
 def _moved(strategy: Strategy, participations: int, separation: int) -> list[flint.arb]:
-    """The change of C x by the leaves 1, 1 + separation, ...; running sums if a user is in all leaves."""
+    """Return the change of C x by the leaves 1, 1 + separation, ...; running sums if a user is in all of them."""
     column: list[flint.arb] = strategy.column().coeffs()
     if participations * separation >= strategy.leaves:
         column += [flint.arb(0)] * (strategy.leaves - len(column))
@@ -270,18 +272,18 @@ def _moved(strategy: Strategy, participations: int, separation: int) -> list[fli
 
 @dataclass(frozen=True)
 class Errors:
-    """Squared errors of the running counts in units of (noise per unit of C x)^2, and the participation norm."""
+    """Squared errors of the running counts, in units of (noise per unit of C x)^2, and the participation norm."""
 
     squared_norm: Bound
     """The largest squared change of C x by one user."""
     largest: Bound
-    """The largest variance of a release, noise of variance 1."""
+    """The largest variance of a release, if the noise has variance 1."""
     mean: Bound
     """The mean variance over all releases."""
     largest_at_mu_1: Bound
-    """``largest`` times ``squared_norm``: the largest variance when the run is 1-GDP."""
+    """``largest`` times ``squared_norm``, which is the largest variance if the run is 1-GDP."""
     mean_at_mu_1: Bound
-    """``mean`` times ``squared_norm``."""
+    """``mean`` times ``squared_norm``, which is the mean variance if the run is 1-GDP."""
 
 
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:
@@ -303,6 +305,6 @@ def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> 
 
 
 def _rows(strategy: Strategy) -> list[flint.arb]:
-    """B's coefficients, in full length."""
+    """Return B's coefficients in full length."""
     found: list[flint.arb] = strategy.row().coeffs()
     return found + [flint.arb(0)] * (strategy.leaves - len(found))

@@ -1,7 +1,7 @@
-"""The binary tree over a stream of K leaves: which noisy nodes hold a leaf, and which ones a release adds.
+"""The binary tree over a stream of K leaves: the noisy nodes above a leaf, and the nodes that a release adds.
 
-A node of level l covers the 2^l leaves (j 2^l, (j+1) 2^l]. It is complete when the stream is long enough to
-fill it, and only complete nodes are ever released. Leaves and times count from 1.
+A node of level l covers the 2^l leaves (j 2^l, (j+1) 2^l]. It is complete if the stream is long enough to
+fill it. Only complete nodes are ever released. Leaves and times count from 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Nodes(enum.Enum):
 
 
 def levels(leaves: int) -> int:
-    """floor(log2 K) + 1: the number of levels, and the most complete nodes that hold one leaf.
+    """floor(log2 K) + 1: the number of levels, and the largest number of complete nodes above one leaf.
 
     >>> levels(16383), levels(16384)
     (14, 15)
@@ -33,10 +33,10 @@ def levels(leaves: int) -> int:
 
 
 def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """How many released nodes hold ``leaf``.
+    """The number of released nodes that cover ``leaf``.
 
-    The complete nodes around leaf i are nested, and the largest has the level of the first binary digit
-    in which K and i - 1 differ; the node of level l has an even index where digit l of i - 1 is 0.
+    The complete nodes around leaf i are nested, and the largest has the level of the first binary digit in
+    which K and i - 1 differ. The node of level l has an even index if digit l of i - 1 is 0.
 
     >>> [nodes_with(leaf, 6) for leaf in range(1, 7)]
     [3, 3, 3, 3, 2, 2]
@@ -76,7 +76,7 @@ def releases_by_size(leaves: int) -> tuple[int, ...]:
 
 
 def _corners(leaves: int) -> list[tuple[int, int]]:
-    """(ones, free digits) of blocks of times that together make 0..K."""
+    """Return (ones, free digits) of blocks of times that together form 0..K."""
     blocks, above, end = [], 0, leaves + 1
     for digit in reversed(range(end.bit_length())):
         if end >> digit & 1:

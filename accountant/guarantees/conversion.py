@@ -1,12 +1,13 @@
 """Conversions from Renyi to approximate differential privacy, at one order and optimised over all orders.
 
-A conversion turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon), one theorem each. Two are
-closed forms. The third is optimal for one order: no smaller delta follows from that hypothesis.
+A conversion is a theorem that turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon). There
+are three. Two are closed forms. The third is optimal for one order: no smaller delta follows from that
+hypothesis.
 
-At one order a conversion gives one epsilon. As the order grows, this epsilon first falls and then rises. The search
-for the best order is not certified. The upper bound is what the theorem gives at the order found, so it holds for
-every outcome of the search. The lower bound is certified over all orders, by the convexity of (order - 1) * curve
-(docs/notes/renyi.md).
+At one order a conversion gives one epsilon. As the order grows, this epsilon first falls and then rises. The
+search for the best order is not certified. The upper bound is what the theorem gives at the order that the
+search found, so it holds whatever order that is. The lower bound is certified over all orders, by the
+convexity of (order - 1) * curve (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ from dpproof.accountant.numbers.inversion import first_step
 from dpproof.accountant.published.sources import Source
 
 Curve = Callable[[flint.arb], flint.arb]
-"""A Renyi curve: order -> upper bound on D_order in both directions."""
+"""A Renyi curve: a function from the order to an upper bound on D_order in both directions."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A theorem that bounds delta at one order; ``convex`` if its log delta is convex in the order."""
+    """A theorem that bounds delta at one order.
+
+    ``convex`` is true if the logarithm of that delta is convex in the order.
+    """
 
     name: str
     source: Source
@@ -71,8 +75,8 @@ def convert(
 ) -> tuple[flint.arb, flint.arb]:
     """Certified bounds on the smallest delta that ``conversion`` gives over all ``orders``.
 
-    Both ends are at most 1. The lower end is 0 where the search cannot certify a better one, or where
-    ``two_sided`` is off and the costly part of that search is left out.
+    Both bounds are at most 1. The lower bound is 0 if the search cannot certify a larger one. It is also 0 if
+    ``two_sided`` is false and the costly part of that search is skipped.
 
     Args:
         curve: the Renyi curve, evaluated at the precision in force. On an interval of orders it is
@@ -98,13 +102,13 @@ _BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 
 
 def bits_needed(epsilon: float, delta: flint.arb) -> int:
-    """Working precision in bits, since the Lagrangian multiplies its error by e^epsilon."""
+    """Return the working precision in bits. The Lagrangian multiplies the rounding error by e^epsilon."""
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))
 
 
 def _bits_to_resolve(curve: Curve, orders: Orders) -> int:
-    """Extra working bits that resolve the square of a Renyi divergence far below 1."""
+    """Return the extra working bits that resolve the square of a Renyi divergence far below 1."""
     some = orders.listed[0] if orders.listed else (1 + orders.below) / 2 if orders.below else Fraction(2)
     size = curve(arb_of(some)).log().mid()
     return max(0, int(-2 * float(size) / math.log(2))) if size.is_finite() else 0
@@ -143,12 +147,12 @@ def _least(values: list[flint.arb]) -> flint.arb:
 
 
 def _log(value: flint.arb) -> flint.arb:
-    """The logarithm of a lower bound; -inf where it may not be above 0."""
+    """Return the logarithm of a lower bound, or -inf if the bound is not certainly above 0."""
     return value.log() if value > 0 else flint.arb("-inf")
 
 
 def _log_above(value: flint.arb) -> flint.arb:
-    """The logarithm of an upper bound, or of the largest possible value if it may not be above 0."""
+    """Return the logarithm of an upper bound. If it may be at most 0, use its largest possible value."""
     if value > 0:
         return value.log()
     top = flint.arb("inf") if value.is_nan() else value.upper()
@@ -156,14 +160,14 @@ def _log_above(value: flint.arb) -> flint.arb:
 
 
 def _delta_above(log_delta: flint.arb) -> flint.arb:
-    """A number in [0, 1] that is at least every delta with this logarithm or less; 1 if it is unknown."""
+    """Return a number in [0, 1] that is at least every delta with at most this logarithm; 1 if it is unknown."""
     if log_delta.is_nan() or not log_delta < 0:
         return flint.arb(1)
     return flint.arb(0) if log_delta == flint.arb("-inf") else log_delta.exp()
 
 
 def _delta_below(log_delta: flint.arb) -> flint.arb:
-    """A number in [0, 1] that is at most every delta with this logarithm or more; 0 if it is unknown."""
+    """Return a number in [0, 1] that is at most every delta with at least this logarithm; 0 if it is unknown."""
     if log_delta >= 0:
         return flint.arb(1)
     if log_delta.is_nan() or not log_delta.is_finite():
@@ -208,7 +212,7 @@ _TINY = 1e-12
 
 
 def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction) -> tuple[float, float]:
-    """The best of finitely many orders; one order certifies the upper bound, all of them the lower bound."""
+    """Bounds over finitely many orders. One order certifies the upper bound, all orders the lower bound."""
     guess, best = _best_listed(conversion, curve, orders.listed or (), delta)
     if not guess < math.inf:
         return 0.0, math.inf
@@ -224,7 +228,10 @@ def _listed(conversion: Conversion, curve: Curve, orders: Orders, delta: Fractio
 def _best_listed(
     conversion: Conversion, curve: Curve, listed: tuple[Fraction, ...], delta: Fraction
 ) -> tuple[float, Fraction]:
-    """The least epsilon over the orders and its order; the optimal conversion tries likely orders only."""
+    """Return the smallest epsilon over the listed orders, and its order.
+
+    The optimal conversion is evaluated only at the orders that rank best by the closed form.
+    """
     with precision(_ORDER_BITS):
         epsilon, goal = _by_closed_form(conversion, curve, delta), arb_of(delta).log()
         ranked = sorted((_number(epsilon(arb_of(order))), order) for order in listed)
@@ -247,7 +254,7 @@ def _number(value: flint.arb) -> float:
 
 
 def _by_closed_form(conversion: Conversion, curve: Curve, delta: Fraction) -> Curve:
-    """Order -> epsilon of a theorem whose log delta is (order - 1)(renyi - epsilon) + a function of the order."""
+    """Return the map from order to epsilon if log delta is (order - 1)(renyi - epsilon) plus a term in the order."""
     theorem = conversion if conversion.convex else CANONNE_KAMATH_STEINKE
     goal, zero = arb_of(delta).log(), flint.arb(0)
     return lambda a: curve(a) + (theorem.log_delta(a, zero, zero)[1] - goal) / (a - 1)
@@ -256,14 +263,17 @@ def _by_closed_form(conversion: Conversion, curve: Curve, delta: Fraction) -> Cu
 def _closed_form(
     conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
 ) -> tuple[float, float]:
-    """The best position and epsilon of the closed form: the theorem's own, or the one above the optimal."""
+    """Return the best position and epsilon of the closed form.
+
+    For the optimal conversion this is the closed form that bounds it from above.
+    """
     epsilon = _by_closed_form(conversion, curve, delta)
     position = lowest_position(epsilon, orders)
     return position, float(epsilon(orders.at(position)).mid())
 
 
 def _exact(curve: Curve, orders: Orders, delta: Fraction, start: float, rough: float) -> tuple[float, float]:
-    """The best position and epsilon of the optimal conversion, near those of the closed form."""
+    """Return the best position and epsilon of the optimal conversion, searched near those of the closed form."""
     with precision(_ORDER_BITS):
         bits = bits_needed(max(rough, 0.0), arb_of(delta))
     if bits > _ORDER_MOST_BITS:
@@ -276,7 +286,10 @@ def _exact(curve: Curve, orders: Orders, delta: Fraction, start: float, rough: f
 
 
 def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
-    """Estimate of the epsilon at which the optimal delta of one order has the logarithm ``goal``, by secants in Arb."""
+    """Estimate the epsilon at which the optimal delta of one order has the logarithm ``goal``.
+
+    It uses secants in Arb.
+    """
     renyi, gap, zero = curve(order).mid(), order - 1, flint.arb(0)
     rest = CANONNE_KAMATH_STEINKE.log_delta(order, zero, zero)[1]
     right = (renyi + (rest - goal) / gap).mid()
@@ -296,7 +309,7 @@ def _root(order: flint.arb, curve: Curve, goal: flint.arb) -> float:
 
 
 def _above(conversion: Conversion, curve: Curve, order: Fraction, guess: float, delta: Fraction) -> float:
-    """The first epsilon from ``guess`` on, in doubling steps, that the theorem certifies at this order."""
+    """Return the first epsilon from ``guess`` upwards, in doubling steps, that the theorem certifies at this order."""
     single = Orders(listed=(order,))
     with precision(_ORDER_BITS):
         goal = arb_of(delta)
@@ -317,7 +330,7 @@ def _below(
     high: float,
     delta: Fraction,
 ) -> float:
-    """An epsilon below ``high``, or 0, at which no order gives ``delta``."""
+    """Return an epsilon below ``high`` at which no order gives ``delta``; 0 if none is found."""
 
     def closed_form(point: Fraction) -> flint.arb:
         with precision(_ORDER_BITS):

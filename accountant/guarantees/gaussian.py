@@ -1,7 +1,7 @@
 """The normal tail and its inverse, and the privacy profile of the Gaussian pair N(0,1), N(mu,1).
 
-Everything is computed from complementary error functions in Arb, so that a delta of 1e-300 is relatively as
-accurate as one of 0.1. The profile is the same in both directions of the pair.
+All values are computed from complementary error functions in Arb. A delta of 1e-300 therefore has the same
+relative accuracy as one of 0.1. The profile is the same in both directions of the pair.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ _FAR, _TERMS = 1000, 40
 
 
 def normal_tail(x: flint.arb) -> flint.arb:
-    """P[Z > x] of a standard normal Z; far out by its asymptotic series.
+    """P[Z > x] for a standard normal Z.
 
-    The error of each partial sum is below the next term.
+    For x above 1000 it is computed by the asymptotic series, since complementary error functions lose their
+    relative accuracy there. The error of each partial sum is below the next term.
 
     Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
-    (DLMF 7.12.1); complementary error functions lose their relative accuracy there.
+    (DLMF 7.12.1).
     """
     if not x > _FAR:
         return (x / flint.arb(2).sqrt()).erfc() / 2
@@ -34,7 +35,7 @@ def normal_tail(x: flint.arb) -> flint.arb:
 
 
 def normal_quantile(alpha: Fraction) -> flint.arb:
-    """The z that a standard normal variable exceeds with probability ``alpha``, in (0, 1)."""
+    """Return the z that a standard normal variable exceeds with probability ``alpha``, in (0, 1)."""
     if 2 * alpha > 1:
         return -normal_quantile(1 - alpha)
     return arb_of(2 * alpha).erfcinv() * flint.arb(2).sqrt()
@@ -64,7 +65,7 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     """Bounds on the largest mu whose profile satisfies delta(epsilon) <= delta.
 
-    The lower end is certified to satisfy it, the upper end not to.
+    The lower bound is certified to satisfy this inequality. The upper bound is certified to violate it.
 
     >>> from fractions import Fraction
     >>> low, high = gaussian_mu(Fraction(1), Fraction(1, 10**5))

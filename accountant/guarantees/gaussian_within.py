@@ -1,8 +1,9 @@
-"""The Gaussian guarantee that comes closest to a guarantee from below, up to a stated error of the error rates.
+"""The Gaussian guarantee that is closest to a given guarantee, up to a stated error of the error rates.
 
-Let G be the trade-off function of mu-Gaussian DP and f that of the guarantee. Wanted is the least mu such that
-f(alpha) >= G(alpha + kappa) - kappa at every alpha. In privacy profiles this says that delta(e) <= delta_mu(e) +
-kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). It holds wherever kappa (1 + exp(e)) is at least 1.
+Let G be the trade-off function of mu-Gaussian DP and f that of the guarantee. This module finds the least mu
+such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. In terms of privacy profiles this is the
+condition that delta(e) <= delta_mu(e) + kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). The
+condition always holds where kappa (1 + exp(e)) is at least 1.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 
 _CELLS, _MOST, _CLOSE = 32, 300, 1e-4
 _FARTHEST = 40.0
-"""The farthest e that is looked at for a lower end with kappa 0."""
+"""The largest e that is evaluated for a lower bound if kappa is 0."""
 
 
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
-    """Bounds on the least mu for a privacy profile that decreases in epsilon; the upper end is certified.
+    """Bounds on the least mu for a privacy profile that decreases in epsilon. The upper bound is certified.
 
-    A cell [a, b] asks for no more than delta_mu(b) >= delta(a) - kappa (1 + exp(a)). The cell that asks for the largest
-    mu is halved until a point asks for nearly as much.
+    On a cell [a, b], every mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search
+    halves the cell that needs the largest mu, until a single point needs nearly as much.
 
     Args:
         delta: the privacy profile.
@@ -55,7 +56,7 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
 
 
 class _Cell:
-    """What the epsilons from ``a`` to ``b`` ask of mu: at least ``least``, and at most ``most``."""
+    """Bounds on the mu that the epsilons from ``a`` to ``b`` need: at least ``least``, at most ``most``."""
 
     def __init__(self, delta: Callable[[Number], Bound], kappa: Fraction, a: float, b: float) -> None:
         found = delta(a)

@@ -1,9 +1,10 @@
 """The largest delta that a bound on one Renyi divergence allows: the optimal conversion.
 
-An event turns any pair of distributions into a pair of coins (p, q) and never raises a Renyi divergence. So
-delta(epsilon) is the maximum of p - e^epsilon q over coins with Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a)
-<= e^((a-1) renyi). Phi is jointly convex, so the optimum has one stationary point, and the Lagrangian certifies
-it from above (docs/notes/optimal_conversion.md).
+Any event turns a pair of distributions into a pair of coins (p, q), and this never raises a Renyi divergence.
+So delta(epsilon) is the maximum of p - e^epsilon q over coins with
+Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) renyi). Phi is jointly convex, so the optimum has one
+stationary point. The Lagrangian gives a certified upper bound on the maximum
+(docs/notes/optimal_conversion.md).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dpproof.accountant.numbers.enclosures import arb_of
 
 @dataclass(frozen=True)
 class CoinPair:
-    """Two coins, with certified bounds ``lower`` <= optimal delta <= ``upper``."""
+    """Two coins, given by their probabilities, with certified bounds ``lower`` <= optimal delta <= ``upper``."""
 
     first: flint.arb
     second: flint.arb
@@ -29,7 +30,7 @@ class CoinPair:
 
 @dataclass(frozen=True)
 class _Problem:
-    """One order, one Renyi bound, one epsilon; numbers are Arb at the precision in force."""
+    """One order, one Renyi bound and one epsilon, as Arb numbers at the precision in force."""
 
     order: flint.arb
     renyi: flint.arb
@@ -94,7 +95,7 @@ def _boundary(problem: _Problem) -> CoinPair:
 
 
 def _binding(problem: _Problem) -> flint.arb:
-    """Estimate of the log u at which the constraint binds, by secants with more bits than doubles."""
+    """Estimate the log u at which the constraint binds, by secants with more bits than doubles have."""
     budget = problem.budget
     guess = ((budget - 1) / (budget * problem.epsilon.exp() + 1)).log().mid()
     left, right = guess, guess - flint.arb(1) / 8
@@ -111,7 +112,7 @@ def _binding(problem: _Problem) -> flint.arb:
 
 
 def _feasible(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
-    """P - e^epsilon q for coins moved towards each other until the constraint certainly holds."""
+    """Return p - e^epsilon q for coins moved towards each other until they certainly satisfy the constraint."""
     for exponent in range(flint.ctx.prec - 24, 0, -8):
         nearer = q + min(q, p - q) * flint.arb(2) ** -exponent
         if problem.phi(p, nearer) <= problem.budget:
@@ -121,7 +122,7 @@ def _feasible(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
 
 
 def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
-    """An upper bound of the maximum: the concave Lagrangian lies below its tangent plane at (p, q)."""
+    """Return an upper bound on the maximum. The concave Lagrangian lies below its tangent plane at (p, q)."""
     a, scale = problem.order, problem.epsilon.exp()
     high, low = p / q, (1 - p) / (1 - q)
     by_p = a * (high ** (a - 1) - low ** (a - 1))
@@ -134,7 +135,7 @@ def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
 
 
 def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float) -> flint.arb:
-    """Estimate of the order near position ``start`` whose optimal delta is smallest; not certified."""
+    """Estimate the order near position ``start`` whose optimal delta is smallest. The estimate is not certified."""
 
     def height(position: float) -> float:
         order = orders.at(position)
@@ -145,11 +146,11 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
 
 
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
-    """A delta attained by coins that satisfy the Renyi bound at every order; no theorem gives less.
+    """A delta attained by two coins that satisfy the Renyi bound at every order, so no theorem gives less.
 
-    The optimal coins of ``order`` are moved together by a relative 1e-9 (or 1e-6, 1e-3), until the bound
-    holds along the whole curve; 0 if it never does. ``curve`` is nondecreasing and (order - 1) * curve
-    convex.
+    The optimal coins of ``order`` are moved together by a relative 1e-9, 1e-6 or 1e-3, until the bound holds
+    at every order of the curve. The value is 0 if it never does. ``curve`` must be nondecreasing and
+    (order - 1) * curve convex.
     """
     curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)
@@ -165,7 +166,7 @@ _MOST_STEPS = 300
 
 
 def _remembered(curve: Function) -> Function:
-    """Wrap a curve so that it is evaluated once at each exact order."""
+    """Wrap a curve so that it is evaluated only once at each exact order."""
     memo: dict[object, flint.arb] = {}
 
     def look_up(order: flint.arb) -> flint.arb:
@@ -197,9 +198,10 @@ class _Line:
 
 
 def _within(p: flint.arb, q: flint.arb, curve: Function, orders: Orders) -> bool:
-    """Whether D_a(p||q) <= curve(a) at all orders, step by step between ``here`` and ``there``.
+    """Whether D_a(p||q) <= curve(a) at all orders, checked in steps from ``here`` to ``there``.
 
-    Both sides times (a - 1) are convex: one lies below its chord, the other above its two tangents.
+    Both sides times (a - 1) are convex. So the left side lies below its chord, and the right side above its
+    two tangents.
     """
     last = flint.arb("inf") if orders.below is None else arb_of(orders.below)
     here, tangent = _first_step(p, q, curve, last)
@@ -224,7 +226,7 @@ def _within(p: flint.arb, q: flint.arb, curve: Function, orders: Orders) -> bool
 def _first_step(
     p: flint.arb, q: flint.arb, curve: Function, last: flint.arb
 ) -> tuple[flint.arb, _Line | None]:
-    """An order up to which D_a(p||q) is at most the curve's value at 1, and the tangent there."""
+    """Return an order up to which D_a(p||q) is at most the curve's value at 1, and the tangent at that order."""
     least = curve(flint.arb(1))
     for exponent in range(-1, 40):
         order = 1 + flint.arb(2) ** -exponent
@@ -234,7 +236,7 @@ def _first_step(
 
 
 def _tangent(curve: Function, order: flint.arb, side: int) -> _Line:
-    """A line below (a - 1) curve(a) on the other ``side`` of ``order``, through its value there."""
+    """Return a line below (a - 1) curve(a) on the other ``side`` of ``order``, through the value there."""
     near = order + side * ((order - 1) * flint.arb(2) ** -40).mid()
     value, other = (order - 1) * curve(order), (near - 1) * curve(near)
     return _Line(order, value, (other - value) / (near - order))
@@ -246,7 +248,10 @@ def _chord(p: flint.arb, q: flint.arb, here: flint.arb, there: flint.arb) -> _Li
 
 
 def _below(chord: _Line, left: _Line, right: _Line | None, here: flint.arb, there: flint.arb) -> bool:
-    """Whether the chord is below the larger of two lines: at ``here``, ``there`` and where they meet."""
+    """Whether the chord is below the larger of two lines.
+
+    It is checked at ``here``, at ``there`` and at the point where the two lines meet.
+    """
     if right is None or (chord(here) <= left(here) and chord(there) <= left(there)):
         return bool(chord(here) <= left(here) and chord(there) <= left(there))
     kink = left.meets(right)

@@ -1,9 +1,9 @@
-"""Notions of privacy: what a proved guarantee states, as a privacy profile and its inverse.
+"""Notions of privacy. Each states a proved guarantee as a privacy profile and its inverse.
 
-Each notion has ``delta(epsilon)`` and ``epsilon(delta)``, as bounds on the optimum that the guarantee implies.
-A parameter may be an exact number or a ``Bound`` around it. Composition and conversion are in modules of their
-own. One suite of laws in the tests runs over all notions. The functions at the end convert one notion to
-another, one theorem each.
+Each notion has ``delta(epsilon)`` and ``epsilon(delta)``. They return bounds on the smallest value that the
+guarantee implies. A parameter may be an exact number or a ``Bound`` around it. Composition and conversion
+have modules of their own. One suite of tests covers all notions. The functions at the end of this module
+convert one notion to another, by one theorem each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpproof.accountant.numbers.inversion import below, bracket, neighbours_of, 
 _BITS, _FINE = 192, 1e-7
 _MOST_ROUTES = 16
 _Curve = Callable[[Fraction, Fraction], flint.arb]
-"""(parameter, epsilon) -> delta, increasing in the parameter and decreasing in epsilon."""
+"""A function from (parameter, epsilon) to delta, increasing in the parameter and decreasing in epsilon."""
 
 
 def _profile_bound(profile: _Curve, ends: tuple[Fraction, Fraction], point: Fraction) -> Bound:
@@ -113,9 +113,10 @@ def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read a
 
 @dataclass(frozen=True)
 class BoundedLoss(Profile):
-    """A composition whose largest possible loss is ``most`` and is attained: pure differential privacy.
+    """A composition whose largest possible privacy loss is ``most`` and is attained.
 
-    The numerical ``loss`` answers wherever delta is above 0 and epsilon below ``most``.
+    So it satisfies pure differential privacy with that epsilon. ``loss`` gives the answer if delta is above 0
+    and epsilon is below ``most``.
 
     >>> BoundedLoss(Fraction(10), PureDP(10)).epsilon(0), BoundedLoss(Fraction(10), PureDP(10)).delta(10)
     (Bound(lower=10.0, upper=10.0, ...), Bound(lower=0.0, upper=0.0, ...))
@@ -155,7 +156,7 @@ class GaussianDP(Profile):
         ends_of(self.mu, "mu")
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """Relative accuracy down to delta = 1e-300 and beyond."""
+        """Bounds on delta, accurate in relative terms down to delta = 1e-300 and beyond."""
         return _profile_bound(gaussian_delta, ends_of(self.mu, "mu"), point)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
@@ -170,14 +171,14 @@ class GaussianDP(Profile):
         return normal_tail(high - z), normal_tail(low - z)
 
     def gaussian(self, kappa: Number) -> Bound:
-        """The guarantee's own mu where no error is allowed."""
+        """Bounds on the guarantee's own mu if no error is allowed."""
         if exact(kappa, "kappa"):
             return super().gaussian(kappa)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
         return Bound(round_down(low), round_up(high))
 
     def enclosing(self, less: Profile) -> Profile:
-        """Another Gaussian's bounds on mu make one Gaussian with those of this one."""
+        """Return one Gaussian guarantee whose mu encloses both, if the other guarantee is Gaussian too."""
         if type(less) is not GaussianDP or self == less:
             return super().enclosing(less)
         return GaussianDP(_hull(self.mu, less.mu, "mu"))
@@ -188,12 +189,12 @@ class RenyiDP(Profile):
     """Renyi differential privacy along a curve: D_order <= curve(order) at all ``orders``.
 
     ``curve`` takes and returns Arb numbers. On an interval of orders it must be nondecreasing with
-    (order - 1) * curve(order) convex, as every Renyi divergence and every sum of them is; a curve that
-    is known at single orders lists them.
+    (order - 1) * curve(order) convex, as every Renyi divergence and every sum of them is. If a curve is known at
+    single orders only, ``orders`` lists them.
 
-    The bounds enclose what ``conversion`` gives. The optimal one is the optimum for a bound on D(P||Q),
-    one order at a time where orders are listed: that the same bound holds for D(Q||P), and at all listed
-    orders together, may imply a smaller delta still.
+    The bounds enclose what ``conversion`` gives. The optimal conversion gives the best delta that follows
+    from a bound on D(P||Q). If orders are listed, it uses one order at a time. The same bound also holds for
+    D(Q||P) and at all listed orders together; this may imply a smaller delta still.
 
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343
@@ -221,7 +222,10 @@ class RenyiDP(Profile):
         return Bound(min(found.lower, most), min(found.upper, most))
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Listed orders are routes; only the optimal conversion's delta is convex in e^epsilon."""
+        """Use each listed order as a separate guarantee.
+
+        Only the optimal conversion has a delta convex in e^epsilon.
+        """
         listed = self.orders.listed or ()
         if self.conversion is OPTIMAL and len(listed) <= 1:
             return super().trade_off_ends(alpha)
@@ -230,7 +234,10 @@ class RenyiDP(Profile):
         return super().trade_off_ends(alpha)[0], arb_of(1 - alpha)
 
     def _by_profile(self, target: Fraction, found: Bound) -> Bound:
-        """``epsilon`` through the profile, for a search in the order that left wide bounds; slower."""
+        """Return ``epsilon`` through the profile.
+
+        This is slower; it is used if the search in the order left wide bounds.
+        """
         _, high = bracket(lambda point: self._ends(point, two_sided=False)[1], target)
         if math.isinf(high):
             return found
@@ -241,7 +248,7 @@ class RenyiDP(Profile):
         return convert(self.conversion, self.curve, self.orders, epsilon, two_sided)
 
     def _pure(self) -> Bound:
-        """Epsilon at delta 0: only a curve bounded over all orders implies pure differential privacy."""
+        """Bounds on epsilon at delta 0. They are finite only if the curve is 0, or bounded over all orders."""
         with precision(_BITS):
             some = self.orders.listed or ((1 + (self.orders.below or 3)) / Fraction(2),)
             if all(self.curve(arb_of(order)) == 0 for order in some):
@@ -278,16 +285,16 @@ class ZCDP(Profile):
         return self._enclose(lambda renyi: renyi.epsilon(target))
 
     def renyi(self) -> RenyiDP:
-        """The same guarantee as a Renyi curve, at the upper end of rho."""
+        """Return the same guarantee as a Renyi curve, at the upper bound on rho."""
         return self._renyi(ends_of(self.rho, "rho")[1])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Only the optimal conversion's delta is convex in e^epsilon."""
+        """Return no better upper bound than 1 - alpha for a conversion whose delta is not convex in e^epsilon."""
         low, high = super().trade_off_ends(alpha)
         return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
-        """Another concentrated guarantee's bounds on rho make one with those of this one."""
+        """Return one concentrated guarantee whose rho encloses both, if the other one is of this kind too."""
         if type(less) is not ZCDP or self == less or self.conversion != less.conversion:
             return super().enclosing(less)
         return ZCDP(_hull(self.rho, less.rho, "rho"), less.conversion)
@@ -305,7 +312,7 @@ class ZCDP(Profile):
 
 
 def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
-    """The doubles that enclose both parameters."""
+    """Return a bound of two doubles that encloses both parameters."""
     least, most = ends_of(low, name)[0], ends_of(high, name)[1]
     below, above = neighbours_of(most)
     return Bound(neighbours_of(least)[0], below if Fraction(below) == most else above)
@@ -332,7 +339,7 @@ def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
 
 
 def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
-    """rho-zCDP is the Renyi curve rho * order (Bun and Steinke, arXiv:1605.02065v1, Definition 1.1)."""
+    """Return the Renyi curve rho * order of rho-zCDP (Bun and Steinke, arXiv:1605.02065v1, Definition 1.1)."""
     return guarantee.renyi()
 
 

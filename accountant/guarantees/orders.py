@@ -1,4 +1,4 @@
-"""The best Renyi order: the minimum of a convex function of the order, certified from both sides."""
+"""The best Renyi order: certified lower and upper bounds on the minimum of a convex function of the order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Orders:
     """
 
     below: Fraction | None = None
-    """The open upper end of the interval (1, below); ``None`` for all orders above 1."""
+    """The open upper end of the interval (1, below); ``None`` if the curve is known at all orders above 1."""
     listed: tuple[Fraction, ...] | None = None
     """If given, the curve is known at these orders only."""
 
@@ -38,7 +38,7 @@ class Orders:
         return inside and (self.listed is None or order in self.listed)
 
     def meet(self, other: Orders) -> Orders:
-        """The orders at which two curves are both known."""
+        """Return the orders at which two curves are both known."""
         ends = [end for end in (self.below, other.below) if end is not None]
         lists = [orders.listed for orders in (self, other) if orders.listed is not None]
         below = min(ends, default=None)
@@ -51,7 +51,7 @@ class Orders:
         return Orders(below, kept)
 
     def at(self, position: float) -> flint.arb:
-        """The order at ``position`` in the reals: 1 at -inf, the upper end at +inf."""
+        """Return the order at a real ``position``. Position -inf is order 1, and +inf is the upper end."""
         step = flint.arb(position).exp()
         reach = step if self.below is None else (flint.arb(1) / (1 / step + 1 / _above_one(self.below)))
         return 1 + reach.mid()
@@ -72,10 +72,10 @@ def lowest(
     tolerance: float = 1e-7,
     reach: float = _REACH,
 ) -> float:
-    """Estimate of the place where ``height``, which falls and then rises, is lowest; not certified.
+    """Estimate where ``height``, which falls and then rises, is lowest. The estimate is not certified.
 
-    Downhill from ``start`` in doubling steps, then through the vertices of parabolas, and by golden section
-    where these do not close in.
+    The search goes downhill from ``start`` in doubling steps. Then it uses the vertices of parabolas, or
+    golden section if those do not narrow the interval.
 
     >>> round(lowest(lambda x: (x - 3) ** 4 + x, 0.0, 1.0), 4)
     2.3700
@@ -114,7 +114,7 @@ _SMALL = 1 - 0.6180339887498949
 def _downhill(
     at: Callable[[float], float], start: float, step: float, reach: float
 ) -> tuple[float, float, float]:
-    """Three positions of which the middle one is lowest, unless it is at an end of the reach."""
+    """Return three positions of which the middle one is lowest, unless it stopped at an end of the reach."""
     left, middle, right = start - step, start, start + step
     while left > -reach and at(left) < at(middle):
         left, middle, right = max(middle - 3 * (middle - left), -reach), left, middle
@@ -133,15 +133,15 @@ def _vertex(at: Callable[[float], float], left: float, middle: float, right: flo
 
 
 def lowest_position(function: Function, orders: Orders, start: float = 0.0) -> float:
-    """Position (as in ``Orders.at``) of the best order for a convex ``function``."""
+    """Return the position (as in ``Orders.at``) of the best order for a convex ``function``."""
     return lowest(lambda position: _height(function, orders, position), start, 2.0)
 
 
 def minimise_convex(function: Function, orders: Orders, start: float = 0.0) -> tuple[flint.arb, flint.arb]:
     """Certified bounds on the minimum of ``function`` over an interval of ``orders``.
 
-    ``function`` is convex in the order and tends to 0 as the order tends to 1. Three points with the
-    middle one lowest bound the minimum from below by their secants.
+    ``function`` is convex in the order and tends to 0 as the order tends to 1. The secants through three
+    points bound the minimum from below, if the middle point is the lowest.
     """
     return certified_minimum(function, orders, lowest_position(function, orders, start))
 
@@ -152,9 +152,10 @@ def _height(function: Function, orders: Orders, position: float) -> float:
 
 
 def certified_minimum(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
-    """Certified bounds on the minimum of a convex ``function``, from a guess where it is lowest.
+    """Certified bounds on the minimum of a convex ``function``, searched around a guessed ``position``.
 
-    The upper end is a value, sound at any guess; the lower one is -inf where the guess was bad.
+    The upper bound is a value of the function, so it holds for every guess. The lower bound is -inf if the
+    guess was bad.
     """
     tries = (_by_secants(function, orders, position, offset) for offset in _OFFSETS)
     found = (pair for pair in tries if pair[0].is_finite())

@@ -1,11 +1,11 @@
 """Profile: the base class of every proved privacy guarantee.
 
-A subclass gives delta at an exact epsilon. The base class checks the arguments, inverts the profile where the
-subclass has no faster way, and computes the trade-off function f. f(alpha) is the least false negative rate of
-a test between two neighbours whose false positive rate is alpha. It is the conjugate of the privacy profile.
-Let Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t) below. Then f(alpha) = sup over t
-> 0 of 1 - Delta(t) - t alpha. Every t gives a lower bound. Where delta is convex in e^epsilon, secants through
-three values give an upper bound (docs/notes/trade_off.md).
+A subclass gives delta at an exact epsilon. The base class checks the arguments, inverts the profile if the
+subclass has no faster way, and computes the trade-off function f. f(alpha) is the smallest false negative
+rate of a test between two neighbours whose false positive rate is alpha. f is the conjugate of the privacy
+profile: let Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t) for t < 1. Then
+f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a lower bound. If delta is convex in
+e^epsilon, secants through three values give an upper bound (docs/notes/trade_off.md).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from dpproof.accountant.numbers.inversion import bracket
 _BITS = 192
 _REACH = 1e5
 _FAR = Fraction(2**20)
-"""The largest epsilon that the inversion of the base class finds; beyond it only the lower end is known."""
+"""The largest epsilon that the base class can find by inversion. Beyond it only a lower bound is known."""
 Ends = tuple[flint.arb, flint.arb]
 
 
 class Profile(ABC):
-    """A proved privacy guarantee: its privacy profile, the inverse of that, and its trade-off function."""
+    """A proved privacy guarantee, with its privacy profile, the inverse of the profile, and its trade-off function."""
 
     def delta(self, epsilon: Number) -> Bound:
         """The smallest delta for which the guarantee implies (epsilon, delta)-DP; epsilon >= 0.
@@ -48,7 +48,7 @@ class Profile(ABC):
     def epsilon(self, delta: Number) -> Bound:
         """The smallest epsilon >= 0 for which the guarantee implies (epsilon, delta)-DP.
 
-        Delta 0 asks for pure differential privacy: infinite where the guarantee implies none.
+        Delta 0 means pure differential privacy. Epsilon is infinite if the guarantee does not imply it.
 
         Raises:
             ValueError: for a delta outside [0, 1).
@@ -56,11 +56,12 @@ class Profile(ABC):
         return self._epsilon_at(below_one(delta, "delta"))
 
     def trade_off(self, alpha: Number, near: float | None = None) -> Bound:
-        """Bounds on f(alpha), the false negative rate that a test of false positive rate alpha must have.
+        """Bounds on f(alpha), the smallest false negative rate of any test with false positive rate alpha.
 
-        A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
-        function gives the false positive rate at a false negative rate. The upper end supposes that delta is
-        convex in e^epsilon, as every optimum over pairs of distributions is, or the least of such.
+        A guarantee holds in both directions of the neighbouring relation, so f is its own inverse. The same
+        function gives the false positive rate at a false negative rate. The upper bound requires that delta
+        is convex in e^epsilon, or a minimum of such functions. Every optimum over pairs of distributions has
+        this property.
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -100,7 +101,10 @@ class Profile(ABC):
         return gaussian_within(self.delta, below_one(kappa, "kappa"))
 
     def enclosing(self, less: Profile) -> Profile:
-        """The guarantee between this one and ``less``, which is at most as private; in one notion if shared."""
+        """Return a guarantee enclosed by this one and ``less``, where ``less`` is at most as private.
+
+        If both are of one notion, the result is of that notion too.
+        """
         return less if self == less else Enclosed(self, less)
 
     @abstractmethod
@@ -108,7 +112,7 @@ class Profile(ABC):
         """Bounds on delta at an exact epsilon >= 0."""
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Bounds on epsilon at an exact delta in [0, 1), by evaluations of delta, which decreases in epsilon."""
+        """Bounds on epsilon at an exact delta in [0, 1), found by evaluating delta, which decreases in epsilon."""
         last = self._delta_at(_FAR)
         if not exact(last.upper) <= target:
             return Bound(float(_FAR) if exact(last.lower) > target else 0.0, math.inf)
@@ -121,7 +125,7 @@ class Profile(ABC):
 
 
 def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
-    """The exact lower and upper end of a parameter, which must be at least 0.
+    """Return the exact lower and upper end of a parameter, which must be at least 0.
 
     Raises:
         ValueError: naming the parameter, for a negative, infinite or undefined value.
@@ -134,7 +138,7 @@ def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class Enclosed(Profile):
-    """A guarantee between two others: one at least as private, one at most as private."""
+    """A guarantee that lies between two others: ``more`` is at least as private, ``less`` is at most as private."""
 
     more: Profile
     less: Profile
@@ -148,7 +152,9 @@ class Enclosed(Profile):
 
 @dataclass(frozen=True)
 class WorstOf(Profile):
-    """The guarantee of a mechanism that has one of several, and it is not known which: the largest answer counts.
+    """The guarantee of a mechanism that has one of several guarantees, if it is unknown which one.
+
+    Each answer is the largest of theirs.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> WorstOf((GaussianDP(1), ApproxDP(2, 0))).epsilon("0.1").upper
@@ -170,10 +176,11 @@ def _most(found: list[Bound]) -> Bound:
 
 @dataclass(frozen=True)
 class BestOf(Profile):
-    """Several guarantees (``routes``) of one mechanism for the same neighbours; the smallest answer is used.
+    """Several guarantees (``routes``) of one mechanism for the same neighbours. The smallest answer is used.
 
-    The bounds enclose the least of the routes' optima: each end is the least of the routes' ends. What the
-    routes imply together (the supremum of their trade-off functions made convex) may be smaller still.
+    Each bound is the smallest of the routes' bounds, so the two bounds enclose the smallest of the routes'
+    optima. All routes together (the supremum of their trade-off functions, made convex) may imply a smaller
+    value still.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
@@ -197,7 +204,10 @@ class BestOf(Profile):
         return _least([route.epsilon(target) for route in self.routes])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """The greatest of the routes': the profile need not be convex, and a search would stop at one's top."""
+        """Return the greatest of the routes' bounds.
+
+        The profile of several routes need not be convex, so a search could stop at the maximum of one route.
+        """
         return greatest(self.routes, alpha)
 
 
@@ -206,7 +216,7 @@ def _least(found: list[Bound]) -> Bound:
 
 
 def greatest(routes: Iterable[Profile], alpha: Fraction) -> Ends:
-    """The pointwise greatest of several trade-off functions, for both ends."""
+    """Return the pointwise greatest of several trade-off functions, for the lower and the upper bounds."""
     ends = [route.trade_off_ends(alpha) for route in routes]
     return tuple(reduce(lambda one, other: one.max(other), side) for side in zip(*ends, strict=True))
 
@@ -215,7 +225,7 @@ _Delta = Callable[[Number], Bound]
 
 
 def _by_search(delta: _Delta, alpha: Fraction, guess: float | None) -> Ends:
-    """Bounds on f(alpha) where delta is convex in e^epsilon: the top on either side of t = 1."""
+    """Bounds on f(alpha) if delta is convex in e^epsilon. The maximum is searched on either side of t = 1."""
     if alpha == 0:
         return 1 - flint.arb(delta(_REACH).upper), flint.arb(1)
     rate = arb_of(alpha)
@@ -226,7 +236,7 @@ def _by_search(delta: _Delta, alpha: Fraction, guess: float | None) -> Ends:
 
 
 _Point = tuple[flint.arb, flint.arb, flint.arb]
-"""Ends of h(t), and t."""
+"""Lower and upper bound on h(t), and t."""
 
 
 def _above_one(profile: _Delta, alpha: flint.arb, distance: float) -> _Point:
@@ -242,7 +252,7 @@ def _below_one(profile: _Delta, alpha: flint.arb, distance: float) -> _Point:
 
 
 def _top(at: Callable[[float], _Point], first: flint.arb, last: flint.arb, guess: float | None) -> Ends:
-    """Bounds on the greatest h, concave between ``first`` and ``last``, which bound t on this side of 1."""
+    """Bounds on the maximum of a concave h between ``first`` and ``last``, the ends of t on this side of 1."""
     at = cache(at)
     best = guess or 0.0
     if guess is None and not at(_BORDER)[1] < at(0.0)[0]:  # else it falls from t = 1 on

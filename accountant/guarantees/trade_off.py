@@ -1,7 +1,8 @@
-"""The trade-off function of a guarantee: how well the best attack does at every false positive rate.
+"""The trade-off function of a guarantee: the error rates of the best attack.
 
-f(alpha) is the least false negative rate of a test between two neighbours whose false positive rate is alpha.
-`dpproof.accountant.guarantees.profile` says how it follows from the privacy profile (docs/notes/trade_off.md).
+f(alpha) is the smallest false negative rate of a test between two neighbours whose false positive rate is
+alpha. `dpproof.accountant.guarantees.profile` explains how it follows from the privacy profile
+(docs/notes/trade_off.md).
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _REACH = 1e5
 def trade_off(guarantee: Profile, alpha: Number) -> Bound:
     """Bounds on f(alpha), the false negative rate that the guarantee imposes at false positive rate alpha.
 
-    A guarantee speaks of both directions of the neighbouring relation, so f is its own inverse: the same
-    function gives the false positive rate at a false negative rate. The upper end supposes that delta is
-    convex in e^epsilon, as every optimum over pairs of distributions is, or the least of such (``routes``).
+    A guarantee holds in both directions of the neighbouring relation, so f is its own inverse. The same
+    function gives the false positive rate at a false negative rate. The upper bound requires that delta is
+    convex in e^epsilon, or a minimum of such functions (``routes``). Every optimum over pairs of
+    distributions has this property.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -69,7 +71,7 @@ def power(guarantee: Profile, alpha: Number) -> Bound:
 
 
 def advantage(guarantee: Profile) -> Bound:
-    """The largest difference of true and false positive rates: the total variation distance, delta(0).
+    """The largest difference between the true and the false positive rate: the total variation distance, delta(0).
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> advantage(GaussianDP(1)).upper
@@ -79,10 +81,10 @@ def advantage(guarantee: Profile) -> Bound:
 
 
 def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
-    """Largest probability of a right guess whether a record took part, if it did with probability ``prior``.
+    """The largest probability of guessing correctly whether a record took part; it did with probability ``prior``.
 
-    The best guess is right with chance max(prior, 1 - prior) + min(prior, 1 - prior) delta(|log odds|): the
-    trade-off function's tangent with the slope of the odds.
+    The best guess is correct with probability max(prior, 1 - prior) + min(prior, 1 - prior) delta(|log
+    odds|). This is the tangent of the trade-off function whose slope is given by the odds.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper

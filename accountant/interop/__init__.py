@@ -1,1 +1,1 @@
-"""Bridges to other libraries: dp-accounting's events and accountant, Opacus's accountant."""
+"""Interfaces to other libraries: dp-accounting's events and accountant, Opacus's accountant, OpenDP."""

@@ -20,7 +20,7 @@ _ADJACENCIES = {
 
 
 class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-accounting ships no types
-    """Certified accounting of DpEvents: ``get_epsilon`` and ``get_delta`` are upper ends.
+    """Certified accounting of DpEvents. ``get_epsilon`` and ``get_delta`` return upper bounds.
 
     >>> import dp_accounting
     >>> step = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
@@ -34,7 +34,7 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbouring relation, by this project's name."""
+        """The neighbouring relation, by its name in this project."""
         return _ADJACENCIES[self.neighboring_relation]
 
     def _maybe_compose(self, event: dp_event.DpEvent, count: int, do_compose: bool) -> Any:
@@ -47,17 +47,17 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
         return None
 
     def account(self) -> PrivacyLoss:
-        """Everything composed so far, with the lower and the upper bound."""
+        """Return the guarantee of everything composed so far, with a lower and an upper bound."""
         return privacy_loss_of(dp_event.ComposedDpEvent(self._events), self.adjacency)
 
     def epsilon(self, target_delta: float) -> Bound:
-        """The lower and the upper bound on epsilon."""
+        """Return the lower and the upper bound on epsilon."""
         return self.account().epsilon(target_delta)
 
     def get_epsilon(self, target_delta: float) -> float:
-        """The upper end of epsilon at ``target_delta``."""
+        """Return the upper bound on epsilon at ``target_delta``."""
         return self.epsilon(target_delta).upper
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The upper bound on delta at ``target_epsilon``."""
+        """Return the upper bound on delta at ``target_epsilon``."""
         return self.account().delta(target_epsilon).upper

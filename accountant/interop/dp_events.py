@@ -1,8 +1,8 @@
 """Conversion from and to dp-accounting's DpEvent.
 
-An event is a tree of compositions over primitives. Each primitive has a dominating pair. One that is known by a
-guarantee only (zCDP) is given one, so that everything composes. The noise of an event is relative to the norm
-of one record's contribution, so replacing a record moves a sum twice as far.
+An event is a tree of compositions over primitives. Each primitive has a dominating pair. A primitive that is
+known only by a guarantee (zCDP) gets a pair that has this guarantee, so everything composes. The noise of an
+event is relative to the norm of one record's contribution. So replacing a record moves a sum twice as far.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
 
 
 class UnsupportedEventError(ValueError):
-    """Raised for an event that nothing here accounts for under the relation asked for."""
+    """Raised if an event cannot be accounted for under the requested relation."""
 
     def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
         self.event, self.adjacency = event, adjacency
@@ -42,7 +42,7 @@ class UnsupportedEventError(ValueError):
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
-    """DP-SGD as an event.
+    """Return DP-SGD as an event.
 
     >>> event_of_training(0.01, 1.0, 1000).count
     1000
@@ -52,9 +52,9 @@ def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int)
 
 
 def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
-    """The guarantee of an event, in both directions of the relation.
+    """Return the guarantee of an event, in both directions of the relation.
 
-    ``by-sensitivity`` is dp-accounting's REPLACE_SPECIAL: a record is replaced by an empty one.
+    ``by-sensitivity`` is dp-accounting's REPLACE_SPECIAL, in which a record is replaced by an empty one.
 
     >>> privacy_loss_of(event_of_training(0.01, 1.0, 1000), Adjacency.ADD_REMOVE).epsilon("1e-6").upper
     2.12451517
@@ -71,12 +71,12 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
 
 
 def _ran(event: dp.DpEvent) -> bool:
-    """Whether a step was made that can use a record, also below samples."""
+    """Whether a step was made that can use a record, also inside sampled events."""
     return any(count and _uses_records(one) for one, count in _flat(event, 1))
 
 
 def _uses_records(event: dp.DpEvent) -> bool:
-    """Whether a primitive can use a record: an empty sample, or an empty step, does not."""
+    """Whether a primitive can use a record. An empty sample or an empty step cannot."""
     match event:
         case dp.PoissonSampledDpEvent():
             return event.sampling_probability != 0 and _ran(event.event)
@@ -90,9 +90,10 @@ def _uses_records(event: dp.DpEvent) -> bool:
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
-    """Dominating pairs of an event's primitives, with counts; the first neighbour has the record.
+    """Return dominating pairs of an event's primitives, with counts; the first neighbour has the record.
 
-    The lower ends of what they compose to are of this guarantee, not of the mechanism, where zCDP is part.
+    If zCDP is part of the event, lower bounds of the composition belong to this guarantee, not to the
+    mechanism.
 
     Raises:
         UnsupportedEventError: for an event without an accounting.
@@ -109,7 +110,7 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPa
 
 
 def _flat(event: dp.DpEvent, count: int) -> Iterator[tuple[dp.DpEvent, int]]:
-    """The primitives under compositions, each with the number of times it occurs."""
+    """Yield the primitives under compositions, each with the number of times it occurs."""
     match event:
         case dp.SelfComposedDpEvent():
             if isinstance(event.count, bool) or int(event.count) != event.count or event.count < 0:
@@ -160,7 +161,7 @@ def _discrete_laplace(event: dp.DiscreteLaplaceDpEvent, adjacency: Adjacency) ->
 
 
 def _moved(adjacency: Adjacency) -> int:
-    """L2 sensitivity of a sum, in units of the clipping norm."""
+    """Return the L2 sensitivity of a sum, in units of the clipping norm."""
     return 2 if adjacency is Adjacency.REPLACE else 1
 
 
@@ -230,7 +231,7 @@ def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> 
 
 
 def _levels(event: dp.SingleEpochTreeAggregationDpEvent) -> int:
-    """Number of levels of the largest tree, which is the number of nodes that contain one step."""
+    """Return the number of levels of the largest tree, which is the number of nodes that contain one step."""
     counts = [event.step_counts] if isinstance(event.step_counts, int) else list(event.step_counts)
     return max((int(count).bit_length() for count in counts), default=0)
 
@@ -249,11 +250,11 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 
 
 def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
-    """An event whose guarantee under the relation is no more private than this one, whoever reads it.
+    """Return an event whose guarantee under the relation is no more private than this one, for every reader.
 
     Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise of an
-    event stands for the full change of a replaced record, except where the records are sampled, which only those that
-    double it can read. An accountant that doubles it then gives a larger epsilon than this guarantee.
+    event stands for the full change of a replaced record. The exception is sampled records, whose events only the
+    accountants that double it can read. An accountant that doubles it then gives a larger epsilon than this guarantee.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
@@ -273,7 +274,7 @@ def _known() -> str:
 
 @singledispatch
 def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
-    """The event of a notion; an error for those that have none."""
+    """Return the event of a notion; raise an error if it has none."""
     why = f"a guarantee of the kind {type(guarantee).__name__} has no event; use its epsilon and delta"
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
 

@@ -1,6 +1,6 @@
 """An accountant with Opacus's interface: ``PrivacyEngine(accountant="dpproof")`` after importing this module.
 
-Needs the extra ``opacus``.
+It needs the extra ``opacus``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
             self.history.append((noise_multiplier, sample_rate, 1))
 
     def account(self) -> PrivacyLoss:
-        """Everything counted so far, with the lower and the upper bound.
+        """Return the guarantee of everything counted so far, with a lower and an upper bound.
 
         Raises:
             ValueError: no step was counted that can use a record.
@@ -48,20 +48,20 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
     def epsilon(self, delta: float) -> Bound:
-        """The lower and the upper bound on epsilon."""
+        """Return the lower and the upper bound on epsilon."""
         return self.account().epsilon(delta)
 
     def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:
-        """The upper end of epsilon at ``delta``."""
+        """Return the upper bound on epsilon at ``delta``."""
         return self.epsilon(delta).upper
 
     def __len__(self) -> int:
-        """The number of steps counted."""
+        """Return the number of steps counted."""
         return sum(int(steps) for _, _, steps in self.history)
 
     @classmethod
     def mechanism(cls) -> str:
-        """The name under which Opacus finds this accountant."""
+        """Return the name under which Opacus finds this accountant."""
         return "dpproof"
 
 

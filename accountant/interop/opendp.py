@@ -1,7 +1,7 @@
 """Guarantees of OpenDP's measurements, for conversion and comparison.
 
-The numbers are OpenDP's. Its maps round conservatively, which dpproof does not verify. All further computation
-is certified. Needs the extra ``release``.
+The numbers are OpenDP's. Its maps round conservatively, which dpproof does not verify. All further
+computation is certified. This module needs the extra ``release``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _MEASURES: Mapping[str, Callable[[Any], Profile]] = {
     "ZeroConcentratedDivergence": ZCDP,
     "Approximate(MaxDivergence)": lambda pair: ApproxDP(*pair),
 }
-"""Output measure -> the guarantee that a value of its map is."""
+"""For each output measure, the guarantee that a value of the measurement's map states."""
 
 
 def guarantee_of_measurement(measurement: Any, distance: Any) -> Profile:
-    """The guarantee of a measurement for inputs at most ``distance`` apart in its input metric.
+    """Return the guarantee of a measurement for inputs at most ``distance`` apart in its input metric.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")

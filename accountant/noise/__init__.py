@@ -1,1 +1,1 @@
-"""Noise primitives on the command line: mechanisms that have a sensitivity and name no users."""
+"""Noise primitives of the command line: mechanisms that have a sensitivity and do not refer to users."""

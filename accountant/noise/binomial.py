@@ -1,10 +1,10 @@
-"""Accountant of binomial noise on a count: the number of heads of fair or unfair coins is added.
+"""Accountant of binomial noise on a count: the number of heads among fair or unfair coins is added.
 
-The outcome without a single head reveals the user, so delta is never below its probability.
+The outcome without any heads reveals the user, so delta is never below its probability.
 
-Noise of unfair coins is skewed. A count that rises and one that falls then have different losses, and one of
-each may reveal more than two that rise or two that fall. So each direction is accounted by itself only for
-counts that are known to move in one direction.
+With unfair coins the noise is skewed. A count that rises and a count that falls then have different privacy
+losses. One of each may reveal more than two that rise or two that fall. So the accountant treats each
+direction separately only if the counts are known to move in one direction.
 
 Source: Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4. This project's statement
 classic.binomial.
@@ -31,7 +31,7 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 
 @dataclass(frozen=True)
 class BinomialParameters(Measured):
-    """The coins whose heads are added to a count of sensitivity 1, and how often."""
+    """The coins whose heads are added to a count of sensitivity 1, and the number of such counts."""
 
     trials: int = parameter(Integers(1, 10**12), "coins", "how many coins are thrown")
     probability: float = parameter(
@@ -43,7 +43,7 @@ class BinomialParameters(Measured):
 
 
 def account(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The guarantee of all counts together; exact where the coins are fair or the direction is known.
+    """The guarantee of all counts together. It is exact if the coins are fair or the direction is known.
 
     >>> account(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
     True
@@ -69,7 +69,7 @@ _EITHER = (
 
 
 def _one_direction(parameters: BinomialParameters, adjacency: Adjacency) -> bool:
-    """Whether all counts have one loss: a single one, fair coins, or a query that moves in one direction."""
+    """Whether all counts have one privacy loss: a single count, fair coins, or a query that moves in one direction."""
     if parameters.compositions < 2 or 2 * exact(parameters.probability) == 1:
         return True
     return parameters.query is not None and Query.of(parameters.query).monotone(adjacency)
@@ -82,23 +82,23 @@ def _pairs(parameters: BinomialParameters) -> tuple[DominatingPair, DominatingPa
 
 
 def _in_each(parameters: BinomialParameters) -> Profile:
-    """The larger of two guarantees: all counts rise, or all fall."""
+    """Return the larger of two guarantees: all counts rise, or all fall."""
     return composed(parameters.compositions, *_pairs(parameters))
 
 
 def _in_both(parameters: BinomialParameters) -> Profile:
-    """The guarantee if one cell rises and another falls in every composition."""
+    """Return the guarantee if one cell rises and another one falls in every composition."""
     return _loss([[(pair, parameters.compositions) for pair in _pairs(parameters)]])
 
 
 def _in_some(parameters: BinomialParameters) -> Profile:
-    """The largest of three guarantees: all counts rise, all fall, or half of them rise and the others fall."""
+    """Return the largest of three guarantees: all counts rise, all fall, or half rise and half fall."""
     (rises, falls), count = _pairs(parameters), parameters.compositions
     return _loss([[(rises, count)], [(falls, count)], [(rises, count // 2), (falls, count - count // 2)]])
 
 
 def _in_any(parameters: BinomialParameters) -> Profile:
-    """The guarantee if each count rises or falls, whichever reveals more; by one pair that dominates both."""
+    """Return the guarantee if each count may rise or fall, by one pair that dominates both directions."""
     return composed(parameters.compositions, _above_both(parameters.trials, parameters.probability))
 
 

@@ -37,7 +37,7 @@ class DiscreteGaussianParameters(Measured):
 def account(
     parameters: DiscreteGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all numbers together, attained by two inputs at the sensitivity.
+    """The exact guarantee of all numbers together. Two inputs whose answers differ by the sensitivity reach it.
 
     >>> account(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976

@@ -1,8 +1,9 @@
 """Accountant of DP-SGD: Poisson-sampled sums of clipped vectors with Gaussian noise, any number of steps.
 
-For ``add-remove`` neighbours delta(epsilon) is the larger of two numbers, one for a user who leaves and one for
-a user who joins. For ``replace`` there is one pair. A user whose vectors are all the same attains each of them.
-Every noisy sum is released, so a step may also depend on earlier ones without a loss of privacy.
+For ``add-remove`` neighbours delta(epsilon) is the larger of two numbers, one for a user who leaves and one
+for a user who joins. For ``replace`` there is one pair. A user whose vectors are all the same reaches each of
+these values. Every noisy sum is released, so a step may also depend on earlier steps without a loss of
+privacy.
 
 Source: Abadi et al., arXiv:1607.00133v2 (the algorithm); Zhu, Dong and Wang, arXiv:2106.08567v4, Theorems 10
 and 11. This project's statements classic.dp_sgd and classic.poisson_replaced_gaussian.
@@ -28,7 +29,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class DPSGDParameters(Parameters):
-    """How often a user is in a step's sample, and the noise of each step.
+    """The probability that a user is in a step's sample, and the noise of each step.
 
     >>> DPSGDParameters(sampling_rate=1.5, noise_multiplier=1.0, steps=10)
     Traceback (most recent call last):
@@ -48,7 +49,7 @@ class DPSGDParameters(Parameters):
 
 
 def account(parameters: DPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The exact guarantee of all noisy sums together, attained.
+    """The exact guarantee of all noisy sums together. A pair of neighbours reaches it.
 
     >>> training = DPSGDParameters(sampling_rate=0.01, noise_multiplier=1.0, steps=1000)
     >>> account(training, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper
@@ -88,7 +89,7 @@ _PROVED = {
         "a user whose vectors all equal one of the clipping norm, or its opposite, all others' being zero",
     ),
 }
-"""Relation -> how far a sampled user moves a sum, in clipping norms; statement; the pair that attains it."""
+"""For each relation: the change of a sum by a sampled user, in clipping norms; the statement; the worst pair."""
 
 
 def _guarantee(parameters: DPSGDParameters, distance: int) -> Profile:

@@ -31,7 +31,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class SelectionParameters(Measured):
-    """How flat the choice is, and how far utilities move."""
+    """The scale of the choice, and how far utilities move between neighbours."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "utility", "chances go with exp(utility/scale)", safer=1
@@ -45,7 +45,9 @@ class SelectionParameters(Measured):
 
 
 def loss_range(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
-    """The length of the interval that holds all losses of one choice: 2 sensitivity/scale, or half of it.
+    """The length of the interval that contains all losses of one choice.
+
+    It is 2 sensitivity/scale, or half of that if the utilities are monotone.
 
     >>> loss_range(SelectionParameters(scale=4.0)), loss_range(SelectionParameters(scale=4.0, monotone=True))
     (Fraction(1, 2), Fraction(1, 4))
@@ -60,7 +62,7 @@ def _range(parameters: SelectionParameters, moved: Sensitivity) -> Fraction:
 def account(
     parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all choices together, the tightest for a mechanism of that range.
+    """The guarantee of all choices together. It is the tightest one for all mechanisms with that range of losses.
 
     >>> account(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,8 +1,8 @@
 """The Gaussian mechanism's accountant: answers plus N(0, sigma^2), composed any number of times.
 
-Answers whose L2 sensitivity is ``sensitivity``, given with noise of standard deviation ``sigma`` in each
-coordinate, ``compositions`` times and adaptively, are together one Gaussian pair of
-mu = sensitivity * sqrt(compositions) / sigma. The bound is attained.
+Each answer has L2 sensitivity ``sensitivity`` and noise of standard deviation ``sigma`` in each coordinate.
+Together, ``compositions`` such answers, chosen adaptively, are one Gaussian pair of mu = sensitivity *
+sqrt(compositions) / sigma. The bound is attained.
 
 Source: Dong, Roth and Su, arXiv:1905.02383v3, Theorem 1 and Corollary 2; Balle and Wang,
 arXiv:1805.06530v2, Theorem 8. This project's statement classic.gaussian.
@@ -49,7 +49,7 @@ class GaussianParameters(Measured):
 
 
 def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Bound:
-    """The distance of the two Gaussians in standard deviations: sensitivity * sqrt(compositions) / sigma.
+    """The distance between the two Gaussian means in standard deviations: sensitivity * sqrt(compositions) / sigma.
 
     >>> mu(GaussianParameters(sigma=5.0, compositions=1000)).upper
     6.324555
@@ -69,12 +69,12 @@ def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSI
 
 
 def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
-    """Mu at sigma 1, at the precision in force."""
+    """Return mu at sigma 1, at the precision in force."""
     return arb_of(moved.moved) * flint.arb(moved.coordinates * parameters.compositions).sqrt()
 
 
 def account(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
 
     >>> account(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790
@@ -91,7 +91,7 @@ _NOTE = "the published formula is proved for epsilon below 1: it promises nothin
 def _published(
     parameters: GaussianParameters, moved: Sensitivity, exactly_composed: GaussianDP
 ) -> PublishedGuarantee:
-    """The classical mechanism; all answers together are one, of sensitivity sqrt(compositions) as large."""
+    """The classical guarantee. All answers together are one answer with sqrt(compositions) times the sensitivity."""
     silent = not (parameters.compositions and moved.moved)
 
     def epsilon(failure: Fraction) -> Bound:
@@ -116,7 +116,7 @@ _CLASSICAL = published("classic.gaussian_classical")
 def _calibrate(
     parameters: GaussianParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[GaussianParameters, GaussianParameters]:
-    """The least sigma, from the largest mu that meets (epsilon, delta)."""
+    """Return the least sigma, from the largest mu that meets (epsilon, delta)."""
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     moved = sensitivity_of(parameters, adjacency, L2)
     if not (parameters.compositions and moved.moved):

@@ -38,7 +38,7 @@ class GeometricParameters(Measured):
 def account(
     parameters: GeometricParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
 
     >>> account(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

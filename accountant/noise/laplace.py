@@ -1,8 +1,9 @@
 """The Laplace mechanism's accountant: numbers plus Laplace noise, composed any number of times.
 
-Answers that are numbers of that ``sensitivity``, given with Laplace noise of scale ``scale``,
-``compositions`` times and adaptively, are dominated by the product of as many pairs of shifted Laplace
-laws, and attain it. Answers with several coordinates are several answers, each with its own sensitivity.
+Each answer is a number of sensitivity ``sensitivity`` plus Laplace noise of scale ``scale``. Together,
+``compositions`` such answers, chosen adaptively, are dominated by the product of as many pairs of shifted
+Laplace distributions. The bound is attained. An answer with several coordinates counts as several answers,
+each with its own sensitivity.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10. This project's statement classic.laplace.
 """
@@ -50,7 +51,7 @@ class LaplaceParameters(Measured):
 
 
 def pure_epsilon(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
-    """The largest loss of all answers together: compositions * L1 sensitivity / scale.
+    """The largest privacy loss of all answers together: compositions * L1 sensitivity / scale.
 
     >>> pure_epsilon(LaplaceParameters(scale=10.0, compositions=100))
     Fraction(10, 1)
@@ -63,7 +64,7 @@ def _most(parameters: LaplaceParameters, moved: Sensitivity) -> Fraction:
 
 
 def account(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
 
     >>> account(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0
@@ -91,7 +92,7 @@ def _loss(scale: float, compositions: int) -> Profile:
 
 
 def _published(parameters: LaplaceParameters, moved: Sensitivity) -> PublishedGuarantee:
-    """Each answer is sensitivity/scale differentially private, and that adds up."""
+    """The published guarantee: each answer is (sensitivity/scale)-differentially private, and the epsilons add up."""
     formula, most = published("classic.laplace_basic").formula, _most(parameters, moved)
 
     def epsilon(delta: Any) -> Bound:

@@ -1,7 +1,7 @@
 """Accountant of permute-and-flip, which chooses better than the exponential mechanism at the same epsilon.
 
-It is differentially private with epsilon 2 sensitivity/scale, and nothing smaller is proved for its losses. So
-the accountant uses the pair of randomised response.
+It is differentially private with epsilon 2 sensitivity/scale. No smaller bound is proved for its privacy
+losses, so the accountant uses the pair of randomised response.
 
 Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1. This project's statement classic.permuted.
 """
@@ -25,7 +25,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class PermuteAndFlipParameters(Measured):
-    """How flat the choice is, and how far utilities move."""
+    """The scale of the choice, and how far utilities move between neighbours."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)", safer=1

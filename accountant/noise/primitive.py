@@ -1,9 +1,9 @@
-"""What all noise primitives share: the neighbouring relation, the release, and the attaining pair.
+"""The common part of all noise primitives: the neighbouring relation, the release and the attaining pair.
 
-A primitive has a sensitivity, which depends on a neighbouring relation. So it is private under every relation
-whose neighbours' answers differ by at most that much. Without a relation the answer is about inputs
-``by-sensitivity``. With a relation the sensitivity is given, and is assumed to be the one under it, or it
-follows from a named query. See `dpproof.accountant.claims.sensitivity`.
+A primitive has a sensitivity, which depends on a neighbouring relation. It is private under every relation in
+which the answers of neighbours differ by at most the sensitivity. Without a named relation the relation is
+``by-sensitivity``. With a named relation the sensitivity is given and assumed to hold under it, or it follows
+from a named query. See `dpproof.accountant.claims.sensitivity`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def by_sensitivity(
     sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
 ) -> PrivacyResult:
-    """The answer of a primitive whose ``guarantee`` the named ``pair``, if there is one, attains exactly.
+    """Return the result of a primitive. The named ``pair``, if there is one, attains the ``guarantee`` exactly.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair

@@ -22,7 +22,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class RandomisedResponseParameters(Parameters):
-    """How often the answer is random, among how many, and how many questions there are."""
+    """The probability of a random answer, the number of possible answers, and the number of questions."""
 
     randomness: float = parameter(
         Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random", safer=1
@@ -44,7 +44,7 @@ def truth(parameters: RandomisedResponseParameters) -> Fraction:
 def account(
     parameters: RandomisedResponseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers of one person, attained by two truths.
+    """The exact guarantee of all answers of one person. Two people with different true answers reach it.
 
     Raises:
         UnprovedAdjacencyError: for a relation under which a person may be absent.
@@ -72,7 +72,7 @@ def account(
 
 
 _COVERED = (Adjacency.BY_SENSITIVITY, Adjacency.REPLACE, Adjacency.REWARDS_ONLY)
-"""Relations under which one person's truth is another, and nobody comes or goes."""
+"""Relations in which one person's true answer is replaced by another, and nobody is added or removed."""
 
 ACCOUNTANT = Accountant(
     "randomised-response",

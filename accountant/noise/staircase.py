@@ -1,8 +1,8 @@
 """Accountant of the staircase mechanism: numbers plus noise whose density falls in steps.
 
-Of all additive noise on a number that is epsilon-differentially private, a staircase of the right ``gamma`` is
-the smallest on average. Answers that move by at most the width of one step are dominated by the product of as
-many pairs of shifted staircases, and attain it.
+Of all additive epsilon-differentially private noise on a number, a staircase with the right ``gamma`` has the
+smallest mean size. If answers move by at most the width of one step, they are dominated by the product of as
+many pairs of shifted staircases. The bound is attained.
 
 Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the mechanism;
 docs/notes/staircase.md for its privacy at delta above 0, and under composition. This project's statement
@@ -56,7 +56,7 @@ class StaircaseParameters(Measured):
 
 
 def width(parameters: StaircaseParameters) -> Fraction:
-    """The width of a step: the given one, by default the sensitivity or else 1.
+    """The width of a step: the given one, or else the sensitivity, or else 1.
 
     >>> width(StaircaseParameters(scale=10.0, sensitivity=3.0))
     Fraction(3, 1)
@@ -74,7 +74,7 @@ def width(parameters: StaircaseParameters) -> Fraction:
 def account(
     parameters: StaircaseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers together, attained by two inputs at the sensitivity.
+    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
 
     >>> account(StaircaseParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

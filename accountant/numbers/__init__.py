@@ -1,1 +1,1 @@
-"""Certified numbers: enclosures, bounds, roots, the normal and the binomial law."""
+"""Certified numbers: enclosures, bounds, roots, the normal and the binomial distribution."""

@@ -1,10 +1,10 @@
-"""Assumptions about the machine's arithmetic, recorded where a bound uses them.
+"""Assumptions about the machine's arithmetic, recorded whenever a bound uses them.
 
-Most bounds come from ball arithmetic and assume nothing. Faster ones use numpy's and the C library's elementary
-functions, with an assumed error of at most 4 ulp each, and scipy's Fourier transform, with an error constant
-that is not proved. Modules whose bounds use these take ``np``, ``math`` and their caches from here. Every call
-is then recorded, and a cached value repeats the record of its computation. So an answer names the assumptions
-of its own computation, whichever route it took.
+Most bounds come from ball arithmetic and assume nothing. Faster ones use elementary functions of numpy and
+the C library, with an assumed error of at most 4 ulp each. Others use scipy's Fourier transform, with an
+error constant that is not proved. Modules whose bounds use these import ``np``, ``math`` and their caches
+from here. Every call is then recorded, and a cached value repeats the record of its computation. So each
+answer lists exactly the assumptions of its own computation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Assumption(enum.Enum):
-    """An unproved assumption about the machine's arithmetic that a bound rests on."""
+    """An unproved assumption about the machine's arithmetic, used by a bound."""
 
     FFT = "fft-error"
     """The error of scipy's Fourier transform."""
@@ -53,7 +53,7 @@ class Assumption(enum.Enum):
         return _TEXTS[self]
 
     def as_json(self) -> dict[str, str]:
-        """The assumption as an answer shows it."""
+        """Return the assumption as JSON data, as an answer shows it."""
         return {"id": self.value, "assumes": self.text, "explained": _EXPLAINED}
 
 
@@ -67,18 +67,18 @@ _RECORD: ContextVar[set[Assumption]] = ContextVar("_RECORD", default=_PROCESS)
 
 
 def assume(*assumptions: Assumption) -> None:
-    """Record assumptions that the present computation rests on."""
+    """Record assumptions that the current computation uses."""
     _RECORD.get().update(assumptions)
 
 
 def current() -> frozenset[Assumption]:
-    """The assumptions of the question being answered so far; outside any question, those of the whole process."""
+    """Return the assumptions recorded so far for the current question, or for the whole process outside a question."""
     return frozenset(_RECORD.get())
 
 
 @contextlib.contextmanager
 def recorded() -> Iterator[set[Assumption]]:
-    """Record one question: yield the set of its assumptions, which an enclosing question then shares.
+    """Record one question. Yield the set of its assumptions; afterwards they are added to the enclosing question.
 
     >>> with recorded() as used:
     ...     one = np.exp(0.0)
@@ -95,7 +95,7 @@ def recorded() -> Iterator[set[Assumption]]:
 
 
 def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that each of its calls is a question of its own."""
+    """Wrap a function so that each call records its assumptions as a separate question."""
 
     @functools.wraps(function)
     def asked(*arguments: Any, **options: Any) -> Any:
@@ -106,7 +106,7 @@ def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
-    """Assumptions as data, in a fixed order.
+    """Return assumptions as JSON data, in a fixed order.
 
     >>> [entry["id"] for entry in listed({Assumption.FFT, Assumption.ELEMENTARY})]
     ['fft-error', 'elementary-4ulp']
@@ -116,7 +116,7 @@ def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
 
 
 def in_words(assumptions: Iterable[Assumption]) -> str:
-    """One line that names the unproved assumptions about the machine's arithmetic.
+    """Return one line that names the unproved assumptions about the machine's arithmetic.
 
     >>> in_words([])
     'arithmetic: ball arithmetic; nothing is assumed of the functions of the machine'
@@ -136,7 +136,7 @@ _ELEMENTARY = frozenset(
 
 
 class _Recorded:
-    """A module whose elementary functions record that they were called."""
+    """A module whose elementary functions record each call."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -157,7 +157,7 @@ def _calls(module: Any, name: str) -> Callable[..., Any]:
 
 
 def _lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``functools.lru_cache``, whose values repeat the record of their computation."""
+    """``functools.lru_cache`` whose cached values repeat the record of their computation."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.lru_cache(maxsize)
@@ -179,7 +179,7 @@ def _lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., Any]], Call
 
 
 class _CachedProperty:
-    """``functools.cached_property``, whose value repeats the record of its computation."""
+    """``functools.cached_property`` whose cached value repeats the record of its computation."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function, self.__doc__ = function, function.__doc__

@@ -1,17 +1,18 @@
-"""The binomial distribution, certified: masses in double precision, masses and tails in Arb.
+"""Certified values of the binomial distribution: masses in double precision, masses and tails in Arb.
 
-A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction with positive
-tails: some hundred terms give full precision, whatever the number of trials. The masses of many counts at once come
-from Stirling's series and the deviance, each with an error bound.
+A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction with
+positive tails. Some hundred terms give full precision for any number of trials. The masses of many counts at
+once come from Stirling's series and the deviance, each with an error bound.
 
-Next to the mean, a tail follows from the same tail at a larger chance ``other``. As a function of the chance t,
-P[X <= k] has the derivative -(N - k) C(N, k) t^k (1 - t)^(N - k - 1). Let w = other - p, and m the mass of k. Then
+Near the mean, a tail follows from the same tail at a larger success probability ``other``. As a function of
+the probability t, P[X <= k] has the derivative -(N - k) C(N, k) t^k (1 - t)^(N - k - 1). Let w = other - p, and
+let m be the mass of k. Then
 
     S(p) = S(other) m(other)/m(p) + (N - k) w/(1 - p) * integral over x in (0, 1) of exp(g(x)),
     g(x) = k log(1 + w x/p) + (N - k - 1) log(1 - w x/(1 - p)).
 
-The two first-order terms of g nearly cancel. They are added exactly, and the rest is computed by its series, so
-that enclosures of g stay narrow. Proofs: docs/notes/binomial.md (section 1 for this integral).
+The two first-order terms of g nearly cancel. They are added exactly, and the rest is computed by its series,
+so the enclosures of g stay narrow. Proofs: docs/notes/binomial.md (section 1 for this integral).
 
 Source: Loader, Fast and accurate computation of binomial probabilities (2000), for the deviance; DLMF 15.7.5
 (Gauss) for the continued fraction.
@@ -34,10 +35,10 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 def shifted_ratio(
     trials: int, probability: Fraction, count: int, other: Fraction, ratio: flint.arb
 ) -> flint.arb:
-    """P[X <= count] / P[X = count] at ``probability``, from the same ``ratio`` at a larger chance ``other``.
+    """P[X <= count] / P[X = count] at ``probability``, from the same ``ratio`` at a larger probability ``other``.
 
-    At the precision in force. An enclosure always; a narrow one where ``other`` is next to ``probability``,
-    so that w/p and w/(1 - p) are far below 1.
+    It is computed at the precision in force, and is always an enclosure. It is narrow if ``other`` is close
+    to ``probability``, so that w/p and w/(1 - p) are far below 1.
 
     >>> round(float(shifted_ratio(4, Fraction(1, 2), 1, Fraction(33, 64), 1 + flint.arb(31) / 132)), 12)
     1.25
@@ -59,7 +60,7 @@ def shifted_ratio(
 
 
 def _curve(z: flint.acb) -> flint.acb:
-    """(z - log(1 + z))/z^2 = 1/2 - z/3 + z^2/4 - ..., by its series with a bound on what is cut off."""
+    """(z - log(1 + z))/z^2 = 1/2 - z/3 + z^2/4 - ..., by its series with a bound on the omitted terms."""
     size = z.abs_upper()
     if not size < _NEAR:
         return flint.acb("nan")
@@ -79,13 +80,13 @@ _NEAR, _TERMS = 0.25, 128
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 MOST_TRIALS = 10**15
-"""Counts and their differences are exact in double precision up to here, with room to spare."""
+"""Counts up to this number, and their differences, are exact in double precision, with room to spare."""
 UNIT = 2.0**-53
 """The relative error of one rounded operation."""
 
 
 def check_law(trials: int, probability: Fraction) -> None:
-    """Raise ValueError unless the arguments are a binomial law that this module covers.
+    """Raise ValueError unless the arguments are a binomial distribution that this module covers.
 
     Raises:
         ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
@@ -133,11 +134,11 @@ def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
 
 
 _WIDE = 2048
-"""Standard deviations from here on: next to the mean an integral takes less time than as many steps."""
+"""From this standard deviation on, the integral near the mean takes less time than the recurrence."""
 
 
 def _far_enough(trials: int, probability: Fraction, count: int) -> int:
-    """Where the continued fraction converges fast: half a standard deviation below the mean."""
+    """Return a count at which the continued fraction converges fast: half a standard deviation below the mean."""
     spread = math.sqrt(trials * probability * (1 - probability))
     return max(0, min(count, math.floor(trials * probability - spread / 2)))
 
@@ -157,7 +158,7 @@ _MOST_TERMS = 1 << 14
 
 
 def _gauss(trials: int, probability: Fraction, count: int, depth: int) -> flint.arb:
-    """Gauss's continued fraction for S with its exact tail at ``depth`` enclosed: that tail is in [1 - A, 1].
+    """Gauss's continued fraction for S. Its exact tail at ``depth`` lies in [1 - A, 1].
 
     1/S = t_0, t_m = 1 - A_m / (1 + B_m / t_{m+1}), all t_m in (0, 1], and t_count = 1.
     """
@@ -176,7 +177,7 @@ def _gauss(trials: int, probability: Fraction, count: int, depth: int) -> flint.
 
 
 def tail_ratios(trials: Counts, counts: Counts) -> tuple[Floats, Floats]:
-    """Give ``tail_ratio`` for many laws of fair coins, in double precision, and proved relative errors.
+    """Return ``tail_ratio`` for many binomials of fair coins, in double precision, and proved relative errors.
 
     >>> ratios, errors = tail_ratios(np.array([1000, 2001]), np.array([450, 900]))
     >>> bool(errors.max() < 1e-9)
@@ -207,9 +208,9 @@ _DEEPEST = 2048
 
 
 def _gauss_of_coins(trials: Counts, counts: Counts, depth: int, cut: bool) -> Floats:
-    """``_gauss`` in double precision, with the tail at ``depth`` at either end of its interval.
+    """``_gauss`` in double precision, with the tail at ``depth`` set to one end of its interval.
 
-    t_m = ((1 - A) t + B)/(t + B) adds positive terms only, and its relative derivative is at most A < 1.
+    t_m = ((1 - A) t + B)/(t + B) has only positive terms, and its relative derivative is at most A < 1.
     """
     hits, rest = counts.astype(np.float64), np.maximum(trials - counts, 1).astype(np.float64)
 
@@ -225,7 +226,7 @@ def _gauss_of_coins(trials: Counts, counts: Counts, depth: int, cut: bool) -> Fl
 
 
 def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
-    """P[X <= count]: relatively accurate at and below the mean, one minus the other tail above it.
+    """P[X <= count], relatively accurate up to the mean; above the mean, one minus the upper tail.
 
     >>> with precision(80): float(lower_tail(4, Fraction(1, 2), 1))
     0.3125
@@ -241,7 +242,7 @@ def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
 
 @dataclass(frozen=True)
 class LogMasses:
-    """Logarithms of masses; each true one is within its ``errors`` (absolute, proved) of ``values``."""
+    """Logarithms of masses. Each true value is within ``errors`` (absolute, proved) of ``values``."""
 
     values: Floats
     errors: Floats
@@ -250,7 +251,8 @@ class LogMasses:
 def log_masses(trials: int | Counts, probability: Fraction, counts: Counts) -> LogMasses:
     """Logarithms of P[X = k] for the ``counts`` k in 0 .. trials, and a proved absolute error for each.
 
-    ``trials`` may be an array beside ``counts``, where trials times the probability's terms fit 62 bits.
+    ``trials`` may be an array like ``counts`` if trials times the probability's denominator fits into 62
+    bits.
 
     >>> found = log_masses(4, Fraction(1, 2), np.arange(5))
     >>> bool(np.all(abs(np.exp(found.values) - np.array([1, 4, 6, 4, 1]) / 16) < 1e-14))
@@ -279,7 +281,7 @@ _RAREST = Fraction(1, 10**270)
 
 
 def _away(trials: int | Counts, most: int, probability: Fraction, counts: Counts) -> Floats:
-    """Distances of the counts from the mean: exact differences of integers, then at most two rounded operations."""
+    """Distances of the counts from the mean, by exact integer differences and at most two rounded operations."""
     over, under = probability.numerator, probability.denominator
     if most * under < 2**62:
         difference: Counts = counts * under - trials * over
@@ -291,7 +293,7 @@ def _away(trials: int | Counts, most: int, probability: Fraction, counts: Counts
 
 
 def _deviance(count: Floats, mean: Floats, away: Floats) -> tuple[Floats, Floats]:
-    """Return x log(x/M) + M - x for x = ``count``, M = ``mean``, x - M = ``away``, and its proved error."""
+    """Return x log(x/M) + M - x and its proved error, for x = ``count``, M = ``mean`` and x - M = ``away``."""
     whole = count + mean
     slant = away / np.where(whole > 0, whole, 1.0)
     square = slant * slant
@@ -309,7 +311,7 @@ _TABLE = 16
 
 
 def _stirling(count: Floats) -> Floats:
-    """log(k!) - k log k + k: from a table below 16, by Stirling's enveloping series from there on."""
+    """log(k!) - k log k + k, from a table below 16 and by Stirling's enveloping series from 16 on."""
     safe = np.maximum(count, _TABLE)
     inverse = 1 / (safe * safe)
     series = np.polynomial.polynomial.polyval(inverse, _BERNOULLI) / safe

@@ -1,4 +1,4 @@
-"""Bound: two floats that enclose one named number; comparisons answer true, false or undecided."""
+"""Bound: two floats that enclose one number. Comparisons answer true, false or undecided."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Of = Literal["guarantee", "mechanism"]
 
 
 class UndecidedError(ArithmeticError):
-    """Raised when an undecided comparison is used as a yes or no."""
+    """Raised if an undecided comparison is used as a truth value."""
 
 
 class Truth(enum.Enum):
-    """The three answers of a comparison; the third refuses to be read as False.
+    """The three answers of a comparison. Using the third one as a truth value raises an error.
 
     >>> bool(Truth.PROVED), bool(Truth.REFUTED)
     (True, False)
@@ -42,12 +42,12 @@ class Truth(enum.Enum):
 class Bound:
     """A closed interval ``[lower, upper]`` certified to contain one number.
 
-    ``of`` says which: the optimum of a proved ``guarantee``, or the supremum over neighbouring data
-    of the ``mechanism``. ``attained_by`` names a realisable pair whose value is at least ``lower``;
-    without one, ``lower`` only says how exactly the guarantee was computed.
+    ``of`` states which number: the optimum of a proved ``guarantee``, or the supremum of the ``mechanism``
+    over neighbouring data sets. ``attained_by`` names a realisable pair whose value is at least ``lower``.
+    Without such a pair, ``lower`` only shows how exactly the guarantee was computed.
 
-    A result, not a number to compute with: it has no arithmetic. ``float`` gives the end that is safe to rely
-    on: the upper end of an epsilon or a delta, the lower end of a trade-off function.
+    A bound is a result and has no arithmetic. ``float`` returns the end that is safe to rely on: the upper
+    end of an epsilon or a delta, the lower end of a trade-off function.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
@@ -63,7 +63,7 @@ class Bound:
     of: Of = "guarantee"
     attained_by: str | None = None
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """What its computation took on trust of the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
+    """The unproved assumptions about the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
     safe: End = field(default="upper", compare=False, repr=False)
     """The end that is safe to rely on."""
 
@@ -92,44 +92,44 @@ class Bound:
             raise ValueError(f"bound: lower ({self.lower!r}) must not exceed upper ({self.upper!r})")
 
     def at_most(self, limit: float | Bound) -> Truth:
-        """Is the enclosed number at most ``limit`` (a number, or another enclosed number)?"""
+        """Whether the enclosed number is at most ``limit`` (a number, or another enclosed number)."""
         low, high = _ends(limit)
         if self.upper <= low:
             return Truth.PROVED
         return Truth.REFUTED if self.lower > high else Truth.UNDECIDED
 
     def at_least(self, limit: float | Bound) -> Truth:
-        """Is the enclosed number at least ``limit``?"""
+        """Whether the enclosed number is at least ``limit``."""
         low, high = _ends(limit)
         if self.lower >= high:
             return Truth.PROVED
         return Truth.REFUTED if self.upper < low else Truth.UNDECIDED
 
     def contains(self, value: float) -> bool:
-        """Whether ``value``, a number, lies between the ends."""
+        """Whether the number ``value`` lies between the ends."""
         low, high = _ends(value)
         return self.lower <= low and high <= self.upper
 
     @property
     def width(self) -> float:
-        """``upper - lower``; 0 where both are the same infinity."""
+        """``upper - lower``; 0 if both are the same infinity."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
     @property
     def relative_width(self) -> float:
-        """``width / upper``; 0 for a single point, infinite where the quotient says nothing."""
+        """``width / upper``; 0 for a single point, infinite if ``upper`` is 0 or the width is infinite."""
         if self.width == 0:
             return 0.0
         return self.width / abs(self.upper) if self.upper and math.isfinite(self.width) else math.inf
 
     def as_json(self) -> dict[str, float | str | None]:
-        """The ends under the command line's keys; infinity is the string ``"inf"``."""
+        """Return the ends under the command line's keys. Infinity is the string ``"inf"``."""
         ends: dict[str, float | str | None] = {end: finite(getattr(self, end)) for end in ("lower", "upper")}
         return ends | {"of": self.of, "attained_by": self.attained_by}
 
 
 def exactly(value: float) -> Bound:
-    """The bound that holds one number.
+    """Return the bound that contains only one number.
 
     >>> exactly(0.5).width
     0.0

@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the exact value, or raises a ValueError with the argument and its rule."""
+"""Checks of arguments. Each returns the exact value, or raises a ValueError with the argument and its rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpproof.accountant.numbers.enclosures import Number, exact
 
 
 def at_least_zero(value: Number, name: str = "epsilon") -> Fraction:
-    """The exact value of a number at least 0.
+    """Return the exact value of a number that must be at least 0.
 
     >>> at_least_zero("-1")
     Traceback (most recent call last):
@@ -21,7 +21,7 @@ def at_least_zero(value: Number, name: str = "epsilon") -> Fraction:
 
 
 def below_one(value: Number, name: str = "delta") -> Fraction:
-    """The exact value of a number in [0, 1), such as a delta."""
+    """Return the exact value of a number that must be in [0, 1), such as a delta."""
     found = exact(value, name)
     if not 0 <= found < 1:
         raise ValueError(f"{name} ({_shown(value)!r}) must be in [0, 1)")
@@ -29,7 +29,7 @@ def below_one(value: Number, name: str = "delta") -> Fraction:
 
 
 def inside_unit(value: Number, name: str = "delta") -> Fraction:
-    """The exact value of a number in (0, 1), such as a failure probability."""
+    """Return the exact value of a number that must be in (0, 1), such as a failure probability."""
     found = exact(value, name)
     if not 0 < found < 1:
         raise ValueError(f"{name} ({_shown(value)!r}) must be in (0, 1)")
@@ -37,7 +37,7 @@ def inside_unit(value: Number, name: str = "delta") -> Fraction:
 
 
 def probability(value: Number, name: str) -> Fraction:
-    """The exact value of a number in [0, 1]."""
+    """Return the exact value of a number that must be in [0, 1]."""
     found = exact(value, name)
     if not 0 <= found <= 1:
         raise ValueError(f"{name} ({_shown(value)!r}) must be in [0, 1]")
@@ -45,7 +45,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def whole(value: int, name: str, least: int = 0, most: int | None = None) -> int:
-    """An integer from ``least`` to ``most``; a truth value is none.
+    """Return an integer that must be from ``least`` to ``most``. Truth values are rejected.
 
     >>> whole(7, "users", 1, 6)
     Traceback (most recent call last):
@@ -59,11 +59,11 @@ def whole(value: int, name: str, least: int = 0, most: int | None = None) -> int
 
 
 def _power(value: int) -> str:
-    """A power of ten as such, any other integer in its digits."""
+    """Return a power of ten as "10^n" if it has more than four digits, any other integer in its digits."""
     digits = str(value)
     return f"10^{len(digits) - 1}" if len(digits) > 4 and digits == "1" + "0" * (len(digits) - 1) else digits
 
 
 def _shown(value: Number) -> Number:
-    """The number as a message prints it: a fraction by the nearest double."""
+    """Return the number as a message prints it. A fraction becomes the nearest double."""
     return float(value) if type(value) is Fraction else value

@@ -1,6 +1,6 @@
-"""Conversion between numbers of callers and enclosures: exact rationals in, floats rounded outward out.
+"""Conversion between the numbers of callers and enclosures. Input is exact, and output is rounded outward.
 
-A decimal in text means that rational, and a Python float means that double. Arb does the arithmetic in between,
+A decimal in text means that rational number, and a Python float means that double. Arb does the arithmetic,
 at a precision that is set only inside ``precision``.
 """
 
@@ -25,7 +25,7 @@ _MOST_DIGITS = 100_000
 
 
 def exact(value: Number, name: str = "value") -> Fraction:
-    """The rational that ``value`` denotes.
+    """Return the rational number that ``value`` denotes.
 
     >>> exact("1e-6"), exact(0.5)
     (Fraction(1, 1000000), Fraction(1, 2))
@@ -60,18 +60,18 @@ class Written(float):
     rational: Fraction
 
     def __new__(cls, text: str) -> Written:
-        """The number that ``text`` writes."""
+        """Return the number that ``text`` denotes."""
         found = super().__new__(cls, text)
         found.text, found.rational = text.strip(), exact(text)
         return found
 
     def __reduce__(self) -> tuple[type[Written], tuple[str]]:
-        """Return what a copy is made from: the text, so that the copy is the same rational."""
+        """Return the arguments of a copy: the text, so that the copy denotes the same rational number."""
         return Written, (self.text,)
 
 
 def typed(text: str) -> float:
-    """Return the number that ``text`` writes: a double if that is exact, otherwise a double that keeps the rational.
+    """Return the number that ``text`` denotes: a double if it is exact, otherwise a `Written` with the exact rational.
 
     >>> type(typed("0.5")) is float, type(typed("0.1")) is Written
     (True, True)
@@ -94,7 +94,7 @@ def _decimal(text: str) -> Fraction:
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Set Arb's working precision (a global of the library) for one block, one thread at a time."""
+    """Set Arb's working precision for one block. It is global, so only one thread at a time is inside."""
     with _LOCK:
         before = flint.ctx.prec
         flint.ctx.prec = bits
@@ -105,12 +105,12 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def arb_of(value: Fraction) -> flint.arb:
-    """An enclosure of the rational at the precision in force."""
+    """Return an enclosure of the rational number at the precision in force."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def round_up(value: flint.arb) -> float:
-    """The smallest double certified to be at least every number in ``value``.
+    """Return the smallest double found that is certified to be at least every number in ``value``.
 
     >>> with precision(100): round_up(flint.arb(1) / 3) > 1 / 3
     True
@@ -119,7 +119,7 @@ def round_up(value: flint.arb) -> float:
 
 
 def round_down(value: flint.arb) -> float:
-    """The largest double found that is certified to be at most every number in ``value``.
+    """Return the largest double found that is certified to be at most every number in ``value``.
 
     Raises:
         ArithmeticError: if ``value`` is not a number (an evaluation outside its domain).
@@ -135,7 +135,7 @@ def round_down(value: flint.arb) -> float:
 
 
 def _nearest(value: flint.arb) -> float:
-    """A double close to ``value``; the huge and the tiny go to the last finite double or zero."""
+    """Return a double close to ``value``. Values beyond the range become the last finite double or zero."""
     mantissa, exponent = (int(part) for part in value.mid().man_exp())
     if mantissa == 0:
         return 0.0
@@ -147,5 +147,5 @@ def _nearest(value: flint.arb) -> float:
 
 
 def bound_of(value: flint.arb, of: Of = "guarantee", attained_by: str | None = None) -> Bound:
-    """The tightest pair of doubles around an enclosure."""
+    """Return the enclosure as a bound of two doubles, rounded outward."""
     return Bound(round_down(value), round_up(value), of, attained_by)

@@ -1,8 +1,9 @@
-"""Root searches: the smallest epsilon for a delta, from a decreasing profile delta(epsilon).
+"""Root searches that find the smallest epsilon for a delta, from a decreasing profile delta(epsilon).
 
-``bracket`` is certified. A search in ordinary numbers proposes an epsilon, and two evaluations in ball arithmetic,
-one on each side, decide. ``sign_change`` is the search in ordinary numbers. ``crossing`` applies it to a profile in
-doubles whose bounds are certified, so that every answer is an evaluation that was made.
+``bracket`` is certified. A search in ordinary numbers proposes an epsilon, and two evaluations in ball
+arithmetic, one on each side, confirm it. ``sign_change`` is the search in ordinary numbers. ``crossing``
+applies it to a profile in doubles whose bounds are certified, so every answer is an epsilon at which the
+profile was evaluated.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 LEAST_DELTA = math.nextafter(1e-300, 0)
-"""No upper end is below it, and no lower end that is not 0: below, doubles lose their accuracy."""
+"""The smallest delta at which doubles are accurate: no upper bound and no positive lower bound is below it."""
 
 _FARTHEST, _NEAREST = 1e12, 1e-300
 
 
 def check_least(delta: Fraction) -> None:
-    """Refuse a delta above 0 that doubles are not accurate enough for.
+    """Raise ValueError for a delta above 0 that is too small for the accuracy of doubles.
 
     Raises:
         ValueError: for a delta below 1e-300.
@@ -45,9 +46,9 @@ def check_least(delta: Fraction) -> None:
 def crossing(
     lower: Callable[[float], float], upper: Callable[[float], float], delta: Fraction
 ) -> tuple[float, float]:
-    """Two epsilons: at the first ``lower`` exceeds ``delta`` (or it is 0), at the second ``upper`` is at most that.
+    """Two epsilons: ``lower`` exceeds ``delta`` at the first one (or it is 0), ``upper`` is at most it at the second.
 
-    Infinite where the profile does not come down to ``delta`` before 1e12.
+    The result is infinite if the profile does not fall to ``delta`` before 1e12.
 
     >>> import math
     >>> ends = crossing(lambda e: math.exp(-e), lambda e: math.exp(-e), Fraction(1, 10))
@@ -61,7 +62,7 @@ def crossing(
 
 
 def _log_excess(value: float, delta: Fraction, goal: float) -> float:
-    """Above 0 exactly where ``value`` exceeds ``delta``; else a guide to how far.
+    """Return a number above 0 exactly if ``value`` exceeds ``delta``; its size is a guide for the search.
 
     Raises:
         ArithmeticError: for NaN, which neither exceeds ``delta`` nor stays below it.
@@ -74,7 +75,7 @@ def _log_excess(value: float, delta: Fraction, goal: float) -> float:
 
 
 def _turn(gap: Callable[[float], float], side: int) -> float:
-    """An epsilon near the change of sign, on the side where the gap is above 0 (-1) or not (1)."""
+    """Return an epsilon near the change of sign, where the gap is above 0 (``side`` -1) or not (``side`` 1)."""
     if gap(0.0) <= 0:
         return 0.0
     gap = cache(gap)
@@ -88,13 +89,14 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Decreasing = Callable[[Fraction], flint.arb]
-"""delta at an exact epsilon, enclosed at the precision in force."""
+"""A function from an exact epsilon to delta, enclosed at the precision in force."""
 
 
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     """Return ``evaluate()`` at the first precision that gives ``bits`` correct bits, or at the last one.
 
-    The value is an enclosure in either case. Inside a caller's ``precision`` block none below that is tried.
+    The value is an enclosure in either case. Precisions below that of the caller's ``precision`` block are
+    not tried.
     """
     for working in PRECISIONS:
         with precision(max(working, flint.ctx.prec)):
@@ -107,8 +109,8 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
 def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[float, float]:
     """Floats ``lower <= upper`` with profile(lower) > target >= profile(upper), both certified.
 
-    ``profile`` is decreasing on [0, inf). ``(0.0, 0.0)`` where already profile(0) <= target, and
-    ``(inf, inf)`` where target is 0 and no representable epsilon reaches it.
+    ``profile`` is decreasing on [0, inf). The result is ``(0.0, 0.0)`` if profile(0) <= target, and ``(inf,
+    inf)`` if target is 0 and no representable epsilon reaches it.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.numbers.enclosures import arb_of
@@ -125,9 +127,9 @@ def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[
 
 
 def _gap(profile: Decreasing, epsilon: float, target: Fraction) -> float:
-    """log(profile / target), roughly: its sign guides the search, nothing rests on it.
+    """Return roughly log(profile / target). Its sign guides the search; no certified result depends on it.
 
-    At the first precision that tells the sign: near a target of nearly 1 few do.
+    It uses the first precision that determines the sign. Near a target close to 1, low precisions do not.
     """
     ratio = flint.arb(0)
     for working in PRECISIONS:
@@ -140,7 +142,7 @@ def _gap(profile: Decreasing, epsilon: float, target: Fraction) -> float:
 
 
 def _at_most(profile: Decreasing, epsilon: float, target: Fraction) -> bool | None:
-    """Whether profile(epsilon) <= target; None where no precision decides."""
+    """Whether profile(epsilon) <= target; None if no precision decides it."""
     for working in PRECISIONS:
         with precision(working):
             value, goal = profile(Fraction(epsilon)), arb_of(target)
@@ -161,10 +163,11 @@ def sign_change(
     whole: bool = False,
     at: tuple[float, float] = (math.inf, -math.inf),
 ) -> tuple[float, float]:
-    """Neighbouring places in a bracket: ``gap`` is above 0 at the first one, and not at the second one.
+    """Two places that are close together: ``gap`` is above 0 at the first one, and not at the second one.
 
-    The Illinois method, where the bracket is halved if four steps have not done it: gaps of 1e-4 may face
-    gaps of 1e9. With infinite gaps, which say their sign only, it is bisection.
+    This is the Illinois method. The bracket is halved if four steps have not halved it, since gaps of 1e-4
+    may occur beside gaps of 1e9. If the gaps are infinite, only their signs are known, and the method is
+    bisection.
 
     >>> sign_change(lambda x: 8 - x**3, 0.0, 3.0)
     (1.99999..., 2.0)
@@ -202,21 +205,23 @@ def sign_change(
 
 
 def _chord(low: float, at_low: float, high: float, at_high: float) -> float:
-    """Where the chord is 0; NaN where only the signs are known."""
+    """Return the place where the chord is 0; NaN if only the signs are known."""
     return (low * at_high - high * at_low) / (at_high - at_low) if at_high < at_low else math.nan
 
 
 def last_where(
     holds: Callable[[float], bool], low: float, high: float, *, close: float = 4e-16, apart: float = 0.0
 ) -> tuple[float, float]:
-    """Two neighbouring places: it ``holds`` at the first one (or that is ``low``), and not at the second one."""
+    """Two places that are close together: ``holds`` is true at the first (or it is ``low``), false at the second."""
     return sign_change(
         lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart
     )
 
 
 def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The first whole number above ``low`` where it ``holds``. It holds at ``high``, which is not evaluated.
+    """Return the first whole number above ``low`` where ``holds`` is true.
+
+    It must be true at ``high``, which is not evaluated.
 
     >>> first_whole(lambda x: x * x > 50, 0, 100)
     8
@@ -225,7 +230,9 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
-    """The first place where it ``holds``, from ``place`` on in doubling steps; ``end`` is not evaluated.
+    """Return the first place, from ``place`` on in doubling steps, where ``holds`` is true.
+
+    ``end`` is not evaluated.
 
     The sign of ``step`` is the direction, and the first step is no shorter than the distance to the next double.
 
@@ -246,9 +253,10 @@ def first_step(holds: Callable[[float], bool], place: float, step: float, end: f
 def enclose(
     gap: Callable[[float], float], start: float, least: float, most: float, down: float = 2.0
 ) -> tuple[float, float]:
-    """Places above 0 around the sign change of a falling ``gap``: doubled, or divided by ``down``, from ``start``.
+    """Return positive places on both sides of the sign change of a falling ``gap``.
 
-    The second one is infinite where the gap is above 0 up to ``most``.
+    From ``start`` they are doubled, or divided by ``down``. The second one is infinite if the gap is above 0
+    up to ``most``.
     """
     low = high = start
     if gap(start) > 0:
@@ -266,7 +274,7 @@ _SMALLEST, _LARGEST = sys.float_info.min, sys.float_info.max
 
 
 def _search(gap: Callable[[float], float], start: float) -> float:
-    """Where ``gap`` changes sign above 0, or the place next to it that can be represented."""
+    """Return the positive place where ``gap`` changes sign, or the nearest double that can be represented."""
     low, high = enclose(gap, min(max(start, _SMALLEST), _LARGEST), _SMALLEST, _LARGEST)
     if math.isinf(high) or gap(low) <= 0:
         return low
@@ -274,18 +282,18 @@ def _search(gap: Callable[[float], float], start: float) -> float:
 
 
 def _step_out(profile: Decreasing, guess: float, target: Fraction) -> tuple[float, float]:
-    """Certified bounds near ``guess``, moved outwards in doubling steps until both are decided."""
+    """Return certified bounds near ``guess``, moved outwards in doubling steps until both are decided."""
     high = first_step(lambda x: _at_most(profile, x, target) is True, guess, _ulp(guess), math.inf)
     return below(profile, guess, target, _ulp(guess)), high
 
 
 def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> float:
-    """An epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
+    """Return an epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
     return first_step(lambda x: _at_most(profile, x, target) is False, guess, -step, 0.0)
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:
-    """The doubles just below and above an exact number, at least 0; twice the same one for a double.
+    """Return the doubles just below and above a number that is at least 0; a double is returned twice.
 
     >>> from fractions import Fraction
     >>> neighbours(Fraction(1, 2))
@@ -298,7 +306,7 @@ def neighbours(value: Fraction) -> tuple[float, float]:
 
 
 def neighbours_of(value: Fraction) -> tuple[float, float]:
-    """The largest double at most ``value``, and the smallest one above it.
+    """Return the largest double that is at most ``value``, and the smallest double above ``value``.
 
     >>> neighbours_of(Fraction(1, 10)) == (math.nextafter(0.1, 0), 0.1)
     True

@@ -1,7 +1,7 @@
 """Standard normal masses of intervals in double precision, with a proved relative error.
 
-Everything rests on Mills' ratio R(y) = Q(y)/phi(y), whose Taylor series at a table's node left of y is
-enveloped by its terms, and on a series for short intervals that has no cancellation.
+All of them use Mills' ratio R(y) = Q(y)/phi(y). It is computed by its Taylor series at the table's node left
+of y; its terms bound the error. Short intervals use a series without cancellation.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _U = 2.0**-53
 _NODES, _DEGREE, _END, _FEW = 32, 9, 40, 16
 _ROOT = math.sqrt(2 * math.pi)
 SMALLEST_MASS = 1e-290
-"""Masses below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-290]."""
+"""Smaller masses are replaced by this one, with relative error 1, so the true mass lies in [0, 2e-290]."""
 _EMPTY = 60.0
-"""Beyond it the tail is below the smallest mass."""
+"""From this distance on, the tail is below the smallest mass."""
 _FAR = 1e8
-"""Beyond it every mass is far below the smallest one; arguments are clipped to it."""
+"""From this distance on, every mass is far below the smallest one. Arguments are clipped to it."""
 
 
 @cache
 def _row(j: int) -> tuple[float, ...]:
-    """(-1)^n R^(n)(x) / n! at the node x = j/32, correctly rounded up to an ulp; R' = x R - 1.
+    """(-1)^n R^(n)(x) / n! at the node x = j/32, correct up to one ulp; R' = x R - 1.
 
     R^(n+1) = x R^(n) + n R^(n-1), so that a_n = (-1)^n R^(n)/n! has (n + 1) a_(n+1) = a_(n-1) - x a_n.
     """
@@ -44,12 +44,12 @@ def _row(j: int) -> tuple[float, ...]:
 
 @cache
 def _table() -> Floats:
-    """The rows of all nodes, one column for each node."""
+    """The rows of all nodes as one array, with one column for each node."""
     return np.array([_row(j) for j in range(_NODES * _END + 1)]).T.copy()
 
 
 def _mills(y: Floats) -> Floats:
-    """R(y) for y >= 0, within 4 u relatively (docs/notes/loss_grid.md, section 1)."""
+    """R(y) for y >= 0, with relative error at most 4 u (docs/notes/loss_grid.md, section 1)."""
     node = np.minimum(np.floor(y * _NODES), _NODES * _END).astype(np.intp)
     d = np.minimum(y, float(_END)) - node / _NODES
     # The rows of a few nodes come sooner than the table.
@@ -66,14 +66,17 @@ def _mills(y: Floats) -> Floats:
 
 
 def _mills_far(y: Floats) -> Floats:
-    """R(y) = (1 - y^-2 + 3 y^-4 - 15 y^-6 + ...)/y, enveloped by its terms; the 7th is below 1e-17 at 40."""
+    """R(y) = (1 - y^-2 + 3 y^-4 - 15 y^-6 + ...)/y. Its terms bound the error; the 7th is below 1e-17 at 40."""
     s = 1 / (y * y)
     series = 1 - s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s * (1 - 9 * s * (1 - 11 * s)))))
     return np.asarray(series / y)
 
 
 def _density(y: Floats) -> Floats:
-    """phi(y) within 22 u relatively for |y| <= 40: y = t + r with t^2 exact, y^2 = t^2 + r (y + t)."""
+    """phi(y) with relative error at most 22 u for |y| <= 40.
+
+    y = t + r with t^2 exact, and y^2 = t^2 + r (y + t).
+    """
     t = np.rint(y * 16) / 16
     return np.asarray(np.exp(t * t / -2) * np.exp((y - t) * (y + t) / -2) / _ROOT)
 
@@ -82,7 +85,7 @@ _TAIL_ERROR, _SHORT_ERROR = 28 * _U, 48 * _U
 
 
 def upper_tail(y: Floats) -> Floats:
-    """Q(y) = P(N(0,1) >= y), within 28 u relatively, or ``SMALLEST_MASS`` where it is below that.
+    """Q(y) = P(N(0,1) >= y) with relative error at most 28 u, or ``SMALLEST_MASS`` if it is smaller than that.
 
     >>> float(upper_tail(np.array([1.0]))[0])
     0.15865525393145705
@@ -95,7 +98,7 @@ def upper_tail(y: Floats) -> Floats:
 
 
 def interval_masses(edges: Floats, shift: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
-    """Masses of N(shift, 1) below the first edge, between the edges, and above the last; relative errors.
+    """Masses of N(shift, 1) below the first edge, between the edges and above the last; and relative errors.
 
     Args:
         edges: increasing doubles, infinite ones allowed.
@@ -121,11 +124,11 @@ def interval_masses(edges: Floats, shift: tuple[float, float] = (0.0, 0.0)) -> t
 
 
 _BLOCK = 2**14
-"""So many cells at a time, for the processor's cache."""
+"""The number of cells that are computed at a time, so that they fit into the processor's cache."""
 
 
 def _between(edges: Floats, place: float, off: float) -> tuple[Floats, Floats]:
-    """Masses of N(place, 1) between the edges: short cells by the series, long ones as a difference."""
+    """Masses of N(place, 1) between the edges. Short cells use the series, and long cells a difference of tails."""
     half = np.diff(edges) / 2
     middle = (edges[:-1] + half) - place
     short = (half <= 1 / 16) & (np.abs(middle) * half <= 1 / 4) & (np.abs(middle) <= _END)
@@ -141,19 +144,19 @@ def _between(edges: Floats, place: float, off: float) -> tuple[Floats, Floats]:
 
 
 def _short_cells(m: Floats, u: Floats, place: float, off: float) -> tuple[Floats, Floats]:
-    """Masses of the cells m - u .. m + u, m counted from ``place``, and relative errors."""
+    """Masses of the cells from m - u to m + u, with m relative to ``place``, and their relative errors."""
     size = np.abs(m)
     away = off + _U * (2 * size + abs(place) + u)
     return _density(m) * 2 * u * _series(m, u), _SHORT_ERROR + _by_moving(size + u, away)
 
 
 def _by_moving(y: Floats, distance: Floats) -> Floats:
-    """How much a mass next to y changes relatively when its interval moves by ``distance``: Q'/Q <= y + 1."""
+    """Bound the relative change of a mass near y if its interval moves by ``distance``, by Q'/Q <= y + 1."""
     return np.asarray(np.expm1(np.minimum((np.maximum(y, 0) + 1) * distance * 1.01, 50)))
 
 
 def _series(m: Floats, u: Floats) -> Floats:
-    """The mean of phi(m + t)/phi(m) over |t| <= u: sum of He_n(m) u^n / (n + 1)! over even n up to 10."""
+    """The mean of phi(m + t)/phi(m) over |t| <= u: the sum of He_n(m) u^n / (n + 1)! over even n up to 10."""
     x, v = m * u, u * u
     before, now = np.ones_like(m), x
     total = before.copy()
@@ -165,7 +168,7 @@ def _series(m: Floats, u: Floats) -> Floats:
 
 
 def _difference(low: Floats, high: Floats, moved: Floats) -> tuple[Floats, Floats]:
-    """Q(low) - Q(high), reflected to the side where both tails are small."""
+    """Q(low) - Q(high), reflected to the side where both tails are small, and its relative error."""
     flip = low + high < 0
     a, b = np.where(flip, -high, low), np.where(flip, -low, high)
     far, near = upper_tail(b), upper_tail(a)

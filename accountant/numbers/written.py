@@ -1,4 +1,4 @@
-"""Files and JSON: files that are replaced as a whole, and numbers for which JSON has no notation."""
+"""Files that are replaced as a whole, and JSON for numbers that have no JSON notation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import IO
 
 @contextlib.contextmanager
 def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
-    """A binary file that takes the place of ``path`` when it is complete and on the disk.
+    """Open a binary file that replaces ``path`` once it is complete and on the disk.
 
-    Nothing is left of it after an error, and ``path`` is then as it was before.
+    After an error the partial file is removed, and ``path`` is unchanged.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -43,13 +43,13 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
 
 
 def write_whole(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a text file in UTF-8, whole or not at all."""
+    """Write a text file in UTF-8. The file is replaced completely or not at all."""
     with replacing(path, private=private) as stream:
         stream.write(text.encode())
 
 
 def finite(value: float) -> float | str:
-    """A number as JSON shows it; an infinite one is the text "inf" or "-inf".
+    """Return a number as JSON shows it. An infinite number becomes the text "inf" or "-inf".
 
     >>> finite(0.5), finite(math.inf), finite(-math.inf)
     (0.5, 'inf', '-inf')
@@ -58,7 +58,7 @@ def finite(value: float) -> float | str:
 
 
 def rounded(value: float, up: bool, digits: int = 7) -> str:
-    """A number with ``digits`` significant digits, rounded up or down to them.
+    """Return a number with ``digits`` significant digits, rounded up or down.
 
     >>> rounded(1.63380955, up=True), rounded(1.63380955, up=False), rounded(0.5, up=True)
     ('1.633810', '1.633809', '0.5')
@@ -69,7 +69,7 @@ def rounded(value: float, up: bool, digits: int = 7) -> str:
 
 
 def plain(value: object) -> object:
-    """The same data as JSON holds it: tables and lists of texts and of `finite` numbers."""
+    """Return the same data in JSON types: mappings, lists, texts and `finite` numbers."""
     match value:
         case Mapping():
             return {name: plain(held) for name, held in value.items()}
@@ -81,5 +81,5 @@ def plain(value: object) -> object:
 
 
 def json_text(data: object) -> str:
-    """Data as JSON for people and programs: indented, and without what is no JSON."""
+    """Return data as indented JSON text. NaN and infinities are rejected."""
     return json.dumps(data, indent=2, allow_nan=False)

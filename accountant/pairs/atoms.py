@@ -1,8 +1,8 @@
 """Dominating pairs on finitely many outcomes, also for mechanisms that are known only by a privacy guarantee.
 
-A mechanism known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own. But every upper
-bound on its privacy profile is the profile of some pair, and that pair dominates the mechanism. So the mechanism can
-be composed with all others.
+A mechanism that is known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own.
+But every upper bound on its privacy profile is the profile of some pair, and that pair dominates the
+mechanism. So the mechanism can be composed with any other mechanism.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Atoms:
 
     @cached_property
     def _rows(self) -> list[tuple[Fraction, Fraction]]:
-        """The outcomes that exist."""
+        """The outcomes with positive mass under P or Q."""
         return [(exact(p), exact(q)) for p, q in zip(self.p, self.q, strict=True) if p or q]
 
     @cached_property
     def _arrays(self) -> tuple[Floats, Floats, Floats]:
-        """Losses (infinite ones included) in increasing order, P- and Q-masses, each within an ulp.
+        """Losses in increasing order (infinite ones included), and P- and Q-masses, each within an ulp.
 
-        Masses that underflow are off by up to 5e-324 each.
+        A mass that underflows is off by up to 5e-324.
         """
         rows = sorted((_loss(p, q), float(p), float(q)) for p, q in self._rows)
         losses, p, q = (np.array(column) for column in zip(*rows, strict=True))
@@ -70,7 +70,7 @@ class Atoms:
 
     @cached_property
     def lattice(self) -> float | None:
-        """The spacing of the losses, where they are multiples of the smallest."""
+        """The spacing of the losses, if all are multiples of the smallest nonzero one; otherwise None."""
         losses, _, _ = self._arrays
         sizes = np.abs(losses[np.isfinite(losses) & (losses != 0)])
         if not len(sizes):
@@ -79,7 +79,7 @@ class Atoms:
         return float(sizes.min()) if np.all(np.abs(ratios - np.rint(ratios)) <= 1e-13 * ratios) else None
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         losses, p, q = self._arrays
         finite, both = losses < np.inf, np.isfinite(losses)
         error = (len(p) + 4) * _U
@@ -93,13 +93,13 @@ class Atoms:
         return Cells(cells_p, cells_q, p_error, q_error, slack, ends)
 
     def reversed(self) -> Atoms:
-        """The pair (Q, P); the pair itself where exchanging them only reorders the outcomes."""
+        """Return the pair (Q, P). If exchanging P and Q only reorders the outcomes, return the pair itself."""
         if sorted(self._rows) == sorted((q, p) for p, q in self._rows):
             return self
         return Atoms(self.q, self.p)
 
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the finite losses, rounded outward; 0 and 0 where there is none."""
+        """Return bounds on the finite losses, rounded outward; 0 and 0 if there are none."""
         return self._range
 
     @cached_property
@@ -112,12 +112,12 @@ class Atoms:
             )
 
     def characteristic(self) -> Characteristic | None:
-        """None: the moment-generating function of atoms does not decay."""
+        """Return None: the moment-generating function of atoms does not decay, so the grid of losses is used."""
         return None
 
 
 def _loss(p: Fraction, q: Fraction) -> float:
-    """log(p/q) within an ulp."""
+    """Return log(p/q) within an ulp."""
     if p == 0 or q == 0:
         return float("-inf") if p == 0 else float("inf")
     if p == q:
@@ -127,20 +127,20 @@ def _loss(p: Fraction, q: Fraction) -> float:
 
 
 def _enclosed(p: Fraction, q: Fraction) -> flint.arb:
-    """log(p/q), relatively accurate next to 0 too."""
+    """Return log(p/q), with full relative accuracy near 0 too."""
     ratio = p / q
     return arb_of(ratio - 1).log1p() if abs(ratio - 1) < Fraction(1, 2) else arb_of(ratio).log()
 
 
 def _added(losses: Floats, masses: Floats | None, edges: Floats, here: NDArray[np.bool_]) -> Floats:
-    """The masses of the cells between ``edges``, or the numbers of atoms, of the atoms that are ``here``."""
+    """Return the masses, or the numbers, of the atoms selected by ``here`` in each cell between ``edges``."""
     places = np.searchsorted(edges, losses[here], side="right")
     added = np.bincount(places, None if masses is None else masses[here], len(edges) + 1)
     return np.asarray(added, dtype=np.float64)
 
 
 _FAR = 1e6
-"""What is left of the profile beyond this epsilon counts as an infinite loss."""
+"""The mass that remains in the profile beyond this epsilon counts as an infinite loss."""
 _Point = tuple[Fraction, Fraction]
 
 
@@ -148,8 +148,9 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
     """A pair on ``points`` losses each side of 0 whose profile is at least the guarantee's, at every epsilon.
 
     With x = e^epsilon the profile H(x) of a mechanism is convex, and H(x) = 1 - x + x H(1/x) for the other
-    direction. The upper ends of H at chosen points, joined by straight lines and made convex, stay above it;
-    a piecewise linear profile belongs to atoms: the jump of its slope at x is a Q-mass, x times it a P-mass.
+    direction. Take upper bounds on H at chosen points, join them by straight lines and make the result
+    convex. It stays above H. A piecewise linear profile belongs to a pair of atoms: the jump of its slope at
+    x is a Q-mass, and x times the jump is a P-mass.
 
     Args:
         guarantee: in both directions of its neighbouring relation.
@@ -180,7 +181,7 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
 
 
 def _at(guarantee: Profile, epsilon: Fraction) -> _Point:
-    """A point x at least e^epsilon, exact, with an upper end of the profile there."""
+    """Return an exact point x that is at least e^epsilon, with an upper bound on the profile there."""
     with precision(128):
         top = arb_of(epsilon).exp().upper().fmpq() if epsilon else flint.fmpq(1)
     x = Fraction(int(top.p), int(top.q))
@@ -188,7 +189,7 @@ def _at(guarantee: Profile, epsilon: Fraction) -> _Point:
 
 
 def _convex(points: list[_Point]) -> list[_Point]:
-    """The lower convex hull of points with increasing x, then of their values made decreasing."""
+    """Return the lower convex hull of points with increasing x, without the points where the values rise again."""
     hull: list[_Point] = []
     for point in points:
         while len(hull) >= 2 and _slope(hull[-2], hull[-1]) >= _slope(hull[-1], point):

@@ -1,8 +1,8 @@
 """Interface of a dominating pair, and the checks of arguments that pairs share.
 
-A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P. The grid route of
-``dpproof.accountant.privacy_loss`` uses the masses that P and Q put on cells of losses. The inversion route uses the
-moment-generating function of L.
+A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P.
+``dpproof.accountant.privacy_loss`` has two methods. The grid uses the masses that P and Q put on cells of
+losses. The inversion uses the moment-generating function of L.
 """
 
 from __future__ import annotations
@@ -24,37 +24,40 @@ Floats = NDArray[np.float64]
 class Cells:
     """Masses of the losses between edges e_0 < ... < e_n: below e_0, [e_0, e_1), ..., at least e_n.
 
-    Every true mass lies within ``error`` (relative, one number or one per cell) of the double given, for
-    edges each moved by at most ``slack`` (absolute): an atom within ``slack`` of an edge may be on either
-    side of it.
+    Every true mass lies within the relative ``error`` (one number, or one per cell) of the given double, for
+    edges each moved by at most ``slack`` (absolute). So an atom within ``slack`` of an edge may be counted on
+    either side of it.
     """
 
     p: Floats
     """P-masses of the n + 2 cells; shape (n + 2,)."""
     q: Floats
-    """Q-masses of the same cells; an outcome's are p exp(-loss)."""
+    """Q-masses of the same cells. The Q-mass of an outcome is its P-mass times exp(-loss)."""
     p_error: float | Floats
     q_error: float | Floats
     slack: float
     infinite: tuple[float, float] = (0.0, 0.0)
-    """Ends around the P-mass of the outcomes that Q never produces (loss infinity)."""
+    """Lower and upper bound on the P-mass of the outcomes that have Q-mass 0 (loss infinity)."""
 
 
 @dataclass(frozen=True)
 class Tilted:
-    """The law of L under exp(c L) dP / M(c), for one real c, M(c) = E_P exp(c L) being finite."""
+    """The distribution of L tilted by exp(c L)/M(c) for one real c, where M(c) = E_P exp(c L) is finite."""
 
     log_mgf: float
     """log M(c)."""
     log_mgf_error: float
-    """Absolute error of ``log_mgf``; proved."""
+    """Proved bound on the absolute error of ``log_mgf``."""
     mean: float
-    """Mean of the tilted law; a guide, nothing rests on it."""
+    """Mean of the tilted distribution. It only guides the search; no certified result depends on it."""
     variance: float
-    """Variance of the tilted law; a guide."""
+    """Variance of the tilted distribution. It only guides the search."""
     uniform: Callable[[], tuple[Floats, Floats]]
-    """Uniform laws contained in the tilted law, on demand: lower ends of their weights w_j >= 0, whose sum is
-    at most 1, and of the widths l_j > 0 of their intervals."""
+    """Function that returns uniform distributions contained in the tilted one.
+
+    It returns lower bounds on their weights w_j >= 0, whose sum is at most 1, and on the widths l_j > 0 of
+    their intervals.
+    """
 
 
 @runtime_checkable
@@ -62,11 +65,11 @@ class Characteristic(Protocol):
     """The moment-generating function of the loss, on vertical lines, in doubles with proved errors."""
 
     def tilted(self, c: float) -> Tilted:
-        """The tilted law at a real ``c`` > 0."""
+        """Return the tilted distribution at a real ``c`` > 0."""
         ...
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """phi(n step) - 1 for n = 0 .. count - 1, phi(t) = M(c + i t)/M(c), and proved absolute errors."""
+        """Return phi(n step) - 1 for n = 0 .. count - 1, and proved absolute errors; phi(t) = M(c + i t)/M(c)."""
         ...
 
 
@@ -75,29 +78,29 @@ class DominatingPair(Protocol):
     """A dominating pair (P, Q) of a mechanism under a neighbouring relation, in one direction."""
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         ...
 
     def reversed(self) -> DominatingPair:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
         ...
 
     def loss_range(self) -> tuple[float, float]:
-        """Proved bounds on the finite losses; infinite where they are unbounded."""
+        """Return proved bounds on the finite losses; infinite if the losses are unbounded."""
         ...
 
     def characteristic(self) -> Characteristic | None:
-        """The moment-generating function, or None if it has neither a closed form nor a proved quadrature."""
+        """Return the moment-generating function, or None if it has neither a closed form nor a proved quadrature."""
         ...
 
 
 RAREST = Fraction(1, 10**300)
-"""The smallest rate or loss that is served: products with it are still told apart from 0 in doubles."""
+"""The smallest rate or loss that is accepted. Products with it are still distinct from 0 in doubles."""
 _RAREST_CHANCE = Fraction(1, 10**270)
 
 
 def double(value: Number, name: str) -> float:
-    """The double that ``value`` is.
+    """Return the double that ``value`` equals exactly.
 
     >>> double("0.5", "scale"), double(2, "scale")
     (0.5, 2.0)
@@ -115,7 +118,7 @@ def double(value: Number, name: str) -> float:
 
 
 def within(value: Number, name: str, least: float, most: float) -> float:
-    """The double that ``value`` is, between two ends.
+    """Return the double that ``value`` equals exactly, checked to lie between ``least`` and ``most``.
 
     >>> within(1, "noise_multiplier", 1e-4, 1e12)
     1.0
@@ -130,7 +133,7 @@ def within(value: Number, name: str, least: float, most: float) -> float:
 
 
 def sampling_rate(value: Number, name: str = "rate") -> Fraction:
-    """The rational that ``value`` denotes, a rate of sampling.
+    """Return the rational number that ``value`` denotes, checked to be a sampling rate.
 
     >>> sampling_rate("1/3")
     Fraction(1, 3)
@@ -147,7 +150,7 @@ def sampling_rate(value: Number, name: str = "rate") -> Fraction:
 
 
 def check_chance(value: Fraction, name: str = "probability") -> None:
-    """Raise ValueError for a probability whose logarithm, or that of its complement, doubles cannot hold.
+    """Raise ValueError if doubles cannot hold the logarithm of a probability or of its complement.
 
     Raises:
         ValueError: unless 1e-270 <= value <= 1 - 1e-270.
@@ -170,5 +173,5 @@ def pair_of(value: DominatingPair) -> DominatingPair:
 
 
 def _magnitude(rate: Fraction) -> int:
-    """Roughly the logarithm to base 10; the numbers themselves may be too long to print."""
+    """Return roughly the logarithm to base 10. The number itself may be too long to print."""
     return round((rate.numerator.bit_length() - rate.denominator.bit_length()) * 0.30103)

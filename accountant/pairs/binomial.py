@@ -19,11 +19,11 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True)
 class ShiftedBinomial:
-    """The pair Binomial(trials, probability), the same plus 1.
+    """The pair of Binomial(trials, probability) and the same distribution plus 1.
 
-    The loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))); of 0 it is
-    infinite, with mass (1 - probability)^trials. It dominates a count of sensitivity 1 with this noise in
-    one direction; ``reversed`` (the complement's probability) in the other.
+    The loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))). The loss of 0 is
+    infinite, and 0 has mass (1 - probability)^trials. The pair dominates a count of sensitivity 1 with this
+    noise in one direction; ``reversed`` (with the complementary probability) dominates it in the other.
 
     Source: the masses, from ``dpproof.accountant.numbers.binomial``; Dwork, Kenthapadi, McSherry, Mironov and Naor,
     EUROCRYPT 2006, Section 4, for the mechanism; docs/notes/pairs.md, section 5.
@@ -51,7 +51,10 @@ class ShiftedBinomial:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; loss at least e means x at most (trials + 1) r/(exp(e) + r), r the odds."""
+        """See ``DominatingPair.cells``.
+
+        The loss is at least e if x is at most (trials + 1) r/(exp(e) + r), where r are the odds.
+        """
         low, high = self._window()
         masses, errors = self._kept if high - low < MOST_KEPT else self._masses()
         starts = self._starts(edges, low, high)
@@ -70,30 +73,30 @@ class ShiftedBinomial:
         return self._masses()
 
     def _masses(self) -> tuple[Floats, Floats]:
-        """The masses of the likely outcomes and the one below them, and relative errors."""
+        """Return the masses of the likely outcomes and of the one below them, and relative errors."""
         low, high = self._window()
         found = log_masses(self.trials, exact(self.probability), np.arange(low - 1, high + 1))
         return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
     def reversed(self) -> ShiftedBinomial:
-        """See ``DominatingPair.reversed``: reflecting the outcomes gives the noise of the other probability."""
+        """See ``DominatingPair.reversed``. Reflecting the outcomes gives the noise of the complementary probability."""
         if 2 * exact(self.probability) == 1:
             return self
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``, outward: the losses of the outcomes trials and 1."""
+        """See ``DominatingPair.loss_range``. The ends are the losses of the outcomes trials and 1, rounded outward."""
         share = exact(self.probability)
         odds = share / (1 - share)
         with precision(128):
             return round_down(arb_of(odds / self.trials).log()), round_up(arb_of(odds * self.trials).log())
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
     def _window(self) -> tuple[int, int]:
-        """Outcomes of finite loss, but for 4e-300 of their mass under P and Q (Bernstein's inequality)."""
+        """Return the range of likely outcomes of finite loss. The others have mass at most 4e-300 (Bernstein)."""
         share = exact(self.probability)
         spread = float(self.trials * share * (1 - share))
         reach = math.ceil(232 + math.sqrt(52900 + 1380 * spread) * (1 + 1e-9))
@@ -101,9 +104,9 @@ class ShiftedBinomial:
         return max(1, middle - reach), min(self.trials, middle + reach)
 
     def _starts(self, edges: Floats, low: int, high: int) -> NDArray[np.int64]:
-        """Indices at which the cells begin among the outcomes ``low`` .. ``high``, the largest losses first.
+        """Return the indices at which the cells begin among the outcomes ``low`` .. ``high``, largest losses first.
 
-        The smaller of x and trials + 1 - x is computed, so that its relative error is that of exp(e)/r.
+        The smaller of x and trials + 1 - x is computed, so its relative error is that of exp(e)/r.
         """
         gap = np.clip(edges[::-1] - _log_odds(exact(self.probability)), -700, 700)
         side = (self.trials + 1) / (1 + np.exp(np.abs(gap)))
@@ -124,10 +127,11 @@ def _log_odds(share: Fraction) -> float:
 
 @dataclass(frozen=True)
 class ShuffledBinary:
-    """Binomial(trials, probability) plus the user's bit, of chance ``first`` under P and ``second`` under Q.
+    """Binomial(trials, probability) plus the user's bit, which is 1 with probability ``first`` (P) or ``second`` (Q).
 
-    With first < second the loss falls in the sum. Randomised response among users who all hold one bit has
-    first = probability, second = 1 - probability; a changed bit (0 against 1) is ``ShiftedBinomial`` too.
+    Since first < second, the loss falls in the sum. Randomised response among users who all hold one bit has
+    first = probability, second = 1 - probability. A bit that changes from 0 to 1 gives the same pair as
+    ``ShiftedBinomial``.
 
     Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.numbers.binomial``.
 
@@ -163,7 +167,7 @@ class ShuffledBinary:
             raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; the loss of every likely sum is computed, its error is the slack."""
+        """See ``DominatingPair.cells``. The loss of every likely sum is computed; its error is the slack."""
         p, a, c = self._exact()
         low, high = self._window()
         losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
@@ -189,20 +193,24 @@ class ShuffledBinary:
         return self._law()
 
     def _law(self) -> tuple[Floats, Floats, Floats]:
-        """Losses of the likely sums, the last first; the noise's masses there and one below, and errors."""
+        """Return the losses of the likely sums, last sum first; the noise's masses there and one below; and errors."""
         low, high = self._window()
         sums = np.arange(high, low - 2, -1, dtype=np.int64)
         return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
 
     def reversed(self) -> ShuffledBinary:
-        """See ``DominatingPair.reversed``: the mirror image of the sum exchanges the two laws."""
+        """See ``DominatingPair.reversed``. Reflecting the sum exchanges the two distributions."""
         p, a, c = self._exact()
         if 2 * p == 1 and a + c == 1:
             return self
         return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``, outward: log(first/second), log((1 - first)/(1 - second)) where finite."""
+        """See ``DominatingPair.loss_range``.
+
+        The ends are log(first/second) and log((1 - first)/(1 - second)) where these are finite, rounded
+        outward.
+        """
         p, a, c = self._exact()
         odds, n = (1 - p) / p, self.trials
         least, most = odds * n, odds / n  # the ratios b(k-1)/b(k) of the sums n and 1
@@ -212,14 +220,14 @@ class ShuffledBinary:
             return round_down(low), round_up(high)
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:
         return exact(self.probability), exact(self.first), exact(self.second)
 
     def _window(self) -> tuple[int, int]:
-        """Sums of finite loss, but for 4e-300 of their mass under P and under Q (Bernstein's inequality)."""
+        """Return the range of likely sums of finite loss. The others have mass at most 4e-300 (Bernstein)."""
         p, a, c = self._exact()
         spread = float(self.trials * p * (1 - p))
         reach = math.ceil(233 + math.sqrt(52900 + 1380 * spread) * (1 + 1e-9))
@@ -228,7 +236,7 @@ class ShuffledBinary:
         return max(1 if c == 1 else 0, middle - reach), min(last, middle + reach)
 
     def _masses(self, sums: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """The noise's masses and the absolute errors of their logarithms; 0 where the noise cannot be."""
+        """Return the noise's masses and the absolute errors of their logarithms; 0 outside the noise's range."""
         inside = (sums >= 0) & (sums <= self.trials)
         found = log_masses(self.trials, exact(self.probability), np.clip(sums, 0, self.trials))
         return np.where(inside, np.exp(found.values), 0.0), np.where(inside, found.errors, 0.0)

@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on the integers: its normalising sum, and its pair."""
+"""Discrete Gaussian noise on the integers: its normalising sum and its dominating pair."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from dpproof.accountant.pairs.lattice import between, charged, floored
 
 _ULP = 2.0**-52
 _REACH = 38
-"""Deviations enumerated: the rest weighs below exp(-38^2/2) < 1e-313."""
+"""The number of deviations within which outcomes are enumerated. The rest weighs below exp(-38^2/2) < 1e-313."""
 _ENUMERATED = 2**14
-"""The largest deviation whose outcomes are enumerated, 1.2 million; integrals serve the others."""
+"""The largest deviation whose outcomes (1.2 million) are enumerated. Integrals are used beyond it."""
 _LARGEST = 1e24
 
 
 def normaliser(variance: Fraction) -> flint.arb:
     """The sum of exp(-k^2/(2 variance)) over all integers k, enclosed at the precision in force.
 
-    Below variance 1 term by term, from there on by Poisson's summation formula; what is left out lies
-    between 0 and twice the first term left out.
+    Below variance 1 the sum is taken term by term, and from 1 on by Poisson's summation formula. The omitted
+    part lies between 0 and twice the first omitted term.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Fact 18 (Poisson summation).
 
@@ -48,7 +48,7 @@ def normaliser(variance: Fraction) -> flint.arb:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """The pair N_Z(0, variance), N_Z(shift, variance): integer noise on an integer of sensitivity ``shift``.
+    """The pair of N_Z(0, variance) and N_Z(shift, variance): integer noise, sensitivity ``shift``.
 
     The loss of the outcome x is (shift^2 - 2 shift x)/(2 variance). The pair dominates every smaller
     integer shift, and both directions have one privacy loss.
@@ -80,7 +80,7 @@ class DiscreteGaussian:
 
     @property
     def lattice(self) -> float:
-        """The losses are ``origin`` plus multiples of it."""
+        """The spacing of the losses, which are ``origin`` plus multiples of it."""
         return float(self.shift / exact(self.variance))
 
     @property
@@ -89,7 +89,10 @@ class DiscreteGaussian:
         return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``: enumerated, or for a large variance as integrals with their error."""
+        """See ``DominatingPair.cells``.
+
+        Outcomes are enumerated; for a large variance integrals are used, with an error.
+        """
         variance = float(exact(self.variance))
         # loss at least e means x at most shift/2 - variance e/shift
         reach = _REACH * math.sqrt(variance) + self.shift + 1
@@ -102,20 +105,20 @@ class DiscreteGaussian:
         return Cells(p[::-1], q[::-1], p_error[::-1], q_error[::-1], slack)
 
     def reversed(self) -> DiscreteGaussian:
-        """The pair itself: reflecting the output exchanges P and Q."""
+        """Return the pair itself: reflecting the output exchanges P and Q."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: unbounded on both sides."""
+        """See ``DominatingPair.loss_range``. The losses are unbounded on both sides."""
         return -math.inf, math.inf
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
 
 def _enumerated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats, Floats]:
-    """Masses of the integers up to the first bound, between the bounds, and above the last."""
+    """Return the masses of the integers up to the first bound, between the bounds, and above the last."""
     reach = math.ceil(_REACH * math.sqrt(variance)) + 1
     outcomes = np.arange(centre - reach, centre + reach + 1, dtype=np.float64)
     with precision(128):
@@ -128,9 +131,10 @@ def _enumerated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats
 
 
 def _integrated(variance: Fraction, bounds: Floats, centre: int) -> tuple[Floats, Floats]:
-    """The same as integrals between half-integers: the midpoint rule is off by (1 + z^2)/(24 variance) at z.
+    """Return the same masses as integrals between half-integers.
 
-    An end is rounded; what that moves is charged to both its cells (docs/notes/pairs.md, section 4).
+    The midpoint rule is off by (1 + z^2)/(24 variance) at z. Each end is rounded, and the resulting error is
+    added to both adjacent cells (docs/notes/pairs.md, section 4).
     """
     deviation = math.sqrt(variance)
     z = (bounds + 0.5 - centre) / deviation

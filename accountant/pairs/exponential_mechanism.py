@@ -1,7 +1,7 @@
-"""Pairs of bounded range, which the exponential mechanism has, and the pair of permute-and-flip.
+"""Pairs of mechanisms of bounded range, such as the exponential mechanism, and the pair of permute-and-flip.
 
-A mechanism has range epsilon if its losses on any two neighbours lie in an interval of length epsilon, [t -
-epsilon, t]. t may depend on the neighbours. One pair dominates for all t at once, and so also under adaptive
+A mechanism has range epsilon if its losses on any two neighbours lie in an interval [t - epsilon, t]. The
+number t may depend on the neighbours. One pair dominates for all t at once, and so also under adaptive
 composition. Section 2 of docs/notes/pairs.md derives it.
 """
 
@@ -23,9 +23,9 @@ _ULP = 2.0**-52
 class BoundedRange:
     """The tightest pair that dominates every mechanism of range ``epsilon``.
 
-    Its losses have the density exp((epsilon + x)/2) / (2 (exp(epsilon) - 1)) under P and the mirrored one
-    under Q, on [-epsilon, epsilon]; its privacy profile is
-    delta(x) = (exp(epsilon/2) - exp(x/2))^2 / (exp(epsilon) - 1).
+    On [-epsilon, epsilon] its losses have the density exp((epsilon + x)/2) / (2 (exp(epsilon) - 1)) under P
+    and the mirrored density under Q. Its privacy profile is delta(x) = (exp(epsilon/2) - exp(x/2))^2 /
+    (exp(epsilon) - 1).
 
     Source: project statement classic.bounded_range, docs/notes/pairs.md, section 2; the two-point pairs it
     dominates are those of Dong, Durfee and Rogers, arXiv:1909.13830, Section 3.
@@ -45,7 +45,7 @@ class BoundedRange:
             raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_LARGEST}")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; the density is integrated in closed form."""
+        """See ``DominatingPair.cells``. The density is integrated in closed form."""
         width = float(exact(self.epsilon))
         ends = np.clip(np.concatenate(([-np.inf], edges, [np.inf])), -width, width)
         share = np.expm1((ends[:-1] - ends[1:]) / 2) / np.expm1(-width)
@@ -57,25 +57,25 @@ class BoundedRange:
         return Cells(p, q, p_error, q_error, width * _ULP)
 
     def reversed(self) -> BoundedRange:
-        """The pair itself: both directions have one privacy loss."""
+        """Return the pair itself: both directions have the same privacy loss."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
         with precision(128):
             width = round_up(arb_of(exact(self.epsilon)))
         return -width, width
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
 
 def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> BoundedRange:
-    """The pair of the exponential mechanism that draws r with probability ~ exp(epsilon u(r)/(2 Delta)).
+    """Return the pair of the exponential mechanism that draws r with probability ~ exp(epsilon u(r)/(2 Delta)).
 
-    ``Delta`` is the largest change of one utility between neighbours. Where the utilities are monotone
-    (between two neighbours all of them move in one direction) the range is epsilon/2.
+    ``Delta`` is the largest change of one utility between neighbours. If the utilities are monotone (between
+    two neighbours all of them move in one direction), the range is epsilon/2.
 
     Source: McSherry and Talwar, FOCS 2007, for the mechanism; project statement classic.exponential_range,
     after Durfee and Rogers, arXiv:1905.04273, for the range; ``BoundedRange`` for the pair.
@@ -91,11 +91,11 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
 
 
 def permute_and_flip(epsilon: Number) -> RandomisedResponse:
-    """The pair of permute-and-flip at ``epsilon``: that of randomised response, and no less is proved.
+    """Return the pair of randomised response at ``epsilon``, since nothing smaller is proved for permute-and-flip.
 
-    Permute-and-flip is epsilon-differentially private, which randomised response dominates. It does not
-    have range epsilon: with two candidates, tied on one side and 2 Delta apart on the other, its losses
-    are epsilon and -log(2 - exp(-epsilon)). So ``BoundedRange(epsilon)`` would be unsound for it.
+    Permute-and-flip is epsilon-differentially private, so randomised response dominates it. It does not have
+    range epsilon. Take two candidates, tied for one neighbour and 2 Delta apart for the other: the losses are
+    epsilon and -log(2 - exp(-epsilon)). So ``BoundedRange(epsilon)`` would be unsound for it.
 
     Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1; docs/notes/pairs.md, section 3.
 

@@ -1,7 +1,7 @@
 """Dominating pairs of subsampling when one record is replaced: fixed-size samples, and Poisson sampling.
 
-Fixed-size samples are drawn with or without replacement. Poisson sampling is exact for Gaussian noise. For any other
-pair the result is an upper bound.
+Fixed-size samples are drawn with or without replacement. The result for Poisson sampling is exact for
+Gaussian noise. For any other pair it is an upper bound.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from dpproof.accountant.pairs.subsampled import VisibleChoice, ends_after_sampli
 _ULP = 2.0**-52
 _BITS = 256
 _MOST_EXACT = 2**14
-"""Bits of the weights of samples with replacement that are kept as exact rationals."""
+"""The largest size in bits of the weights of samples with replacement that are kept as exact rationals."""
 
 
 @dataclass(frozen=True)
 class FixedSize:
-    """The pair of a mechanism on a random share ``rate`` of the records, when one record is replaced.
+    """The pair of a mechanism on a random share ``rate`` of the records, if one record is replaced.
 
-    ``pair`` = (P, Q) dominates the mechanism itself under replacement of one record, with one privacy loss
-    in both directions. With P' = (1 - rate) Q + rate P, the losses above 0 are those of (P', Q), those
-    below 0 are those of (Q, P'), and the rest of the mass has loss 0. Neither (P', Q) nor (Q, P') alone
-    dominates under composition.
+    ``pair`` = (P, Q) must dominate the mechanism itself under replacement of one record, and have the same
+    privacy loss in both directions. Let P' = (1 - rate) Q + rate P. The losses above 0 are those of (P', Q),
+    the losses below 0 are those of (Q, P'), and the rest of the mass has loss 0. Neither (P', Q) nor (Q, P')
+    alone dominates under composition.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
     arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
@@ -66,7 +66,7 @@ class FixedSize:
             raise ValueError(f"pair ({self.pair!r}) must have one privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; what is not above or below the cell of 0 is in it."""
+        """See ``DominatingPair.cells``. All mass that is not in the cells above or below is in the cell of 0."""
         if exact(self.rate) == 1:
             return self.pair.cells(edges)
         above, below = self._above(edges[edges > 0]), self._above(-edges[edges <= 0][::-1])
@@ -76,21 +76,24 @@ class FixedSize:
         return Cells(p, q, p_error, q_error, max(above.slack, below.slack), lost)
 
     def reversed(self) -> FixedSize:
-        """The pair itself: both directions have one privacy loss."""
+        """Return the pair itself: both directions have the same privacy loss."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``, outward: +-log(1 + rate (exp(l) - 1)), l the pair's largest loss."""
+        """See ``DominatingPair.loss_range``.
+
+        The ends are +-log(1 + rate (exp(l) - 1)), rounded outward, where l is the pair's largest loss.
+        """
         highest = max(self.pair.loss_range()[1], 0.0)
         end = ends_after_sampling((0.0, highest), exact(self.rate))[1]
         return -end, end
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
     def _above(self, edges: Floats) -> Cells:
-        """The cells of (P', Q) from the first of ``edges`` >= 0 on; their number is that of the edges."""
+        """Return the cells of (P', Q) above each of ``edges``, which are at least 0; one cell for each edge."""
         rate = float(exact(self.rate))
         points, moved, _ = loss_before_sampling(edges if len(edges) else np.ones(1), rate)
         found, raised = _above_zero(self.pair, np.maximum.accumulate(points))
@@ -105,10 +108,10 @@ class FixedSize:
 
 
 def _above_zero(pair: DominatingPair, points: Floats) -> tuple[Cells, float]:
-    """The pair's cells, and how far ``points`` were raised: an atom of loss 0 is below all of them.
+    """Return the pair's cells, and how far ``points`` were raised so that an atom of loss 0 is below all of them.
 
-    Two edges as close to 0 as the slack might each claim it otherwise, one from above, one from below.
-    Sampling does not widen distances of losses, so that the edges move by no more.
+    Otherwise two edges as close to 0 as the slack might both count this atom, one from above and one from
+    below. Sampling does not increase distances between losses, so the edges move by no more than that.
     """
     raised = 4 * pair.cells(points[[0, -1]]).slack + 5e-324
     while True:
@@ -124,10 +127,10 @@ _Part = tuple[Floats, float | Floats]
 def _around(
     below: _Part, above: _Part, lost: tuple[float, float], first: bool = False
 ) -> tuple[Floats, Floats]:
-    """The masses below (mirrored), in and above the cell of 0. The mass in it is the remainder to 1.
+    """Return the masses below (mirrored), in and above the cell of 0. The mass in this cell is the remainder to 1.
 
-    ``lost`` is what the outcomes of an infinite loss take; with ``first`` they are in the first cell, having
-    the loss -infinity.
+    ``lost`` is the mass of the outcomes of infinite loss. With ``first`` their loss is -infinity, so they are
+    in the first cell.
     """
     masses = [np.asarray(part[0]) for part in (below, above)]
     errors = [np.broadcast_to(part[1], part[0].shape) for part in (below, above)]
@@ -155,7 +158,7 @@ def _around(
 
 
 def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
-    """The pair of a mechanism on a uniformly random subset of ``sample`` out of ``records`` records.
+    """Return the pair of a mechanism on a uniformly random subset of ``sample`` out of ``records`` records.
 
     Source: see ``FixedSize``.
 
@@ -175,7 +178,7 @@ def without_replacement(pair: DominatingPair, sample: int, records: int) -> Fixe
 def with_replacement(
     group: Callable[[int], DominatingPair], sample: int, records: int, most: int
 ) -> FixedSize:
-    """The pair of a mechanism on ``sample`` records drawn independently from ``records``, one being replaced.
+    """Return the pair of a mechanism on ``sample`` records drawn independently from ``records``, one of them replaced.
 
     Args:
         group: k -> a pair that dominates the mechanism when k records of its input become k others, with
@@ -207,13 +210,16 @@ def with_replacement(
 
 
 def _copies(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
-    """The probability that a record is drawn at all, and the probabilities of each number of copies."""
+    """Return the probability that a record is drawn at all, and the probability of each number of copies."""
     rate = 1 - (1 - share) ** sample
     return rate, [math.comb(sample, k) * share**k * (1 - share) ** (sample - k) for k in counts]
 
 
 def _copies_enclosed(sample: int, share: Fraction, counts: range) -> tuple[Fraction, list[Fraction]]:
-    """``_copies``, the first rounded up and the others down; lost mass counts as revealing everything."""
+    """Return ``_copies`` with the first value rounded up and the others down.
+
+    The lost mass counts as an output that reveals everything.
+    """
     with precision(_BITS):
         rate = -(sample * (-arb_of(share)).log1p()).expm1()
         return min(-_below(-rate), Fraction(1)), [
@@ -222,7 +228,7 @@ def _copies_enclosed(sample: int, share: Fraction, counts: range) -> tuple[Fract
 
 
 def _below(value: flint.arb) -> Fraction:
-    """The lower end of an enclosure, all its bits kept."""
+    """Return the lower end of an enclosure with all its bits."""
     mantissa, exponent = (int(part) for part in value.lower().mid().man_exp())
     return mantissa * Fraction(2) ** exponent
 
@@ -234,42 +240,42 @@ def _check_sizes(sample: int, records: int) -> None:
 
 @dataclass(frozen=True)
 class Everything:
-    """The pair of an output that reveals which neighbour it was: the losses are infinite.
+    """The pair of an output that reveals which neighbour it came from. All its losses are infinite.
 
     >>> Everything().cells(np.array([0.0])).infinite
     (1.0, 1.0)
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``: Q's mass has loss -infinity."""
+        """See ``DominatingPair.cells``. The whole mass of Q has loss -infinity."""
         q = np.zeros(len(edges) + 1)
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
 
     def reversed(self) -> Everything:
-        """The pair itself."""
+        """Return the pair itself."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """No loss is finite."""
+        """Return (0, 0), since no loss is finite."""
         return 0.0, 0.0
 
     def characteristic(self) -> None:
-        """None: nothing is asked of it."""
+        """Return None: no characteristic function is needed here."""
         return
 
 
 _FAR = 100.0
-"""Deviations beyond every mean between which no mass is told apart from none."""
+"""From this number of deviations beyond every mean on, all masses count as the smallest one."""
 
 
 @dataclass(frozen=True)
 class ReplacedGaussian:
-    """Poisson-sampled Gaussian sum of vectors of norm at most 1, one of which is replaced.
+    """The pair of a Poisson-sampled Gaussian sum of vectors of norm at most 1, one of which is replaced.
 
-    With s the ``noise_multiplier``, P is (1-q) N(0, s^2) + q N(1, s^2), Q the same with N(-1, s^2): the
-    record's vector is replaced by its opposite. The pair dominates every replacement of one record by
-    another, in every dimension, and is attained; both directions have one privacy loss.
+    Let s be the ``noise_multiplier``. P is (1-q) N(0, s^2) + q N(1, s^2), and Q is the same with N(-1, s^2):
+    the record's vector is replaced by its opposite. The pair dominates every replacement of one record by
+    another, in every dimension, and is attained. Both directions have the same privacy loss.
 
     Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
 
@@ -305,26 +311,27 @@ class ReplacedGaussian:
         return Cells(p, other, p_error, q_error, slack)
 
     def reversed(self) -> ReplacedGaussian:
-        """The pair itself: reflecting the output exchanges P and Q."""
+        """Return the pair itself: reflecting the output exchanges P and Q."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Unbounded on both sides."""
+        """Return infinite bounds: the losses are unbounded on both sides."""
         return -math.inf, math.inf
 
     @property
     def square(self) -> Fraction | None:
-        """The square of the distance of two Gaussians where nothing is sampled: composing adds squares."""
+        """The squared distance between the two Gaussians, if there is no subsampling. Squares add under composition."""
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
     def _exponents(self, edges: Floats) -> Floats:
-        """Points output/s^2 at which the loss is e: e/2 + arsinh(k sinh(e/2)), k = (1-q) exp(1/(2 s^2))/q.
+        """Return the points output/s^2 at which the loss is e.
 
-        Only a proposal: ``_slack`` computes the loss there.
+        They are e/2 + arsinh(k sinh(e/2)) with k = (1-q) exp(1/(2 s^2))/q. They are only a proposal:
+        ``_slack`` computes the loss at each of them.
         """
         half = np.abs(edges) / 2
         if self.rate == 1:
@@ -340,9 +347,9 @@ class ReplacedGaussian:
         return 1 / (2 * self.noise_multiplier**2)
 
     def _slack(self, t: Floats, edges: Floats) -> float:
-        """The loss at ``t``, computed forwards, against the edges; and what is lost on the way to the masses.
+        """Return how far the losses at ``t`` may be from the edges, including the rounding up to the masses.
 
-        Each of the two logarithms has slope at most 1 in its argument t, so that the loss has at most 2.
+        Each of the two logarithms has slope at most 1 in its argument t, so the loss has slope at most 2.
         """
         offset = self._offset()
         up, down = t - offset, -t - offset
@@ -351,7 +358,7 @@ class ReplacedGaussian:
         return float(np.max(miss + _ULP * (48 * size + 32 + 4 * np.abs(edges))))
 
     def _log_mixture(self, u: Floats) -> Floats:
-        """log(1 - q + q exp(u)), within 16 ulp of max(1, |u|): 1 - q is exact where it would cancel."""
+        """Return log(1 - q + q exp(u)), within 16 ulp of max(1, |u|). 1 - q is exact where it would cancel."""
         q, below = self.rate, np.minimum(u, 0)
         if q == 1:
             return u
@@ -361,11 +368,11 @@ class ReplacedGaussian:
 
 
 def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:
-    """A pair for Poisson sampling at ``rate`` of any mechanism, when one record is replaced by another.
+    """Return a pair for Poisson sampling at ``rate`` of any mechanism, if one record is replaced by another.
 
-    ``pair`` must dominate the mechanism both when one record is replaced and when one is removed (for noise
-    of a fixed scale, the pair of a replacement does). Then so does what fixed-size sampling at the same rate
-    has: sound for every mechanism, and for Gaussian noise looser than ``ReplacedGaussian``.
+    ``pair`` must dominate the mechanism both when one record is replaced and when one is removed. For noise
+    of a fixed scale, the pair of a replacement does. Then the pair of fixed-size sampling at the same rate
+    dominates too. It is sound for every mechanism; for Gaussian noise it is looser than ``ReplacedGaussian``.
 
     Source: project statement classic.poisson_replaced, docs/notes/sampling.md, section 2; it rests on
     advanced joint convexity, Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.

@@ -1,9 +1,10 @@
-"""The Poisson-subsampled Gaussian pair, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2); q = 1 is the Gaussian.
+"""The Poisson-subsampled Gaussian pair, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2).
 
-Its moment-generating function is computed in double precision with proved errors. With y standard normal,
-w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w), the loss is l under the density phi(y) e^l when a record
-is removed, and -l under phi when one is added. Both integrands are analytic in the strip |Im y| < pi sigma, where
-the trapezoidal rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
+With q = 1 it is the Gaussian pair. Its moment-generating function is computed in double precision with proved
+errors. Let y be standard normal, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w). If a record is
+removed, the loss is l under the density phi(y) e^l. If a record is added, it is -l under phi. Both integrands
+are analytic in the strip |Im y| < pi sigma, where the trapezoidal rule converges exponentially. Derivations:
+docs/notes/saddle_inversion.md, sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from dpproof.accountant.pairs.phases import EPS, layers, phases_minus_one
 from dpproof.accountant.pairs.subsampled import ends_after_sampling, loss_before_sampling, swapped
 
 _QUIET = 72.0
-"""The trapezoidal rule's relative error is made at most about 2 exp(-72) = 1e-31."""
+"""The steps are chosen so that the trapezoidal rule's relative error is at most about 2 exp(-72) = 1e-31."""
 _REACH = 13.0
-"""By how much per unit of y the terms fall beyond the points kept."""
+"""Beyond the points that are kept, the terms fall by at least this rate per unit of y (logarithmic)."""
 _MOST_NODES = 400_000
 _MOST_ENTRIES = 4_000_000
 _NORMAL = 1 / math.sqrt(2 * math.pi)
@@ -34,7 +35,7 @@ _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 @dataclass(frozen=True)
 class SubsampledGaussianCharacteristic:
-    """``Characteristic`` of (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or reversed.
+    """The ``Characteristic`` of (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or reversed.
 
     Args:
         rate: q in (0, 1].
@@ -59,7 +60,7 @@ class SubsampledGaussianCharacteristic:
 
 
 class _Line:
-    """The trapezoidal rule for one real part c, good for frequencies up to a given one."""
+    """The trapezoidal rule for one real part c. It is accurate for frequencies up to a given one."""
 
     def __init__(self, pair: SubsampledGaussianCharacteristic, c: float, frequency: float) -> None:
         self.c, self.rate, self.sigma = c, pair.rate, pair.noise_multiplier
@@ -79,7 +80,7 @@ class _Line:
         self._weigh()
 
     def _weigh(self) -> None:
-        """Tilted weights, their sum 1, and their relative errors; the total as a power of e."""
+        """Compute the tilted weights, which add up to 1, their relative errors, and the total as a power of e."""
         exponent = self.exponent = self.base + self.c * self.loss
         self.peak = float(exponent.max())
         raw = np.exp(exponent - self.peak)
@@ -92,14 +93,14 @@ class _Line:
         self.cut = _cut(self.weights, self.step)
 
     def tilted(self) -> Tilted:
-        """The law's summary: see ``Tilted``."""
+        """Return the tilted distribution; see ``Tilted``."""
         log_mgf, error = self._small() if self.peak < 30 else self._large()
         mean = float(self.weights @ self.loss)
         variance = float(self.weights @ (self.loss - mean) ** 2)
         return Tilted(log_mgf, error, mean, variance, self._layers)
 
     def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``: rounding grows with t, the rule errs at t and at 0."""
+        """See ``Characteristic.minus_one``. The rounding error grows with t; the rule's error counts at t and at 0."""
         if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
             raise OverflowError(f"the characteristic function needs {count} x {len(self.y)} values")
         values, rounding = phases_minus_one(
@@ -108,7 +109,7 @@ class _Line:
         return values, rounding + 2.1 * (self.alias + self.cut)
 
     def _large(self) -> tuple[float, float]:
-        """The log of M(c) from the sum of the weights."""
+        """Return the logarithm of M(c) and its error, from the sum of the weights."""
         value = self.peak + math.log(self.step * _NORMAL * self.total)
         error = (
             self.total_error + 1.01 * (self.alias + self.cut) + 8 * EPS * (1 + abs(value) + abs(self.peak))
@@ -116,7 +117,7 @@ class _Line:
         return value, error
 
     def _small(self) -> tuple[float, float]:
-        """The log of M(c) from M(c) - 1 = E expm1(c L), without cancellation where c L is small."""
+        """Return log M(c) and its error from M(c) - 1 = E expm1(c L), without cancellation for small c L."""
         moved, density, grown = self.c * self.loss, np.exp(self.base), np.exp(self.exponent)
         terms = np.where(moved > 1, grown - density, density * np.expm1(np.minimum(moved, 1.0)))
         error = (np.abs(terms) + np.where(moved > 1, grown, 0.0)) * (self.base_error + 12 * EPS)
@@ -132,11 +133,11 @@ class _Line:
         return found, 1.5 * wrong / (1 + value) + 5 * EPS * abs(found)
 
     def _layers(self) -> tuple[Floats, Floats]:
-        """Uniform laws inside the tilted law of the loss.
+        """Return uniform distributions inside the tilted distribution of the loss.
 
-        Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l and a constant, whose second
-        derivative in y is at most K = (power + 1)^+/(4 sigma^2) - 1; between two nodes F is at least the
-        smaller of its values there, less K^+ step^2/8.
+        Its log-density per unit of l is F = -y^2/2 - w + (power + 1) l plus a constant. The second derivative
+        of F in y is at most K = (power + 1)^+/(4 sigma^2) - 1. Between two nodes F is at least the smaller of
+        its values there, less K^+ step^2/8.
         """
         w = self.y / self.sigma - 1 / (2 * self.sigma**2)
         log_weight = self.exponent - self.peak - math.log(self.total * self.step)
@@ -147,10 +148,10 @@ class _Line:
 
 
 def _ends(rate: float, sigma: float, power: float) -> tuple[float, float]:
-    """How far down and up the rule goes: beyond, its terms fall by ``_REACH`` per unit of y.
+    """Return how far down and up the rule goes. Beyond, its terms fall by ``_REACH`` per unit of y (logarithmic).
 
-    Their logarithm is power l(y) - y^2/2, and sigma l'(y) = s(y), the sampled share of the density, which
-    grows in y from 0 to 1.
+    Their logarithm is power l(y) - y^2/2. The derivative satisfies sigma l'(y) = s(y), where s is the sampled
+    share of the density and grows in y from 0 to 1.
     """
     pull = abs(power) / sigma
     if power <= 0:
@@ -162,7 +163,7 @@ def _ends(rate: float, sigma: float, power: float) -> tuple[float, float]:
 
 
 def _sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
-    """At least q e^w/(1 - q + q e^w), and less than a millionth of it above."""
+    """Return a number that is at least q e^w/(1 - q + q e^w), and above it by less than a millionth of it."""
     if rate == 1:
         return np.ones_like(y)
     odds = np.exp(np.clip(math.log1p(-rate) - math.log(rate) - y / sigma + 1 / (2 * sigma**2), -700, 700))
@@ -170,23 +171,23 @@ def _sampled_share(rate: float, sigma: float, y: Floats) -> Floats:
 
 
 def _cut(weights: Floats, step: float) -> float:
-    """What a rule leaves out beyond both ends: there its terms fall by ``_REACH`` per unit of y."""
+    """Bound the part that a rule omits beyond both ends, where its terms fall by ``_REACH`` per unit of y."""
     ratio = math.exp(-step * _REACH * (1 - 1e-9))
     return 1.01 * float(weights[0] + weights[-1]) * ratio / (1 - ratio)
 
 
 @lru_cache(maxsize=1)
 def _half_widths() -> Floats:
-    """Strips that the rule is tried in."""
+    """Return the half-widths of the strips in which the rule is tried."""
     return np.geomspace(0.02, 24, 96)
 
 
 def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float]:
-    """The largest step found, few bits long so that all nodes are exact, and the rule's relative error.
+    """Return the largest step found, with few bits so that all nodes are exact, and the rule's relative error.
 
-    On the line Im y = a an integrand is at most exp(a^2/2 + |t| a/sigma) times its modulus on the real
-    line, and cos(a/(2 sigma))^(-c) times that where e^l has the negative power -c; the rule errs by at
-    most twice the integral there, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014, Theorem
+    On the line Im y = a an integrand is at most exp(a^2/2 + |t| a/sigma) times its modulus on the real line.
+    If e^l has the negative power -c, there is another factor cos(a/(2 sigma))^(-c). The error of the rule is
+    at most twice the integral there, divided by exp(2 pi a/step) - 1 (Trefethen and Weideman 2014, Theorem
     5.1).
     """
     a = np.minimum(_half_widths(), 0.98 * np.pi * sigma)
@@ -201,7 +202,7 @@ def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float
 
 
 def log_ratio(rate: float, sigma: float, y: Floats) -> tuple[Floats, Floats]:
-    """l(y) = log(1 - q + q exp(y/sigma - 1/(2 sigma^2))), with absolute errors; y is taken as exact."""
+    """Return l(y) = log(1 - q + q exp(y/sigma - 1/(2 sigma^2))) with absolute errors; y is taken as exact."""
     w = y / sigma - 1 / (2 * sigma * sigma)
     w_error = 2 * EPS * (np.abs(y) / sigma + 1 / (2 * sigma * sigma))
     if rate == 1:
@@ -240,10 +241,10 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class SubsampledGaussian:
-    """Poisson sampling at ``rate``, then a sum of sensitivity 1 with noise of deviation ``noise_multiplier``.
+    """The pair of a sum of sensitivity 1 after Poisson sampling at ``rate``, with Gaussian noise.
 
-    ``removes`` says which of the two neighbours is P: with it P is the mixture (a user is removed), without
-    it P is N(0, s^2) (a user is added).
+    The noise has standard deviation s = ``noise_multiplier``. If ``removes`` is true, P is the mixture (a
+    user is removed). Otherwise P is N(0, s^2) (a user is added).
 
     >>> pair = SubsampledGaussian(1.0, 1.0)
     >>> cells = pair.cells(np.array([0.5]))  # the loss of N(1,1) against N(0,1) is N(1/2, 1)
@@ -268,7 +269,7 @@ class SubsampledGaussian:
         object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         if not self.removes:
             return swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
         outputs, slack = self._outputs(edges)
@@ -281,7 +282,7 @@ class SubsampledGaussian:
         return Cells(p, without, error, without_error, slack)
 
     def _outputs(self, edges: Floats) -> tuple[Floats, float]:
-        """The outputs, in deviations, whose losses are ``edges``; how far in loss they may be off."""
+        """Return the outputs, in deviations, whose losses are ``edges``, and a bound on their error in loss."""
         s = self.noise_multiplier
         exponents, slack, share = loss_before_sampling(edges, self.rate)
         size = np.where(np.isfinite(exponents), np.abs(exponents), 0.0)
@@ -289,20 +290,23 @@ class SubsampledGaussian:
         return s * exponents + 1 / (2 * s), slack + 2 * _U * rounding
 
     def reversed(self) -> SubsampledGaussian:
-        """The pair (Q, P); without sampling the pair itself, as reflecting the output exchanges the two."""
+        """Return the pair (Q, P).
+
+        Without sampling this is the pair itself, since reflecting the output exchanges both.
+        """
         if self.rate == 1:
             return self
         return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the finite losses, rounded outward: the mixture's are above log(1 - rate)."""
+        """Return bounds on the finite losses, rounded outward. The mixture's losses are above log(1 - rate)."""
         least = ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0]
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` at least 0.
+        """Return delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` is at least 0.
 
-        The loss grows, or falls, with the output: those of larger loss lie beyond one point x, where
+        The loss is monotone in the output. So the outputs of larger loss lie beyond one point x, where
         1 - q + q e^w = e^(+-epsilon).
         """
         rate, sigma = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
@@ -318,11 +322,11 @@ class SubsampledGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The square of the distance of two Gaussians, where nothing is sampled: composing adds squares."""
+        """The squared distance between the two Gaussians, if there is no subsampling. Squares add under composition."""
         return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> Characteristic | None:
-        """The moment-generating function of the loss, by a proved quadrature."""
+        """Return the moment-generating function of the loss, computed by a proved quadrature."""
         found: Characteristic = SubsampledGaussianCharacteristic(
             self.rate, self.noise_multiplier, removes=self.removes
         )

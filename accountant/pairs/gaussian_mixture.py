@@ -1,8 +1,8 @@
-"""The pair of a user with several sampled records, of which binomially many join a sum with Gaussian noise.
+"""The pair of a user with several records, each of which is sampled into a sum with Gaussian noise.
 
-With k records of norm at most 1, each sampled with chance q, the mixture of N(j, s^2) with weights Bin(k, q)(j)
-against N(0, s^2) dominates the removal of the user, and the reverse dominates the addition, whatever the
-records' directions (docs/notes/group_privacy.md, section 3).
+The user has k records of norm at most 1, each sampled with probability q. Take the mixture of N(j, s^2) with
+weights Bin(k, q)(j), against N(0, s^2). This pair dominates the removal of the user, and its reverse
+dominates the addition, whatever the records' directions are (docs/notes/group_privacy.md, section 3).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _NEWTON = 60
 
 @dataclass(frozen=True)
 class BinomialGaussianMixture:
-    """sum over j of Bin(records, rate)(j) N(j, s^2) against N(0, s^2), s the ``noise_multiplier``.
+    """The pair of sum over j of Bin(records, rate)(j) N(j, s^2) against N(0, s^2).
 
-    ``removes`` says which of the two neighbours is P: with it P is the mixture (a user is removed), without
-    it P is N(0, s^2) (a user is added).
+    s is the ``noise_multiplier``. If ``removes`` is true, P is the mixture (a user is removed). Otherwise P
+    is N(0, s^2) (a user is added).
 
     >>> pair = BinomialGaussianMixture(0.5, 1.0, 2)
     >>> cells = pair.cells(np.array([0.0]))
@@ -57,7 +57,7 @@ class BinomialGaussianMixture:
         whole(self.records, "records", 1, 256)
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         if not self.removes:
             mirrored = BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records)
             return swapped(mirrored.cells(-edges[::-1]))
@@ -72,10 +72,11 @@ class BinomialGaussianMixture:
         return Cells(p, q, p_error, q_error, self._slack(outputs, edges))
 
     def _outputs(self, edges: Floats) -> Floats:
-        """The outputs, in deviations, whose losses are close to ``edges``; -inf below every loss.
+        """Return the outputs, in deviations, whose losses are close to ``edges``; -inf for edges below every loss.
 
-        Newton's method for log(exp(l - log w_0) - 1) = log sum over j >= 1 of (w_j/w_0) exp(e_j), which is
-        convex with a slope between 1/s and k/s; nothing rests on how close it comes.
+        It uses Newton's method for log(exp(l - log w_0) - 1) = log sum over j >= 1 of (w_j/w_0) exp(e_j),
+        which is convex with a slope between 1/s and k/s. No certified result depends on how close the outputs
+        come.
         """
         _, logs = _weights(self.rate, self.records)
         above = edges - logs[0]
@@ -100,7 +101,7 @@ class BinomialGaussianMixture:
         return found
 
     def _slack(self, outputs: Floats, edges: Floats) -> float:
-        """How far the losses at ``outputs`` may be from ``edges``."""
+        """Return a bound on how far the losses at ``outputs`` are from ``edges``."""
         inside = np.isfinite(outputs) & np.isfinite(edges)
         below = -8 * _U * float(_weights(self.rate, self.records)[1][0])  # edges next to the least loss
         if not inside.any():
@@ -109,7 +110,7 @@ class BinomialGaussianMixture:
         return below + float((np.abs(loss - edges[inside]) * (1 + 2 * _U) + error).max())
 
     def _loss(self, x: Floats) -> tuple[Floats, Floats]:
-        """Log of the sum of w_j exp(e_j), e_j = j x/s - j^2/(2 s^2), and a bound on its error."""
+        """Return log of the sum of w_j exp(e_j), e_j = j x/s - j^2/(2 s^2), and a bound on its error."""
         weights, logs = _weights(self.rate, self.records)
         s, j = self.noise_multiplier, np.arange(self.records + 1)[:, None]
         shift, back = j * (x / s), j * j / (2 * s * s)
@@ -130,23 +131,23 @@ class BinomialGaussianMixture:
         return np.where(small, near, far), np.where(small, near_error, far_error)
 
     def reversed(self) -> BinomialGaussianMixture:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
         return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the finite losses, rounded outward: the mixture's are above k log(1 - q)."""
+        """Return bounds on the finite losses, rounded outward. The mixture's losses are above k log(1 - q)."""
         with precision(128):
             least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:
-        """None: the moment-generating function is left to the grid."""
+        """Return None: no moment-generating function is computed for this pair, so the grid of losses is used."""
         return None
 
 
 @lru_cache(maxsize=64)
 def _weights(rate: float, records: int) -> tuple[Floats, Floats]:
-    """The binomial weights and their logarithms, each within an ulp (or below 1e-300)."""
+    """Return the binomial weights and their logarithms, each within an ulp (or below 1e-300)."""
     with precision(256):
         q = arb_of(Fraction(rate))
         logs = [

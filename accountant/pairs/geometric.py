@@ -1,4 +1,4 @@
-"""Geometric (discrete Laplace) noise on the integers."""
+"""The dominating pair of geometric (discrete Laplace) noise on the integers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_SHIFT, _MOST_LOSS, _WIDEST = 10**5, 600, 10**290
 
 @dataclass(frozen=True)
 class Geometric:
-    """The pair of the integers' law ~ exp(-|x|/scale) and the same shifted by ``shift``.
+    """The pair of the distribution ~ exp(-|x|/scale) on the integers and the same shifted by ``shift``.
 
     The loss of x is (|x - shift| - |x|)/scale: shift/scale for x <= 0, -shift/scale for x >= shift, and
     (shift - 2 x)/scale between. So a shift by 1 is randomised response. The pair dominates every smaller
-    integer shift; both directions have one privacy loss.
+    integer shift. Both directions have the same privacy loss.
 
     Source: Ghosh, Roughgarden and Sundararajan, arXiv:0811.2841, Definition 2.1 (the law); the masses are
     geometric sums; smaller shifts: docs/notes/pairs.md, section 4.
@@ -48,18 +48,19 @@ class Geometric:
 
     @property
     def lattice(self) -> float:
-        """The losses are ``origin`` plus multiples of it."""
+        """The spacing of the losses, which are ``origin`` plus multiples of it."""
         return float(2 / exact(self.scale))
 
     @property
     def origin(self) -> float:
-        """One of the losses, modulo ``lattice``."""
+        """One of the losses; the others differ from it by multiples of ``lattice``."""
         return float(self.shift % 2 / exact(self.scale))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``: groups 0 (of x <= 0) to shift (of x >= shift), losses falling by 2/scale.
+        """See ``DominatingPair.cells``.
 
-        Loss at least e means x at most (shift - e scale)/2; the masses between are geometric sums.
+        The groups are numbered from 0 (x <= 0) to shift (x >= shift), with losses falling by 2/scale. The
+        loss is at least e if x is at most (shift - e scale)/2. The masses between are geometric sums.
         """
         scale, top = float(exact(self.scale)), float(self.shift / exact(self.scale))
         last = np.floor((self.shift - np.clip(edges, -2 * top, 2 * top) * scale) / 2)
@@ -71,9 +72,9 @@ class Geometric:
         return Cells(p, q, p_error, q_error, 16 * _U * top)
 
     def _masses(self, low: Floats, high: Floats) -> Floats:
-        """P-masses of the groups from ``low`` to ``high``, none where low > high.
+        """Return the P-masses of the groups from ``low`` to ``high``; 0 if low > high.
 
-        Every argument of an exponential is within 2 roundings, at most ``shift/scale`` in size.
+        Every argument of an exponential has at most 2 roundings, and is at most ``shift/scale`` in size.
         """
         unit, shift = float(1 / exact(self.scale)), self.shift
         first = np.clip(low, 1, shift)
@@ -84,15 +85,15 @@ class Geometric:
         return np.asarray((inner + lowest + highest) / (1 + math.exp(-unit)))
 
     def reversed(self) -> Geometric:
-        """The pair itself: reflecting the output exchanges P and Q."""
+        """Return the pair itself: reflecting the output exchanges P and Q."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``. The ends are minus and plus shift/scale, rounded outward."""
         with precision(_BITS):
             end = round_up(arb_of(self.shift / exact(self.scale)))
         return -end, end
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return

@@ -13,9 +13,10 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class Laplace:
-    """Laplace noise of the given ``scale`` around 0 and around 1; the pair is its own reverse.
+    """The pair of Laplace noise of the given ``scale`` around 0 and around 1; it is its own reverse.
 
-    The loss is 1/scale with P-mass 1/2, -1/scale with P-mass exp(-1/scale)/2, and has a density between.
+    The loss 1/scale has P-mass 1/2, and the loss -1/scale has P-mass exp(-1/scale)/2. Between them the loss
+    has a density.
 
     >>> cells = Laplace(2.0).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
@@ -35,11 +36,11 @@ class Laplace:
 
     @property
     def lattice(self) -> float:
-        """The atoms lie at plus and minus this."""
+        """The size of the two losses that are atoms, one positive and one negative."""
         return 1 / self.scale
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         top = 1 / self.scale
         ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
         low, high = ends[:-1], ends[1:]
@@ -55,14 +56,14 @@ class Laplace:
         return Cells(p, q, p_error, q_error, 4 * _U * top)
 
     def reversed(self) -> Laplace:
-        """The pair (Q, P), whose loss has the same law."""
+        """Return the pair itself: the loss of (Q, P) has the same distribution."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the finite losses, rounded outward: one rounding is less than the step to the next double."""
+        """Return bounds on the finite losses, rounded outward to the next double."""
         top = math.nextafter(1 / self.scale, math.inf)
         return -top, top
 
     def characteristic(self) -> Characteristic | None:
-        """None: the atoms keep the moment-generating function from decaying."""
+        """Return None: because of its atoms the moment-generating function does not decay, so the grid is used."""
         return None

@@ -1,4 +1,4 @@
-"""Sums and mixtures of masses with error bounds, which several pairs share."""
+"""Sums and mixtures of masses with error bounds, used by several pairs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dpproof.accountant.pairs.base import Cells, Floats
 
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
-"""Outcomes that are enumerated at most; more would take gigabytes."""
+"""The largest number of outcomes that are enumerated. More would take gigabytes."""
 MOST_KEPT = 1 << 22
-"""Outcomes whose masses a pair keeps at most for its next call."""
+"""The largest number of outcomes whose masses a pair keeps for its next call."""
 NEGLIGIBLE = 1e-280
-"""Sums below it are replaced by it, with relative error 1: what is true then lies in [0, 2e-280]."""
+"""Smaller sums are replaced by this one, with relative error 1, so the true sum lies in [0, 2e-280]."""
 
 
 def between(
@@ -26,8 +26,8 @@ def between(
 ) -> tuple[Floats, Floats]:
     """Sums of ``masses[starts[i] : starts[i + 1]]`` and their relative errors.
 
-    Outcomes left out of ``masses``, and those that underflow, must weigh below 1e-298 together: that is
-    within the rounding of every sum that is not negligible.
+    Outcomes that are omitted from ``masses`` or underflow must weigh below 1e-298 together. That is within
+    the rounding error of every sum that is not negligible.
 
     Args:
         masses: positive, each within the relative ``errors``.
@@ -47,9 +47,9 @@ def between(
 
 
 def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Masses and errors, ``NEGLIGIBLE`` with error 1 in place of smaller ones where there is ``some`` mass.
+    """Return masses and errors with ``NEGLIGIBLE`` and error 1 for smaller masses in cells with ``some`` mass.
 
-    Underflow may have cost the masses 1e-298 in all.
+    Underflow may have reduced the masses by 1e-298 in total.
 
     >>> floored(np.array([0.0, 0.0, 0.5]), 1e-16, np.array([True, False, True]))[0].tolist()
     [1e-280, 0.0, 0.5]
@@ -59,10 +59,10 @@ def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> t
 
 
 def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Floats]:
-    """Masses and relative errors where each may also be off by the absolute ``charge``.
+    """Return masses and relative errors if each mass may also be off by the absolute ``charge``.
 
-    A relative error above 1/2 says too little: then the mass is raised by the charge, and its error is 1.
-    True masses up to m (1 + e) + charge are below twice m + charge, as e is at most 1.
+    A relative error above 1/2 is not informative. In that case the mass is raised by the charge, and its
+    error is 1. True masses up to m (1 + e) + charge are below twice m + charge, as e is at most 1.
 
     >>> masses, errors = charged(np.array([1.0, 1.0]), np.zeros(2), np.array([0.25, 3.0]))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -76,7 +76,7 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
 def with_impossible(
     masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Masses and errors after what the other law never produces, a mass between ``ends``, is added to one.
+    """Return masses and errors after a mass between ``ends``, impossible under the other neighbour, is added to one.
 
     >>> masses, errors = with_impossible(np.array([0.5, 0.5]), 0.0, 0, (0.0, 0.5))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -94,10 +94,10 @@ def with_impossible(
 
 
 def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
-    """Sum of w x over the terms (w, x, relative error of x), and its relative error, weighted alike.
+    """Return the sum of w x over the terms (w, x, relative error of x), and its relative error.
 
-    Weights may be off by an ulp, or by 1e-300 where they underflow. Sums below ``SMALLEST_MASS`` of masses
-    some of which are not 0 are replaced by it.
+    Weights may be off by an ulp, or by 1e-300 if they underflow. A sum below ``SMALLEST_MASS`` is replaced by
+    it if some of its masses are not 0.
 
     >>> mixed([(0.5, np.ones(1), 0.0), (0.5, np.ones(1), 1e-3)])[1].round(9).tolist()
     [0.0005]
@@ -121,7 +121,7 @@ def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats
 def listed(
     edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]
 ) -> Cells:
-    """The cells of a few outcomes, all of them, of increasing ``losses``, enclosed to more than 60 bits."""
+    """Return the cells of a pair with few outcomes, given by increasing ``losses`` enclosed to more than 60 bits."""
     places, first, second = (np.array([round_down(x) for x in part]) for part in (losses, p, q))
     starts = np.concatenate(([0], np.searchsorted(places, edges), [len(places)]))
     error = np.full(len(places), 2 * _ULP)

@@ -1,12 +1,12 @@
-"""Characteristic functions of discrete laws at equally spaced t, and bounds on them at high frequencies.
+"""Characteristic functions of discrete distributions at equally spaced t, and bounds at high frequencies.
 
-E exp(i t L) - 1 is one matrix product. With n = a B + b the power exp(i n s L) is a product of two short tables,
-x = exp(i a B s L) - 1 and y = exp(i b s L) - 1. The sum xy + x + y loses nothing where t L is small. So the result
-is accurate relative to E|t L|, which the composition of millions of mechanisms needs (section 3 of
-docs/notes/saddle_inversion.md).
+E exp(i t L) - 1 is one matrix product. With n = a B + b the power exp(i n s L) is a product of two short
+tables, x = exp(i a B s L) - 1 and y = exp(i b s L) - 1. The sum xy + x + y has no cancellation where t L is
+small. So the result is accurate relative to E|t L|, which the composition of millions of mechanisms needs
+(section 3 of docs/notes/saddle_inversion.md).
 
-An inversion formula can be cut off with a proof if |phi(t)| is bounded beyond a frequency. If a law contains weights
-w_j of uniform laws on intervals of width l_j, then for all t
+An inversion formula can be truncated with a proof if |phi(t)| is bounded beyond a frequency. If a
+distribution contains uniform distributions of weights w_j on intervals of widths l_j, then for all t
 
     |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x.
 
@@ -23,7 +23,10 @@ from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.pairs.base import Floats
 
 EPS = 2.0**-52
-"""Spacing of doubles at 1. An elementary numpy function is charged 4 of them, an operation one half."""
+"""Spacing of doubles at 1.
+
+The assumed error is 4 of them for an elementary numpy function, half of one for an operation.
+"""
 
 
 def phases_minus_one(
@@ -57,7 +60,7 @@ def phases_minus_one(
 
 
 def _minus_one(angles: Floats) -> NDArray[np.complex128]:
-    """exp(i angle) - 1, accurate where the angle is small: an error of at most 10 EPS |angle|."""
+    """Return exp(i angle) - 1 with an error of at most 10 EPS |angle|, so it is accurate for small angles."""
     half = np.sin(angles / 2)
     found = np.empty(angles.shape, dtype=np.complex128)
     found.real = -2 * half * half
@@ -71,12 +74,12 @@ _SECOND_PEAK = 0.21724
 
 @lru_cache(maxsize=1)
 def _levels() -> Floats:
-    """Levels of the density, as parts of its peak: even ones for the body, geometric ones for the tails."""
+    """Return levels of the density relative to its peak: evenly spaced for the body, geometric for the tails."""
     return np.array(sorted({*np.linspace(0, 1, 49)[1:], *np.geomspace(1e-5, 0.5, 40)}))
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
-    """Logarithm of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
+    """Return the logarithm of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
 
     >>> import numpy as np
     >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))
@@ -92,15 +95,15 @@ def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
 
 
 def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """Weights and widths of nested uniform laws below a density.
+    """Return weights and widths of nested uniform distributions below a density.
 
     Args:
         density: lower bounds on the density on each cell; shape (n,).
         points: the n + 1 ends of the cells, increasing.
         error: absolute errors of the ends.
 
-    The sets where the density exceeds a level are cut down to the run of cells around its peak, so that
-    they are intervals, each inside the one before.
+    Each set where the density exceeds a level is reduced to the run of cells around the peak. So the sets are
+    intervals, each contained in the one before.
     """
     peak = int(np.argmax(density))
     left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]

@@ -1,4 +1,4 @@
-"""Randomised response: the truth with a given probability, otherwise another answer, all alike."""
+"""Randomised response: the true answer with a given probability, otherwise another answer chosen uniformly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MOST_EPSILON = 600
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """The pair of two answers to one question, each other answer being exp(epsilon) times less likely.
+    """The pair of two true answers to one question; each other answer is exp(epsilon) times less likely.
 
-    The losses are epsilon, -epsilon and, with more than two ``categories``, 0 for the answers that neither
-    neighbour gives. With two categories it dominates every epsilon-differentially private mechanism. Both
-    directions have one privacy loss.
+    The losses are epsilon and -epsilon. With more than two ``categories``, answers that are true for neither
+    neighbour have loss 0. With two categories the pair dominates every epsilon-differentially private
+    mechanism. Both directions have the same privacy loss.
 
     Source: Warner (1965); Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (its simulation, with
     delta 0), for the domination; the losses are ratios of the masses.
@@ -44,7 +44,7 @@ class RandomisedResponse:
 
     @property
     def lattice(self) -> float:
-        """The losses are multiples of it."""
+        """The spacing of the losses, which are multiples of it."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
@@ -58,22 +58,22 @@ class RandomisedResponse:
             return listed(edges, losses, p, q)
 
     def reversed(self) -> RandomisedResponse:
-        """The pair itself: the two answers change places."""
+        """Return the pair itself: the two answers are exchanged."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
 
 def truthful_response(truth: Number, categories: int = 2) -> Atoms:
-    """Randomised response given by the probability ``truth`` of the true answer, the others sharing the rest.
+    """Return randomised response with probability ``truth`` of the true answer; the others share the rest equally.
 
     Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two categories.
 

@@ -1,4 +1,4 @@
-"""Staircase noise: real numbers whose density falls by one factor at every step of one width."""
+"""Staircase noise: real numbers whose density falls by a constant factor from each step to the next."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _Rows = list[tuple[flint.arb, flint.arb, flint.arb]]
 
 @dataclass(frozen=True)
 class Staircase:
-    """The pair of staircase noise and the same noise moved by ``shift`` widths of a step.
+    """The pair of staircase noise and the same noise shifted by ``shift`` widths of a step.
 
-    The density is constant on the steps between ..., -(1 + gamma), -gamma, gamma, 1 + gamma, ..., in widths,
-    and exp(epsilon) times smaller from each step to the next outer one. No shift up to one width crosses two
-    of these ends, so that the losses are epsilon, 0 and -epsilon. The pair dominates every smaller shift;
-    both directions have one privacy loss.
+    The steps end at ..., -(1 + gamma), -gamma, gamma, 1 + gamma, ..., in widths of a step. The density is
+    constant on each step, and exp(epsilon) times smaller on the next outer one. No shift up to one width
+    crosses two of these ends, so the losses are epsilon, 0 and -epsilon. The pair dominates every smaller
+    shift. Both directions have the same privacy loss.
 
     Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the density;
     docs/notes/staircase.md, sections 2 and 3, for the masses and for smaller shifts.
@@ -49,7 +49,7 @@ class Staircase:
 
     @property
     def lattice(self) -> float:
-        """The losses are multiples of it."""
+        """The spacing of the losses, which are multiples of it."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
@@ -59,7 +59,7 @@ class Staircase:
             return listed(edges, losses, p, q)
 
     def _rows(self) -> _Rows:
-        """Losses, and the masses of P and Q there: sums of terms of which none is negative."""
+        """Return the losses, and the masses of P and Q there as sums of nonnegative terms."""
         gamma, shift = exact(self.gamma), exact(self.shift)
         loss = arb_of(exact(self.epsilon))
         factor, fallen = (-loss).exp(), -(-loss).expm1()
@@ -72,15 +72,15 @@ class Staircase:
         return [(-loss, more * factor, more), *middle, (loss, more, more * factor)]
 
     def reversed(self) -> Staircase:
-        """The pair itself: reflecting the output exchanges P and Q."""
+        """Return the pair itself: reflecting the output exchanges P and Q."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: outward."""
+        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return

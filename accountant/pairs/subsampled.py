@@ -1,7 +1,7 @@
 """Dominating pairs of Poisson subsampling and of a public random choice, for any pair.
 
-The map of the losses gives the pair after Poisson subsampling. A public choice between pairs is part of the output
-and does not depend on the data.
+Poisson subsampling maps each loss to another loss, and this map gives the subsampled pair. A public choice
+between pairs is part of the output and does not depend on the data.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _BITS = 128
 class Subsampled:
     """The pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
 
-    ``pair`` is the one under removing a user; without ``removes`` the two neighbours change places. The
-    loss is l = log(1 - rate + rate exp(l')), l' being the loss of ``pair``.
+    ``pair`` must dominate the mechanism when a user is removed. If ``removes`` is false, the two neighbours
+    are exchanged. The loss is l = log(1 - rate + rate exp(l')), where l' is the loss of ``pair``.
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> least, most = Subsampled(Laplace(1.0), 0.5).loss_range()
@@ -58,7 +58,7 @@ class Subsampled:
         object.__setattr__(self, "rate", double(self.rate, "rate"))
 
     def cells(self, edges: Floats) -> Cells:
-        """The masses between increasing ``edges`` of losses."""
+        """Return the masses between increasing ``edges`` of losses."""
         if not self.removes:
             return swapped(Subsampled(self.pair, self.rate).cells(-edges[::-1]))
         losses, slack, _ = loss_before_sampling(edges, self.rate)
@@ -75,11 +75,14 @@ class Subsampled:
         return Cells(here, q, error, q_error, inner.slack + slack, infinite)
 
     def reversed(self) -> Subsampled:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
         return Subsampled(self.pair, self.rate, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Bounds on the finite losses, rounded outward; what only Q produces has the least one, log(1 - rate)."""
+        """Return bounds on the finite losses, rounded outward.
+
+        Outcomes that only Q produces have the smallest loss, log(1 - rate).
+        """
         low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
             low = min(low, ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0])
@@ -87,7 +90,7 @@ class Subsampled:
 
     @property
     def _atoms(self) -> tuple[float, float] | None:
-        """The losses of the extreme atoms, where the pair's own losses have atoms."""
+        """The losses of the smallest and the largest atom, if the pair's own losses have atoms; otherwise None."""
         if getattr(self.pair, "lattice", None) is None:
             return None
         low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
@@ -95,21 +98,21 @@ class Subsampled:
 
     @property
     def lattice(self) -> float | None:
-        """The distance of the extreme atoms."""
+        """The distance between the smallest and the largest atom."""
         return self._atoms and self._atoms[1] - self._atoms[0]
 
     @property
     def origin(self) -> float:
-        """The loss of one of them."""
+        """The loss of the largest atom; 0 if there are no atoms."""
         return self._atoms[1] if self._atoms else 0.0
 
     def characteristic(self) -> Characteristic | None:
-        """None, because the pair's own characteristic function does not give that of the subsampled pair."""
+        """Return None: the pair's own characteristic function does not give that of the subsampled pair."""
         return None
 
 
 def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
-    """Bounds on log(1 - rate + rate exp(l)), which grows with l, for losses l between ``ends``.
+    """Return bounds on log(1 - rate + rate exp(l)), which grows with l, for losses l between ``ends``.
 
     >>> ends_after_sampling((-math.inf, 1.0), Fraction(1, 2))
     (-0.693147, 0.620115)
@@ -120,7 +123,7 @@ def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[floa
 
 
 def _after_sampling(loss: float, rate: Fraction) -> flint.arb:
-    """Enclosed without cancellation: by log1p next to 1, as the logarithm of positive terms elsewhere."""
+    """Return an enclosure without cancellation: log1p near 1, the logarithm of positive terms elsewhere."""
     if rate == 1 or loss == math.inf:
         return flint.arb(loss)
     whole = arb_of(rate)
@@ -131,9 +134,9 @@ def _after_sampling(loss: float, rate: Fraction) -> flint.arb:
 
 
 def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Floats]:
-    """The losses l' = log((exp(l) - 1 + rate)/rate) for l in ``edges``, -inf where there is none.
+    """Return the losses l' = log((exp(l) - 1 + rate)/rate) for l in ``edges``; -inf if there is none.
 
-    Also by how much the edges may be off because of rounding, and ends above d l / d l'.
+    Also return a bound on the rounding error of the edges, and upper bounds on d l / d l'.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unsampled = (1 - rate) * np.exp(np.minimum(-edges, 700.0))  # its share of P's density
@@ -148,10 +151,10 @@ def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Flo
 
 
 def swapped(cells: Cells) -> Cells:
-    """The cells of (Q, P), given those of (P, Q) at the mirrored edges.
+    """Return the cells of (Q, P), given those of (P, Q) at the mirrored edges.
 
-    An atom that lies on an edge goes to the other side, which the slack, widened by the smallest double,
-    allows. No outcome of Q may have P-mass 0; what P alone produces gets the loss -infinity.
+    An atom on an edge moves to the other side; the slack, widened by the smallest double, allows this. No
+    outcome of Q may have P-mass 0. Outcomes that only P produces get the loss -infinity.
     """
     p_error, q_error = (
         np.broadcast_to(np.asarray(error), cells.p.shape)[::-1] for error in (cells.p_error, cells.q_error)
@@ -162,7 +165,7 @@ def swapped(cells: Cells) -> Cells:
 
 @dataclass(frozen=True)
 class Nothing:
-    """The pair of an output that does not depend on the data: its loss is 0.
+    """The pair of an output that does not depend on the data. Its loss is 0.
 
     >>> import numpy as np
     >>> Nothing().cells(np.array([-1.0, 1.0])).p.tolist()
@@ -170,30 +173,31 @@ class Nothing:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``: all mass lies in the cell of 0."""
+        """See ``DominatingPair.cells``. All mass lies in the cell of 0."""
         masses = np.zeros(len(edges) + 1)
         masses[np.searchsorted(edges, 0.0, side="right")] = 1.0
         return Cells(masses, masses.copy(), 0.0, 0.0, 0.0)
 
     def reversed(self) -> Nothing:
-        """The pair itself."""
+        """Return the pair itself."""
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """The loss is 0."""
+        """Return (0, 0), since the loss is always 0."""
         return 0.0, 0.0
 
     def characteristic(self) -> None:
-        """None: nothing is asked of it."""
+        """Return None: no characteristic function is needed here."""
         return
 
 
 @dataclass(frozen=True)
 class VisibleChoice:
-    """A pair drawn with known probabilities and shown: its profile is the weighted mean of the profiles.
+    """A pair drawn with known probabilities and shown in the output.
 
-    Sound under every neighbouring relation under which the draw has one law on both neighbours and each
-    ``pair`` dominates what follows its draw. What that excludes is in docs/notes/sampling.md, section 5.
+    Its profile is the weighted mean of the profiles. It is sound if the draw has the same distribution for
+    both neighbours and each ``pair`` dominates the part after its draw. docs/notes/sampling.md, section 5,
+    describes what this excludes.
 
     Source: the definition of the hockey-stick divergence; project statement classic.visible_choice.
 
@@ -217,7 +221,7 @@ class VisibleChoice:
             raise ValueError(f"weights (sum {total}) must add up to exactly 1")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; all terms are positive, so relative errors do not grow."""
+        """See ``DominatingPair.cells``. All terms are positive, so relative errors do not grow."""
         found = [(exact(weight), pair.cells(edges)) for weight, pair in self.branches]
         p, p_error = mixed([(float(w), x.p, x.p_error) for w, x in found])
         q, q_error = mixed([(float(w), x.q, x.q_error) for w, x in found])
@@ -225,24 +229,24 @@ class VisibleChoice:
         return Cells(p, q, p_error, q_error, slack, _weighted([(w, x.infinite) for w, x in found]))
 
     def reversed(self) -> VisibleChoice:
-        """See ``DominatingPair.reversed``: every branch is."""
+        """See ``DominatingPair.reversed``. Every branch is reversed."""
         return VisibleChoice(tuple((weight, pair.reversed()) for weight, pair in self.branches))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``, outward: around the ranges of all branches."""
+        """See ``DominatingPair.loss_range``. The range contains the ranges of all branches."""
         lows, highs = zip(*(pair.loss_range() for _, pair in self.branches), strict=True)
         return min(lows), max(highs)
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
 
 def visible_coin(pair: DominatingPair, probability: Number) -> VisibleChoice:
-    """``pair`` with that probability, otherwise an output that does not depend on the data.
+    """Return ``pair`` with the given probability, otherwise an output that does not depend on the data.
 
-    The coin is fair to all records alike (it decides on a whole step) and everybody sees it. It scales
-    delta, not epsilon: delta(epsilon) is ``probability`` times the pair's.
+    The coin does not depend on any record, it decides about a whole step, and everybody sees it. It scales
+    delta, not epsilon: delta(epsilon) is ``probability`` times that of the pair.
 
     >>> import numpy as np
     >>> visible_coin(Nothing(), 0.5).loss_range()

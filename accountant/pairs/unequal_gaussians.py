@@ -1,11 +1,12 @@
 """Pairs of two Gaussians with different variances, in one dimension or many.
 
-In one dimension the loss is a parabola, so a cell of losses has two intervals. For spherical Gaussians in any
-dimension, P = N(m, e^h I) and Q = N(0, I), |m| = a, x = e^h - 1 and g(z) = 1 - x z, the loss has
+In one dimension the loss is a parabola, so each cell of losses consists of two intervals. For spherical
+Gaussians in any dimension, P = N(m, e^h I) and Q = N(0, I), |m| = a, x = e^h - 1 and g(z) = 1 - x z, the loss
+has
 
     log M(z) = a^2 z (z + 1)/(2 g(z)) - (d/2) (h z + log g(z)),    Re g(z) > 0,
 
-and is an affine function of a non-central chi-square variable, under P, under Q and under every tilt
+and the loss is an affine function of a non-central chi-square variable, under P, under Q and under every tilt
 (docs/notes/smooth_sensitivity.md, section 7).
 """
 
@@ -31,10 +32,10 @@ from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
 
 @dataclass(frozen=True)
 class SphericalGaussians:
-    """The pair P, Q of spherical Gaussians whose deviations have the ratio exp(log_ratio), P's over Q's.
+    """The pair P, Q of spherical Gaussians; P's deviation over Q's is exp(log_ratio).
 
-    It is what it says, one pair: which pair of a mechanism is the worst is for the caller to prove. For noise
-    scaled by a smooth bound the worst pair depends on epsilon, so that this pair alone does not dominate its
+    This class is only this one pair. The caller must prove which pair of a mechanism is the worst. For noise
+    scaled by a smooth bound the worst pair depends on epsilon, so this pair alone does not dominate
     compositions; ``SmoothGaussian.renyi`` does.
 
     >>> import numpy as np
@@ -61,14 +62,14 @@ class SphericalGaussians:
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. In Arb, edge by edge: for single pairs and coarse grids."""
+        """See ``DominatingPair.cells``. It uses Arb edge by edge, and is meant for single pairs and coarse grids."""
         with precision(_BITS):
             p, q = ([self._above(edge, under_p=which) for edge in edges] for which in (True, False))
             (p_mass, p_error), (q_mass, q_error) = _masses(p), _masses(q)
         return Cells(p_mass, q_mass, p_error, q_error, 0.0)
 
     def _above(self, edge: float, *, under_p: bool) -> flint.arb:
-        """The mass of the losses of at least ``edge``."""
+        """Return the mass of the losses that are at least ``edge``."""
         rate, shift, least = self._rate(), self._shift_by_q(), self._vertex()
         x = rate.expm1()
         level = 2 * (arb_of(exact(float(edge))) - least) * rate.exp() / x  # squared radius, in Q's units
@@ -80,16 +81,16 @@ class SphericalGaussians:
         return tail if x > 0 else 1 - tail
 
     def _rate(self) -> flint.arb:
-        """The log of the ratio of variances, P's over Q's."""
+        """Return the logarithm of the ratio of variances, P's over Q's."""
         return arb_of(2 * exact(self.log_ratio))
 
     def _shift_by_q(self) -> flint.arb:
-        """The distance of the means in Q's deviations."""
+        """Return the distance between the means in Q's deviations."""
         shift, log_ratio = arb_of(exact(self.shift)), exact(self.log_ratio)
         return shift if log_ratio > 0 else shift * arb_of(log_ratio).exp()
 
     def _vertex(self) -> flint.arb:
-        """The loss at the centre of its spheres: the least one if P is wider, else the largest."""
+        """Return the loss at the centre of its spheres. It is the smallest loss if P is wider, else the largest."""
         return -(self._shift_by_q() ** 2) / (2 * self._rate().expm1()) - self.dimension * self._rate() / 2
 
     def reversed(self) -> SphericalGaussians:
@@ -97,18 +98,18 @@ class SphericalGaussians:
         return SphericalGaussians(self.shift, -exact(self.log_ratio), self.dimension)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``: losses are bounded on one side."""
+        """See ``DominatingPair.loss_range``. The losses are bounded on one side only."""
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> Characteristic:
-        """The moment-generating function, in closed form."""
+        """Return the moment-generating function in closed form."""
         return SphericalCharacteristic(self)
 
 
 def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
-    """The masses between the points with that mass above them, and relative errors."""
+    """Return the masses between points, given the mass above each point, and relative errors."""
     steps = [flint.arb(1), *above, flint.arb(0)]
     found = [high - low for high, low in pairwise(steps)]
     ends = [(max(round_down(mass), 0.0), max(round_up(mass), 0.0)) for mass in found]
@@ -119,7 +120,7 @@ def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class SphericalCharacteristic:
-    """M in closed form; on a vertical line |M(c + i t)| falls in t.
+    """The moment-generating function M in closed form. On a vertical line |M(c + i t)| falls in t.
 
     Source: this project, docs/notes/smooth_sensitivity.md, section 7.
     """
@@ -150,7 +151,10 @@ class SphericalCharacteristic:
         return g
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``; every coefficient is rounded once, every operation charged."""
+        """See ``Characteristic.minus_one``.
+
+        Every coefficient is rounded once, and every operation adds to the error.
+        """
         with precision(_BITS):
             rate, square = self.pair._rate(), self.pair._shift_by_q() ** 2
             x, g, z = rate.expm1(), self._g(c), arb_of(exact(c))
@@ -169,11 +173,11 @@ class SphericalCharacteristic:
         return _exponential_minus_one(real, imaginary, wrong)
 
     def _uniform(self, c: float) -> tuple[Floats, Floats]:
-        """Uniform laws inside the tilted law, given one of its two independent summands.
+        """Return uniform distributions inside the tilted one, conditional on one of its two independent summands.
 
-        The tilted law is an affine function of a non-central chi-square law: of (Z + sqrt(l))^2 and an
-        independent chi-square variable of d - 1 degrees. What holds for every value of one summand
-        holds for their sum; the summand of larger variance is used.
+        The tilted distribution is an affine function of a sum: (Z + sqrt(l))^2 plus an independent chi-square
+        variable of d - 1 degrees. A bound that holds for every value of one summand holds for their sum. The
+        summand of larger variance is used.
         """
         with precision(_BITS):
             rate, g = self.pair._rate(), self._g(c)
@@ -189,7 +193,7 @@ class SphericalCharacteristic:
 
 
 def _square_cells(root: float) -> tuple[Floats, Floats]:
-    """Lower bounds on the density of (Z + root)^2 on cells, from Z + root > 0 alone."""
+    """Return lower bounds on the density of (Z + root)^2 on cells, using only the event Z + root > 0."""
     z = np.linspace(max(-9.0, -root), 9.0, 401)
     logs = -z * z / 2
     density = np.exp(np.minimum(logs[:-1], logs[1:])) / (2 * (z[1:] + root)) / math.sqrt(2 * math.pi)
@@ -197,7 +201,7 @@ def _square_cells(root: float) -> tuple[Floats, Floats]:
 
 
 def _gamma_cells(degrees: int) -> tuple[Floats, Floats]:
-    """Lower bounds on the density of a chi-square law on cells; it has one peak."""
+    """Return lower bounds on the density of a chi-square distribution on cells. The density has one peak."""
     with precision(_BITS):
         norm = float((flint.arb(degrees) / 2).lgamma() + flint.arb(degrees) / 2 * flint.arb(2).log())
     width = math.sqrt(2 * degrees)
@@ -212,7 +216,7 @@ def _gamma_cells(degrees: int) -> tuple[Floats, Floats]:
 def _exponential_minus_one(
     real: Floats, imaginary: Floats, wrong: Floats
 ) -> tuple[NDArray[np.complex128], Floats]:
-    """exp(real + i imaginary) - 1 and its error, for exponents off by at most ``wrong``; real <= 0."""
+    """Return exp(real + i imaginary) - 1 and its error, for real <= 0 and exponents off by at most ``wrong``."""
     size, loss, half = np.exp(real), np.expm1(real), np.sin(imaginary / 2)
     found = np.empty(real.shape, dtype=np.complex128)
     found.real = loss * np.cos(imaginary) - 2 * half * half
@@ -225,16 +229,16 @@ def _exponential_minus_one(
 _ULP = 2.0**-52
 _BITS = 256
 _FAR = 100.0
-"""No mass beyond it is within a thousand orders of magnitude of the smallest one that is told apart."""
+"""Deviations beyond which no relevant mass is left: it is far below the smallest mass that is distinguished."""
 
 
 @dataclass(frozen=True)
 class UnequalGaussians:
     """The pair N(mean, sigma_p^2), N(0, sigma_q^2), in one dimension.
 
-    Its loss is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b = mean/sigma_p^2 and
-    c = log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). It is what it says, one pair: whether it dominates
-    others (all smaller means, all smaller changes of variance) is for the caller to prove.
+    Its loss is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b = mean/sigma_p^2 and c =
+    log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). This class is only this one pair. The caller must prove that
+    it dominates others, such as all smaller means or smaller changes of variance.
 
     Source: the densities; thresholds and errors in docs/notes/pairs.md, section 1.
 
@@ -270,13 +274,13 @@ class UnequalGaussians:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> UnequalGaussians:
-        """See ``DominatingPair.reversed``: the standard deviations change places."""
+        """See ``DominatingPair.reversed``. The standard deviations are exchanged."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return self
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``, outward: the wider Gaussian has all the extreme losses of one sign."""
+        """See ``DominatingPair.loss_range``. With unequal deviations one end is finite, rounded outward."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)
@@ -286,11 +290,11 @@ class UnequalGaussians:
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> None:
-        """None: no characteristic function of this pair is known here, so the grid of losses is used."""
+        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
         return
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` at least 0.
+        """Return delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` is at least 0.
 
         The loss exceeds epsilon outside, or inside, the two roots of a quadratic.
         """
@@ -320,26 +324,27 @@ class UnequalGaussians:
         )
 
     def _rounded(self) -> tuple[float, float, float]:
-        """The coefficients for a mean of that size and either sign: the loss is reflected with it."""
+        """Return the rounded coefficients. They use the size of the mean: its sign only reflects the loss."""
         with precision(_BITS):
             a, b, c = (round_down(x) for x in self._coefficients())
         return a, b, c
 
 
 def _outside(low: flint.arb, high: flint.arb) -> flint.arb:
-    """The mass of N(0, 1) below ``low`` and above ``high``."""
+    """Return the mass of N(0, 1) below ``low`` and above ``high``."""
     return normal_tail(-low) + normal_tail(high)
 
 
 def _inside(low: flint.arb, high: flint.arb) -> flint.arb:
-    """The mass between, as a difference on the side where both tails are small."""
+    """Return the mass between ``low`` and ``high``, as a difference on the side where both tails are small."""
     return normal_tail(low) - normal_tail(high) if low + high > 0 else normal_tail(-high) - normal_tail(-low)
 
 
 def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[Floats, Floats, float]:
-    """The two points of loss e for each edge, and how far the loss there may be from e.
+    """Return the two points of loss e for each edge, and how far the loss there may be from e.
 
-    The first grows with the edge, the second falls; where no outcome has the loss, both are the vertex.
+    The first point grows with the edge, and the second falls. If no outcome has the loss, both are the
+    vertex.
     """
     vertex = -b * b / (4 * a) if a else math.inf
     height = np.maximum(edges - c, vertex) if a > 0 else np.minimum(edges - c, vertex)
@@ -360,7 +365,7 @@ def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[F
 
 
 def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floats, reach: float) -> float:
-    """Error of the loss at the roots, recomputed from the roots, including the error of this computation.
+    """Bound the error of the loss at the roots, recomputed from them, including the error of this computation.
 
     Roots beyond ``reach`` have no mass beyond them, wherever they are.
     """
@@ -376,9 +381,9 @@ def _slack(a: float, b: float, c: float, height: Floats, near: Floats, far: Floa
 
 
 def _two(near: Floats, far: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
-    """The mass of both intervals of each cell, the ends y sigma_q being given as y, and its relative error.
+    """Return the mass of both intervals of each cell, and its relative error; an end y means the point y sigma_q.
 
-    The mass is that of N(0, 1) between the ends ratio y - mean.
+    The mass is that of N(0, 1) between the points ratio y - mean.
     """
     first, one = _one(near, mean, ratio)
     second, other = _one(far[::-1], mean, ratio)
@@ -389,7 +394,7 @@ def _two(near: Floats, far: Floats, mean: float, ratio: float) -> tuple[Floats, 
 
 
 def _one(ends: Floats, mean: float, ratio: float) -> tuple[Floats, Floats]:
-    """Masses as in ``interval_masses``; what the rounding of an end moves is charged to both its cells."""
+    """Return masses as in ``interval_masses``. The rounding of each end adds to the error of both adjacent cells."""
     y = np.clip(ends * ratio - mean, -_FAR, _FAR)
     masses, errors = interval_masses(y)
     if ratio == 1 and mean == 0:

@@ -1,9 +1,9 @@
-"""Route (b): the certified privacy profile of a composition on a grid of losses, and its epsilon and delta.
+"""Method (b): the certified privacy profile of a composition on a grid of losses, and its epsilon and delta.
 
-The profile is bounded from both sides. Where a few rare large losses (jumps) decide, no tilt keeps the rounding
-noise of the Fourier transform below delta. There the law is split into bulk and jumps:
-law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has a tilt of its own, and its noise is proportional to
-the small mass of the jumps.
+The profile is bounded from both sides. If a few rare large losses (jumps) dominate, no tilt keeps the
+rounding noise of the Fourier transform below delta. In that case the distribution is split into bulk and
+jumps: law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has its own tilt, and its noise is
+proportional to the small mass of the jumps.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _MOST_JUMPS = 8
 
 @dataclass(frozen=True)
 class JumpSum:
-    """A composed law as a weighted sum of others, and its privacy profile from one side."""
+    """A composed distribution as a weighted sum of others, and its privacy profile from one side."""
 
     sign: int
     terms: tuple[tuple[float, LossSum], ...]
     rest: float
-    """Above the mass of what has more jumps, for an upper bound; 0 for a lower one."""
+    """Upper bound on the mass of the terms with more jumps, for an upper bound on delta; 0 for a lower bound."""
     infinite: float
 
     def delta(self, epsilon: float) -> float:
-        """The bound on delta at ``epsilon`` >= 0."""
+        """Return the bound on delta at ``epsilon`` >= 0."""
         values = [weight * term.delta(epsilon) for weight, term in self.terms]
         total = math.fsum([*values, self.rest, self.infinite]) * (1 + self.sign * 16 * _U)
         if self.sign > 0:
@@ -48,9 +48,9 @@ class JumpSum:
 def sums_by_jumps(
     pair: DominatingPair, count: int, *, epsilon: float, delta: float, small: float, points: int
 ) -> tuple[JumpSum, JumpSum] | None:
-    """The composition from above and below, most accurate near ``epsilon``, where delta is near ``delta``.
+    """Return the composition from above and below, most accurate near ``epsilon``, where delta is about ``delta``.
 
-    None where jumps above a quarter of epsilon are too frequent for this.
+    Return None if jumps above a quarter of epsilon are too frequent for this method.
 
     Source: this project, docs/notes/loss_grid.md, section 6.
     """
@@ -80,7 +80,10 @@ def sums_by_jumps(
 
 
 def _bulk(pair: DominatingPair, step: float) -> float:
-    """Loss of the cell around 0, which has most of the mass; the lower law's points are placed there."""
+    """Return the loss of the cell around 0 if its P-mass and its Q-mass exceed 0.1, and 0 otherwise.
+
+    The points of the lower distribution are aligned to it.
+    """
     cells = pair.cells(np.array([-step / 2, step / 2]))
     return float(np.log(cells.p[1] / cells.q[1])) if min(cells.p[1], cells.q[1]) > 0.1 else 0.0
 
@@ -105,7 +108,7 @@ def _sum_by_jumps(
 def _term(
     parts: Sequence[tuple[LossLaw, int]], step: float, epsilon: float, sign: int, small: float
 ) -> LossSum:
-    """The term of one number of jumps, with its own tilt and window."""
+    """Return the term of one number of jumps, with its own tilt and window."""
     aim = aim_at(_binned(parts, step), epsilon)
     tilt, low, high, slopes = best_tilt(aim, small)
     size = 1 << min(21, max(10, math.ceil(math.log2((high - low) / step + 8))))
@@ -126,7 +129,7 @@ _BINS = 500
 
 
 def _binned(parts: Sequence[tuple[LossLaw, int]], step: float) -> Guide:
-    """The laws on fewer cells, finest near loss 0."""
+    """Return the distributions on fewer cells, which are finest near loss 0."""
     rows = [_bins(law, step) for law, _ in parts]
     longest = max(len(row[0]) for row in rows)
     stacked = [
@@ -162,7 +165,7 @@ class Side(Protocol):
     """One side of a privacy profile."""
 
     def delta(self, epsilon: float) -> float:
-        """A bound on delta at ``epsilon`` >= 0."""
+        """Return a bound on delta at ``epsilon`` >= 0."""
         ...
 
 
@@ -174,11 +177,11 @@ class Composed:
     below: Side
 
     def upper(self, epsilon: float) -> float:
-        """At least delta(epsilon)."""
+        """Return a number that is at least delta(epsilon)."""
         return self.above.delta(epsilon)
 
     def lower(self, epsilon: float) -> float:
-        """At most delta(epsilon)."""
+        """Return a number that is at most delta(epsilon)."""
         return min(self.below.delta(epsilon), self.above.delta(epsilon))
 
     def epsilon(self, delta: float | Fraction) -> tuple[float, float]:
@@ -205,7 +208,7 @@ class _Better:
 
 
 def compose(parts: Parts, planned: Plan) -> Composed:
-    """Both sides of the profile on a planned grid; sound for every plan."""
+    """Return both sides of the profile on a planned grid. The bounds hold for every plan."""
     counts = [count for _, count in parts]
     ranges, step = planned.ranges, planned.step
     rows = list(zip(parts, ranges, planned.origins, strict=True))
@@ -235,7 +238,7 @@ def profile(
     accuracy: float = 1e-6,
     points: int = 2**20,
 ) -> Composed:
-    """The certified profile of a composition, most accurate near ``epsilon``, or near where it is ``delta``.
+    """Return the certified profile of a composition, most accurate near ``epsilon``, or where it equals ``delta``.
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> composed = profile([(Laplace(10.0), 100)], delta=1e-6)
@@ -267,7 +270,10 @@ _WIDE = 3e-3
 def _with_jumps(
     composed: Composed, parts: Parts, epsilon: float | None, delta: float | None, points: int
 ) -> Composed:
-    """Where the plain grid's answer is wide, the same by numbers of jumps, and the better of the two."""
+    """Return the better of the plain grid's answer and the answer by numbers of jumps.
+
+    The second answer is computed only if the first one is wide.
+    """
     at = epsilon or sum(composed.epsilon(delta or 0.0)) / 2
     (pair, count), *others = parts
     high, low = composed.upper(at), composed.lower(at)
@@ -297,7 +303,7 @@ def _check(parts: Parts, epsilon: float | None, delta: float | None, points: int
 
 
 _BEYOND = 1e300
-"""Beyond all finite losses on any grid."""
+"""A loss beyond all finite losses on any grid."""
 
 
 def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction) -> tuple[float, float]:
@@ -328,5 +334,5 @@ def epsilon_by_grid(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction
 
 
 def _reveals_all(parts: Sequence[tuple[DominatingPair, int]]) -> bool:
-    """Whether some pair's loss is infinite for certain."""
+    """Whether the loss of some pair is certainly infinite."""
     return infinite_mass(parts)[0] >= 1

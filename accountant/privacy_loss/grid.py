@@ -1,8 +1,8 @@
-"""One pair's privacy loss on the grid of multiples of a step: a law above it and a law below it.
+"""The privacy loss of one pair on the multiples of a step: one distribution above it and one below it.
 
-Law above: each cell's mass is divided between its two ends so that its P-mass and its Q-mass are kept. Law
-below: each cell, centred at a grid point, is merged into one outcome. The error of both is of second order in
-the step.
+For the upper one, the mass of each cell is divided between the cell's two ends so that its P-mass and its
+Q-mass are kept. For the lower one, each cell is centred at a grid point and merged into one outcome. The
+error of both is of second order in the step.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class LossLaw:
-    """Masses of the losses (first + i) step + offset, i = 0, 1, ..., and of the loss infinity.
+    """The masses of the losses (first + i) step + offset, i = 0, 1, ..., and of the loss infinity.
 
-    A measure, not a distribution: one from above may weigh a little more than 1, one from below less.
+    The masses need not add up to 1. An upper one may weigh a little more than 1, a lower one less.
     """
 
     first: int
@@ -31,7 +31,7 @@ class LossLaw:
 
 
 def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
-    """A law whose composition has at least the privacy profile of the pair's, at every epsilon.
+    """Return masses whose composition has at least the privacy profile of the pair's composition, at every epsilon.
 
     Args:
         pair: the pair.
@@ -66,7 +66,10 @@ def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: 
 
 
 def _share(cells: Cells, points: Floats, slack: float) -> Floats:
-    """Lower bounds, in [0, 1], on q e^point / p for the cells above the points: 1 says all is at the point."""
+    """Return lower bounds, in [0, 1], on q e^point / p for the cells above the points.
+
+    The value 1 means that all mass is at the point.
+    """
     p, q = cells.p[1:], cells.q[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(q) - np.log(p)
@@ -84,11 +87,11 @@ def _tail(error: float | Floats) -> float | Floats:
 def law_below(
     pair: DominatingPair, step: float, first: int, last: int, tilt: float, origin: float = 0.0
 ) -> LossLaw:
-    """A law whose composition has at most the privacy profile of the pair's, at every epsilon.
+    """Return masses whose composition has at most the privacy profile of the pair's composition, at every epsilon.
 
-    Cells centred at the grid points are merged; shares of neighbouring outcomes are then moved over, so that
-    the merged losses lie on the grid (all of this is post-processing). A cell that cannot be mended
-    so lowers the whole law by an offset, or goes one point down, whichever costs less at the tilt.
+    Cells centred at the grid points are merged. Then shares of neighbouring outcomes are moved, so that the
+    merged losses lie on the grid. All of this is post-processing. If a cell cannot be corrected in this way,
+    either an offset lowers all losses, or the cell moves one point down, whichever costs less at the tilt.
 
     Args:
         pair: the pair.
@@ -129,9 +132,10 @@ def law_below(
 
 
 def _mended(masses: Floats, residual: Floats, step: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Shares that each outcome gives to the point above and to the one below, and which outcomes stay.
+    """Return the shares that each outcome gives to the point above and below, and which outcomes keep their point.
 
-    An outcome with too low a loss takes a share of the one above, one with too high a loss of the one below.
+    An outcome whose loss is too low takes a share of the one above. An outcome whose loss is too high takes a
+    share of the one below.
     """
     sound = (np.abs(residual) < 0.75 * step) & (masses > 0)
     up, down, mended = np.zeros_like(masses), np.zeros_like(masses), sound & (residual >= 0)
@@ -151,7 +155,7 @@ def _mended(masses: Floats, residual: Floats, step: float) -> tuple[Floats, Floa
 
 
 def _residuals(cells: Cells, points: Floats) -> Floats:
-    """How far the loss of each merged cell lies above its grid point; 0 for empty cells."""
+    """Return how far the loss of each merged cell lies above its grid point; 0 for empty cells."""
     p, q = cells.p[1:-1], cells.q[1:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.log(p) - np.log(q) - points
@@ -171,7 +175,7 @@ def _inner(error: float | Floats) -> float | Floats:
 
 
 def _offset(residual: Floats, masses: Floats, points: Floats, step: float, tilt: float) -> float:
-    """The offset b for which b times all tilted mass, and a step times what lies below -b, is least."""
+    """Return the offset b that minimises b times all tilted mass plus a step times the mass below -b."""
     exponents = tilt * points
     top = exponents[masses > 0].max(initial=-np.inf)
     weights = masses * np.exp(np.minimum(exponents - (top if np.isfinite(top) else 0.0), 0.0))

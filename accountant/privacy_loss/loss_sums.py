@@ -1,7 +1,7 @@
-"""Sums of losses on a grid: laws composed under an exponential tilt, and the resulting privacy profile.
+"""Sums of losses on a grid: composition under an exponential tilt, and the resulting privacy profile.
 
-The composition is a convolution power of nonnegative sequences, computed by FFT with a bound on the rounding error of
-every entry.
+The composition is a convolution power of nonnegative sequences. It is computed by FFT with a bound on the
+rounding error of every entry.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ Complexes = NDArray[np.complex128]
 
 _U = 2.0**-53
 FFT_CONSTANT = 24.0
-"""Assumed: scipy's transform of length 2^k errs by at most FFT_CONSTANT (k + 2) 2^-53 relatively in the
-Euclidean norm. Theory gives 7 k for a radix-2 transform with twiddle factors good to an ulp; see the note."""
+"""The error constant assumed for scipy's FFT.
+
+A transform of length 2^k is assumed to have relative error at most FFT_CONSTANT (k + 2) 2^-53 in the
+Euclidean norm. Theory gives 7 k for a radix-2 transform with twiddle factors accurate to an ulp; see the
+note.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,14 @@ class Noise:
     norm: float
 
     def of_geometric_sum(self, tilt: float, length: int) -> float:
-        """A bound on the error of sum_m c_m y_m with 0 <= c_m <= exp(-tilt m), over ``length`` entries."""
+        """Return a bound on the error of sum_m c_m y_m with 0 <= c_m <= exp(-tilt m), over ``length`` entries."""
         weights = min(1 / -math.expm1(-tilt), float(length)) * (1 + 1e-9)
         squares = min(1 / -math.expm1(-2 * tilt), float(length)) * (1 + 1e-9)
         return min(self.entry * weights, self.norm * math.sqrt(squares)) * (1 + 1e-9)
 
 
 def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
-    """The circular convolution of all x^(*count), and bounds on its rounding error.
+    """Return the circular convolution of all x^(*count), and bounds on its rounding error.
 
     Args:
         parts: nonnegative sequences, all of one length that is a power of two, with their counts.
@@ -81,9 +85,9 @@ def _level(n: int) -> float:
 
 
 def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
-    """The transform of x less 1, the largest entry x_0 kept apart; its error is at most the second number.
+    """Return the transform of x less 1, with the largest entry x_0 treated separately, and a bound on its error.
 
-    That number times sqrt(n) bounds the Euclidean norm of the error, so the number times n bounds each entry.
+    The bound times sqrt(n) bounds the Euclidean norm of the error, so the bound times n bounds each entry.
     """
     from scipy.fft import rfft
 
@@ -96,7 +100,7 @@ def _spectrum_less_one(x: Floats) -> tuple[Complexes, float]:
 
 
 def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
-    """(1 + z)^count and its absolute error, by the logarithm where z is small, else by squaring."""
+    """Return (1 + z)^count and its absolute error, by the logarithm if z is small, else by squaring."""
     if count > 64 and np.abs(less_one).max() < 0.5:
         return _power_by_logarithm(less_one, count)
     result = _power_by_squaring(1 + less_one, count)
@@ -104,7 +108,10 @@ def _power(less_one: Complexes, count: int) -> tuple[Complexes, Floats]:
 
 
 def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
-    """By exp(count log(1 + z)); log1p(a (2 + a) + b^2)/2 errs by 35 u |z|, and the angle by 24 u |z|."""
+    """Return exp(count log(1 + z)) and its error.
+
+    log1p(a (2 + a) + b^2)/2 has an error of 35 u |z|, and the angle has an error of 24 u |z|.
+    """
     a, b = z.real, z.imag
     logs = count * 0.5 * np.log1p(a * (2 + a) + b * b)
     angles = count * np.arctan2(b, 1 + a)
@@ -114,7 +121,10 @@ def _power_by_logarithm(z: Complexes, count: int) -> tuple[Complexes, Floats]:
 
 
 def _power_by_squaring(values: Complexes, count: int) -> Complexes:
-    """The powers by repeated squaring: 3 count u relatively to first order, 4 count u with 1 + z rounded."""
+    """Return the powers by repeated squaring.
+
+    The relative error is 3 count u to first order, and 4 count u if 1 + z is rounded.
+    """
     result, square = np.ones_like(values), values
     while True:
         if count & 1:
@@ -130,7 +140,7 @@ def _sum(half: Floats) -> float:
 
 
 def _norm(half: Floats) -> float:
-    """At least the Euclidean norm of a full spectrum, of which one half is given."""
+    """Return a number that is at least the Euclidean norm of a full spectrum, given one half of it."""
     return math.sqrt(2 * float(np.dot(half, half)))
 
 
@@ -139,7 +149,7 @@ _MOST_EXPONENT = 600.0
 
 @dataclass(frozen=True)
 class Window:
-    """The grid points first .. first + size - 1 on which the law is kept; ``size`` a power of two."""
+    """The grid points first .. first + size - 1 on which masses are kept; ``size`` is a power of two."""
 
     first: int
     size: int
@@ -152,12 +162,12 @@ class Window:
 
 @dataclass(frozen=True)
 class LossSum:
-    """A composed law, and its privacy profile from one side.
+    """A composed distribution, and its privacy profile from one side.
 
-    With ``sign`` 1 the profile is an upper bound, with -1 a lower one. ``outer`` and ``inner`` hold, for each
-    grid point n of the window from ``start`` on, the sums over m >= n of mass(m) and of mass(m) times
-    exp(-(m - n) step), up to the factor exp(``log_scale``); ``rise`` is their difference, summed by itself:
-    nothing cancels, however small the losses are.
+    With ``sign`` 1 the profile is an upper bound, with -1 a lower bound. For each grid point n of the window
+    from ``start`` on, ``outer`` is the sum over m >= n of mass(m), and ``inner`` is the sum of mass(m)
+    exp(-(m - n) step). Both lack the factor exp(``log_scale``). ``rise`` is their difference. It is summed
+    separately, so there is no cancellation even for small losses.
     """
 
     sign: int
@@ -175,7 +185,7 @@ class LossSum:
     infinite: float
 
     def delta(self, epsilon: float) -> float:
-        """The bound on delta at ``epsilon`` >= 0.
+        """Return the bound on delta at ``epsilon`` >= 0.
 
         Raises:
             ValueError: if epsilon is negative or no number.
@@ -197,7 +207,7 @@ class LossSum:
         return max(here, float(self.falling[max(index, 0)]))
 
     def _above(self, at: float, index: int, rounding: float) -> float:
-        """The value rise + (1 - e^(at - point)) inner; the first summand may be missing by rounding."""
+        """Return rise + (1 - e^(at - point)) inner. The first summand may be missing by rounding."""
         # The point is just above: the exponent is between -step and rounding.
         gain = -math.expm1(at - (self.start + index) * self.step) + 2 * rounding + 16 * _U
         value = (self.rise[index] + max(gain, 0.0) * self.inner[index]) * (1 + self._slop)
@@ -218,7 +228,7 @@ class LossSum:
 
     @cached_property
     def falling(self) -> Floats:
-        """For a lower bound: the largest bound at any grid point from each one on; delta falls in epsilon."""
+        """For a lower bound: the largest bound at any grid point from each one on, since delta falls in epsilon."""
         index = np.arange(len(self.outer))
         points = np.asarray((self.start + index) * self.step)
         rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
@@ -227,12 +237,12 @@ class LossSum:
 
     @property
     def _farthest(self) -> float:
-        """Some epsilon beyond the window."""
+        """An epsilon that lies beyond the window."""
         return abs(self.offset) + self.step * (abs(self.start) + 2 * len(self.outer))
 
     @property
     def _slop(self) -> float:
-        """The rounding of sums of n terms, with exp(-step) charged 9 units and two operations a term."""
+        """The rounding error of sums of n terms: 9 units for exp(-step), and two operations for each term."""
         return (24 * len(self.outer) + 64) * _U
 
     @property
@@ -251,7 +261,7 @@ def sum_of_losses(
     slopes: tuple[float, float],
     sign: int,
 ) -> LossSum:
-    """The composition of ``laws`` with their counts, each for itself under exp(tilt times grid point).
+    """Return the composition of ``laws`` with their counts, where each is tilted by exp(tilt times grid point).
 
     Args:
         laws: laws on the grid of ``step``, all from above (``sign`` 1) or all from below (-1).
@@ -300,9 +310,9 @@ def sum_of_losses(
 
 
 def _noise(noise: Noise, tilt: float, step: float, length: int) -> float:
-    """Bound on the noise in the profile, in which the k-th mass has weight 1 - exp(-x), x at most (k + 1) step.
+    """Bound the noise in the profile, where the k-th mass has weight 1 - exp(-x), x at most (k + 1) step.
 
-    That is at most 1, and at most (k + 1) step; (k + 1) exp(-tilt k/2) is largest where k + 1 = 2/tilt.
+    The weight is at most 1, and at most (k + 1) step. (k + 1) exp(-tilt k/2) is largest at k + 1 = 2/tilt.
     """
     largest = max(1.0, math.exp(tilt / 2 - 1) * 2 / tilt) if tilt < 2 else 1.0
     gained = step * largest * noise.of_geometric_sum(tilt / 2, length) * (1 + 1e-12)
@@ -310,11 +320,11 @@ def _noise(noise: Noise, tilt: float, step: float, length: int) -> float:
 
 
 _TINY = 1e-300
-"""Smaller masses are raised to it or dropped, so that exp(700) holds every factor below."""
+"""Smaller masses are raised to this one or dropped, so that exp(700) is larger than every factor below."""
 
 
 def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
-    """Masses times exp(tilt point - c), rounded towards the side, and c, for which they sum to about 1."""
+    """Return masses times exp(tilt point - c), rounded to the given side, and the c for which they sum to about 1."""
     tiny = (law.masses > 0) & (law.masses < _TINY)
     masses = np.where(tiny, _TINY if sign > 0 else 0.0, law.masses)
     exponents = (law.first + np.arange(len(masses))) * tilt
@@ -331,7 +341,7 @@ def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
 
 
 def _folded(x: Floats, first: int, size: int, sign: int) -> Floats:
-    """The sums of x over grid points equal modulo ``size``; the point k at place k mod size."""
+    """Return the sums of x over grid points that are equal modulo ``size``; point k is at index k mod size."""
     rows = -(-len(x) // size)
     padded = np.zeros(rows * size)
     padded[: len(x)] = x
@@ -340,7 +350,7 @@ def _folded(x: Floats, first: int, size: int, sign: int) -> Floats:
 
 
 def _chernoff(xs: Sequence[tuple[Floats, int, int]], point: int, slope: float) -> float:
-    """Upper bound on the mass of the sums >= point (slope > 0), or <= point (slope < 0), for any slope."""
+    """Return an upper bound on the mass of the sums >= point (slope > 0) or <= point (slope < 0), for any slope."""
     best = math.inf
     for factor in (0.8, 1.0, 1.25):
         s = factor * slope
@@ -359,7 +369,7 @@ def _log_sum(x: Floats, first: int, slope: float) -> float:
 
 
 def _infinite(laws: Sequence[tuple[LossLaw, int]], sign: int) -> float:
-    """1 - prod (1 - infinite)^count."""
+    """Return 1 - prod (1 - infinite)^count, rounded to the given side."""
     if any(law.infinite >= 1 for law, _ in laws):
         return 1.0
     logs = math.fsum(count * math.log1p(-law.infinite) for law, count in laws)

@@ -1,10 +1,10 @@
 """PrivacyLoss: the guarantee of a composition of mechanisms with known dominating pairs.
 
-Both routes are certified from below and from above. Route (a), in this file, inverts the moment-generating function
-where it is known and its integrand decays; the search for epsilon is not certified, but one evaluation of the
-profile certifies each of its two ends. Route (b) puts everything else on a grid of losses. A pair that is used once
-needs neither, because its profile is a difference of two masses. Gaussians compose to one Gaussian. Derivations:
-docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
+There are two methods, both certified from below and from above. Method (a), in this file, inverts the
+moment-generating function if it is known and its integrand decays. Its search for epsilon is not certified,
+but one evaluation of the profile certifies each of its two bounds. Method (b) puts everything else on a grid
+of losses. A pair that is used once needs neither, because its profile is a difference of two masses.
+Gaussians compose to one Gaussian. Derivations: docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dpproof.accountant.privacy_loss.saddle import (
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair, infinite_mass, largest_loss
 
 _FLATTEST = 0.25
-"""The line is not moved closer to the pole at 0 than this over the loss's standard deviation."""
+"""The smallest distance between the line and the pole at 0, in units of 1 over the loss's standard deviation."""
 
 
 def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
@@ -77,9 +77,10 @@ def _away_from_pole(parts: Parts, line: Line) -> Line:
 
 
 def _solve(found: Contour, line: Line, goal: float) -> tuple[float, float]:
-    """The place where the middle of the certified bounds meets the goal, and the size of an uncertain step there.
+    """Return the place where the middle of the certified bounds meets the goal, and the uncertainty of the place.
 
-    Not ``sign_change``: the contour says little far from the saddle point, so that there is no bracket.
+    ``sign_change`` is not used, because the contour gives no information far from the saddle point, so there
+    is no bracket.
     """
     epsilon, slope, width = line.saddle_epsilon(), -line.c, 0.0
     previous: tuple[float, float] | None = None
@@ -113,7 +114,7 @@ def _below(found: Contour, guess: float, step: float, delta: Fraction) -> float:
 
 Ends = tuple[float, float]
 Composition = Sequence[tuple[DominatingPair, int]]
-"""Dominating pairs in one direction, with the number of times each is composed."""
+"""Dominating pairs in one direction, each with the number of times it is composed."""
 _FARTHEST = Fraction(10**12)
 _BITS = 192
 
@@ -122,9 +123,9 @@ _BITS = 192
 class PrivacyLoss(Profile):
     """The privacy profile of composed dominating pairs: the largest over the ``alternatives``.
 
-    One alternative for each direction of the neighbouring relation (a user removed, a user added). The
-    pairs of one alternative dominate adaptively composed mechanisms if each dominates its mechanism at
-    every epsilon, also below 0 (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
+    There is one alternative for each direction of the neighbouring relation (a user removed, a user added).
+    The pairs of one alternative dominate adaptively composed mechanisms if each pair dominates its mechanism
+    at every epsilon, including negative ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian(0.01, 1.0)
@@ -158,7 +159,7 @@ class PrivacyLoss(Profile):
 
 
 def _merge(parts: Composition) -> tuple[tuple[DominatingPair, int], ...]:
-    """Equal pairs together; counts checked, zeros left out."""
+    """Merge equal pairs, check the counts, and drop pairs with count 0."""
     counts: Counter[DominatingPair] = Counter()
     for pair, count in parts:
         if isinstance(count, bool) or int(count) != count or count < 0:
@@ -215,7 +216,7 @@ def _epsilon_by_routes(parts: Composition, delta: Fraction) -> Ends:
 
 
 def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
-    """Gaussians of equal variances compose to one; the squares of their distances add up."""
+    """Return one Gaussian for Gaussians of equal variances, whose squared distances add up; None for other pairs."""
     squares = [(getattr(pair, "square", None), count) for pair, count in parts]
     known = [square * count for square, count in squares if square is not None]
     if len(known) < len(squares):
@@ -225,13 +226,13 @@ def _as_one_gaussian(parts: Composition) -> GaussianDP | None:
 
 
 def _only(parts: Composition) -> DominatingPair | None:
-    """The pair, where there is one and it is used once."""
+    """Return the pair if there is only one and it is used once; otherwise None."""
     (pair, count), *others = parts
     return pair if count == 1 and not others else None
 
 
 def _first_route(inversion: Callable[[], Ends], grid: Callable[[], Ends], coarse: Callable[[], Ends]) -> Ends:
-    """The first answer; the coarse one instead of a grid that is too large, if it exists."""
+    """Return the first answer that exists: by inversion, by the grid, or coarse if the grid would be too large."""
     try:
         return inversion()
     except Inapplicable:
@@ -254,7 +255,7 @@ def _characteristics(parts: Composition) -> Parts:
 
 
 def composed(count: int, *pairs: DominatingPair) -> Profile:
-    """The guarantee of ``count`` compositions; one pair for each direction in which the losses differ.
+    """Return the guarantee of ``count`` compositions; give one pair for each direction with its own losses.
 
     >>> composed(0).epsilon(0).upper
     0.0

@@ -1,6 +1,7 @@
-"""Choice of the grid: tilt, step, range and window for an epsilon or a delta.
+"""Choice of the grid: the tilt, step, range and window for an epsilon or a delta.
 
-The choice uses a coarse law of the losses. It affects the accuracy of an answer only. Every plan gives valid bounds.
+The choice uses a coarse distribution of the losses. It affects only the accuracy of an answer. Every plan
+gives valid bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _EDGES = 300
 
 @dataclass(frozen=True)
 class Guide:
-    """Laws of the losses of several parts, one a row, on cells of geometric widths."""
+    """Distributions of the losses of several parts, one per row, on cells of geometric widths."""
 
     losses: Floats
     logs: Floats
@@ -30,11 +31,11 @@ class Guide:
     """Ends of the cells."""
     counts: Floats
     infinite: float
-    """Mass of the loss infinity after composition."""
+    """Mass of the infinite loss after composition."""
 
     @classmethod
     def of(cls, parts: Sequence[tuple[DominatingPair, int]]) -> Guide:
-        """The coarse law of ``parts`` with their counts."""
+        """Return the coarse distribution of ``parts`` with their counts."""
         positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
         rows = [_row(pair, _with_ends(edges, pair.loss_range())) for pair, _ in parts]
@@ -54,7 +55,7 @@ class Guide:
         )
 
     def log_mgf(self, tilt: float) -> tuple[float, float, float]:
-        """Log of the moment-generating function of the sum, and its first two derivatives."""
+        """Return the log of the moment-generating function of the sum, and its first two derivatives."""
         logs = self.logs + tilt * self.losses
         top = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - top)
@@ -65,7 +66,7 @@ class Guide:
         return float(self.counts @ values), float(self.counts @ means), float(self.counts @ variances)
 
     def saddle(self, tilt: float) -> tuple[float, float]:
-        """The epsilon whose saddle point is ``tilt``, and roughly the logarithm of delta there."""
+        """Return the epsilon whose saddle point is ``tilt``, and roughly the logarithm of delta there."""
         value, mean, variance = self.log_mgf(tilt)
         epsilon = mean - 1 / tilt - 1 / (tilt + 1)
         curvature = variance + 1 / tilt**2 + 1 / (tilt + 1) ** 2
@@ -74,9 +75,10 @@ class Guide:
         )
 
     def ranges(self, tilt: float, log_goal: float, small: float) -> tuple[Floats, Floats]:
-        """For each part, losses beyond which it matters less than exp(log_goal), or ``small`` when tilted.
+        """Return, for each part, the range of losses that matter.
 
-        What lies below the first is counted as if raised to it.
+        Losses above it matter less than exp(log_goal), losses below it less than ``small`` when tilted. A
+        loss below the range counts as if it were raised to its lower end.
         """
         rows, last = np.arange(len(self.losses)), self.losses.shape[1] - 1
         above = np.cumsum(np.exp(self.logs)[:, ::-1], axis=1)[:, ::-1] * self.counts[:, None]
@@ -93,19 +95,19 @@ class Guide:
         return self.lows[rows, low], highs
 
     def cut(self, lows: Floats, highs: Floats) -> Guide:
-        """The law with losses clipped to the ranges."""
+        """Return the distribution with losses clipped to the ranges."""
         return replace(self, losses=np.clip(self.losses, lows[:, None], highs[:, None]))
 
 
 def _with_ends(edges: Floats, ends: tuple[float, float]) -> Floats:
-    """The edges, with further ones that approach the ends of the range from within."""
+    """Return the edges, with additional ones that approach the ends of the range from within."""
     shares = np.geomspace(1e-9, 0.9, 100)
     low, high = np.clip(ends, -2e5, 2e5)
     return np.sort(np.concatenate([edges, low + abs(low) * shares, high - abs(high) * shares]))
 
 
 def _row(pair: DominatingPair, edges: Floats) -> tuple[Floats, Floats, Floats, Floats, float]:
-    """Mean losses, log masses and range of one pair's cells, and its infinite mass."""
+    """Return the mean losses, log masses and range of one pair's cells, and its infinite mass."""
     cells = pair.cells(edges)
     p, q = cells.p, cells.q
     lows, highs = np.append(edges[:1], edges), np.append(edges, edges[-1:])
@@ -123,33 +125,33 @@ Parts = Sequence[tuple[DominatingPair, int]]
 
 
 class GridTooLargeError(MemoryError):
-    """Raised where the grid that would be needed exceeds the points allowed."""
+    """Raised if the required grid would have more points than allowed."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A grid. Its choice affects accuracy only."""
+    """A grid of losses. Its choice affects only the accuracy."""
 
     step: float
     tilt: float
-    """Per unit of loss."""
+    """The exponential tilt, per unit of loss."""
     ranges: tuple[tuple[int, int], ...]
     """First and last grid point of each part."""
     origins: tuple[float, ...]
     """Each part's loss at grid point 0."""
     window: Window
     start: int
-    """The first grid point at which the profile is wanted."""
+    """The first grid point at which the profile is required."""
     slopes: tuple[float, float]
-    """For Chernoff's bounds below and above the window, per unit of loss."""
+    """Slopes of Chernoff's bounds below and above the window, per unit of loss."""
 
 
 def plan(
     parts: Parts, *, epsilon: float | None = None, delta: float | None = None, accuracy: float, points: int
 ) -> Plan:
-    """A grid for the profile near ``epsilon``, or near where it is ``delta``.
+    """Return a grid for the profile near ``epsilon``, or near the place where it equals ``delta``.
 
-    The wanted accuracy is given up in steps where the grid would have more than ``points`` points.
+    The accuracy is reduced in steps if the grid would have more than ``points`` points.
 
     Raises:
         GridTooLargeError: where even a relative width of 1e-3 needs 30 times as many.
@@ -186,7 +188,7 @@ def plan(
 
 @dataclass(frozen=True)
 class Aim:
-    """Where the profile is wanted, the ranges of losses that matter there, and the law cut to them."""
+    """The epsilon at which the profile is required, the relevant ranges of losses, and the clipped distribution."""
 
     guide: Guide
     saddle: float
@@ -197,13 +199,13 @@ class Aim:
 
     @property
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest sum."""
+        """The smallest and the largest possible sum of losses."""
         counts = self.guide.counts
         return float(counts @ self.lows), float(counts @ self.highs)
 
 
 def _aim(guide: Guide, steepest: float, epsilon: float | None, delta: float | None, small: float) -> Aim:
-    """The saddle point, computed again after the law is cut to what matters at it."""
+    """Return the saddle point, computed again after the distribution is clipped to the relevant range."""
     cut = guide
     for _ in range(2):
         saddle = min(_saddle(cut, epsilon, delta), steepest)
@@ -222,7 +224,7 @@ def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
 
 
 def aim_at(guide: Guide, epsilon: float) -> Aim:
-    """The whole law, aimed at an epsilon."""
+    """Return the whole distribution, aimed at an epsilon."""
     most = float(guide.counts @ guide.losses.max(axis=1))
     room = max(most - guide.log_mgf(0.0)[1], 1e-290)
     saddle = min(_saddle(guide, epsilon, None), 200 / room if most < 1.01 * epsilon else math.inf)
@@ -233,9 +235,9 @@ _NOISY_SIGNAL = 1e-5
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
-    """The tilt, at most the saddle point, with the shortest window that keeps the FFT's noise small enough.
+    """Return the tilt, at most the saddle point, with the shortest window that keeps the FFT's noise small enough.
 
-    Also the window's ends, by Chernoff's bound, and the slopes that give them.
+    Also return the window's ends by Chernoff's bound, and the slopes that give them.
     """
     found = []
     for factor in (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1):
@@ -250,7 +252,7 @@ def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float,
 
 
 def _steepest(guide: Guide, parts: Parts) -> float:
-    """The tilt beyond which a bounded sum is only at its largest value."""
+    """Return the tilt from which on a bounded sum is concentrated at its largest value."""
     tops = np.array([pair.loss_range()[1] for pair, _ in parts])
     top = float(np.dot(guide.counts, tops))
     if math.isinf(top):
@@ -262,10 +264,10 @@ def _steepest(guide: Guide, parts: Parts) -> float:
 
 
 def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[float, float]:
-    """The window's end below or above, and the slope for the certified Chernoff bound beyond it.
+    """Return the window's end below or above, and the slope of the certified Chernoff bound beyond it.
 
-    The end has tilted mass exp(goal) beyond it by Chernoff's bound on the coarse law; where that is close to
-    the extreme sum, it lies beyond the extreme sum.
+    By Chernoff's bound on the coarse distribution, the tilted mass beyond the end is exp(goal). If that end
+    is close to the extreme sum, the end is put beyond the extreme sum.
     """
     slopes = tilt * 2.0 ** np.arange(-6, 6, 0.5)
     ends = [(aim.guide.log_mgf(tilt + sign * s)[0] - here - goal) / s for s in slopes]
@@ -278,15 +280,15 @@ def _end(aim: Aim, tilt: float, here: float, goal: float, sign: int) -> tuple[fl
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function changes sign, in the logarithm; an end where it does not."""
+    """Return where an increasing function changes sign, found in the logarithm; an end if it does not."""
     ends = math.log(low), math.log(high)
     return math.exp(last_where(lambda place: function(math.exp(place)) < 0, *ends, apart=6e-11)[1])
 
 
 def _aligned(step: float, parts: Parts) -> tuple[float, tuple[float, ...]]:
-    """A step, and each part's origin, for which atoms lie on the grid; else a step with few bits.
+    """Return a step, and each part's origin, for which atoms lie on the grid; else a step with few bits.
 
-    Atoms lie at origin + multiples of ``lattice``, where a pair has these; the most frequent part decides.
+    A pair with atoms has them at origin + multiples of ``lattice``. The part with the largest count decides.
     """
     atoms = [(count, found) for pair, count in parts if (found := getattr(pair, "lattice", None))]
     spacing = max(atoms, default=(0, 0.0))[1]
@@ -299,6 +301,6 @@ def _aligned(step: float, parts: Parts) -> tuple[float, tuple[float, ...]]:
 
 
 def _remainder(origin: float, step: float) -> float:
-    """The origin modulo the step; 0 where it is a multiple up to rounding."""
+    """Return the origin modulo the step; 0 if it is a multiple up to rounding."""
     rest = origin - step * round(origin / step)
     return 0.0 if abs(rest) <= 1e-9 * step else rest % step

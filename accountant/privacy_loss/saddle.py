@@ -4,15 +4,16 @@ For a composition with moment-generating function M and any c > 0,
 
     delta(epsilon) = (1/2 pi i) int_{c - i inf}^{c + i inf} exp(-z epsilon) M(z) / (z (z + 1)) dz.
 
-Every c gives the same value. Near the saddle point nothing cancels and the integrand is short. No error bound rests
-on the c that the search finds. The trapezoidal sum on the line is delta(epsilon) plus aliasing terms, which are
-never negative and are bounded by Chernoff, minus what is cut off, which ``pairs.phases.decay`` bounds, plus
-rounding errors, which are added up along the way. One set of nodes serves all epsilons near the one it was chosen
-for. Derivation: docs/notes/saddle_inversion.md.
+Every c gives the same value. Near the saddle point there is no cancellation and the integrand is short. No
+error bound depends on the c that the search finds. The trapezoidal sum on the line differs from
+delta(epsilon) by three terms. Aliasing terms are nonnegative and bounded by Chernoff's bound. The truncated
+part is bounded by ``pairs.phases.decay``. Rounding errors are added up during the computation. One set of
+nodes is used for all epsilons near the one for which it was chosen. Derivation:
+docs/notes/saddle_inversion.md.
 
-Where this route and the grid are both inapplicable, ``coarse_delta`` gives wide bounds. From above,
-(1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so that delta(epsilon) is at most M(c) e^(-c epsilon)
-times that factor. From below, a composition is no more private than one use of one of its pairs.
+If neither this method nor the grid applies, ``coarse_delta`` gives wide bounds. For the upper bound,
+(1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c epsilon)
+times that factor. For the lower bound, a composition is no more private than one use of one of its pairs.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 Parts = Sequence[tuple[Characteristic, int]]
-"""Characteristics of the composed pairs, with the number of times each occurs."""
+"""Characteristics of the composed pairs, each with the number of times it occurs."""
 
 
 class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply is no fault of the caller)
-    """Raised when the inversion would need too many nodes, or its integrand is not proved to decay."""
+    """Raised if the inversion would need too many nodes, or its integrand is not proved to decay."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A composition's moment-generating function and tilted law at one real c."""
+    """A composition's moment-generating function and tilted distribution at one real c."""
 
     c: float
     log_mgf: float
@@ -49,30 +50,30 @@ class Line:
     tilts: tuple[tuple[Tilted, int], ...]
 
     def saddle_epsilon(self) -> float:
-        """The epsilon whose integrand has its saddle point here."""
+        """Return the epsilon whose integrand has its saddle point at c."""
         return self.mean - 1 / self.c - 1 / (1 + self.c)
 
     def log_delta(self, epsilon: float) -> float:
-        """The saddle-point estimate of log delta at the epsilon that belongs to c."""
+        """Return the saddle-point estimate of log delta at the epsilon that belongs to c."""
         curvature = self.variance + self.c**-2 + (1 + self.c) ** -2
         poles = math.log(self.c) + math.log1p(self.c)
         return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
 
     def repeated(self, times: int) -> Line:
-        """The line of the composition taken that often."""
+        """Return the line of the composition repeated ``times`` times."""
         return Line(
             self.c, self.log_mgf * times, math.inf, self.mean * times, self.variance * times, self.tilts
         )
 
     def model(self, c: float) -> Line:
-        """The line at another c, if the loss were Gaussian from here on."""
+        """Return the line at another c, under the approximation that the loss is Gaussian from here on."""
         moved = c - self.c
         log_mgf = self.log_mgf + self.mean * moved + self.variance * moved * moved / 2
         return Line(c, log_mgf, math.inf, self.mean + self.variance * moved, self.variance, ())
 
 
 def line_at(parts: Parts, c: float) -> Line:
-    """The composition at ``c``; the errors of the factors add.
+    """Return the line of the composition at ``c``. The errors of the factors add up.
 
     Raises:
         Inapplicable: where a moment-generating function is not known at ``c``.
@@ -90,10 +91,10 @@ def line_at(parts: Parts, c: float) -> Line:
 
 
 def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """The line near the saddle point of the epsilon that has ``log_delta`` (below 0)."""
+    """Return the line near the saddle point of the epsilon whose log delta is ``log_delta`` (below 0)."""
 
     def gap(line: Line) -> float:
-        """How many times too small the logarithm is, itself on a scale of logarithms."""
+        """Return by which factor the logarithm is too small, as a logarithm."""
         found = min(line.log_delta(line.saddle_epsilon()), 0.0)
         return math.log((1 - log_delta) / (1 - found))
 
@@ -101,21 +102,22 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """The line near the saddle point of ``epsilon``."""
+    """Return the line near the saddle point of ``epsilon``."""
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
 _START, _SMALLEST, _LARGEST = 1.0, 1e-9, 1e12
 _MANY = 32
-"""Of more parts than this an eighth shows where the search should begin."""
+"""If there are more parts than this, the search first uses an eighth of them to find its start."""
 _CLOSE = 0.08
-"""How near the search comes, about as a part of log delta."""
+"""The tolerance of the search, roughly relative to log delta."""
 
 
 def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
-    """Where ``gap``, decreasing in c, is about 0: the Gaussian model, in a bracket the Illinois method.
+    """Return the line where ``gap``, decreasing in c, is about 0.
 
-    Not ``sign_change``: some places have no value, and each value comes with a line that the answer needs.
+    The search uses the Gaussian model, and the Illinois method once there is a bracket. ``sign_change`` is
+    not used: some places have no value, and each value comes with a line that the answer needs.
     """
     c = _saddle(parts[::8], lambda line: gap(line.repeated(8))).c if len(parts) > _MANY else _START
     low, high = (_SMALLEST, 0.0), (_LARGEST, 0.0)
@@ -137,7 +139,7 @@ def _saddle(parts: Parts, gap: Callable[[Line], float]) -> Line:
 
 
 def _between(low: tuple[float, float], high: tuple[float, float]) -> float | None:
-    """The zero of the chord in log c; None before both ends have a value."""
+    """Return the zero of the chord in log c; None until both ends have a value."""
     if low[1] == 0 or high[1] == 0:
         return None
     share = low[1] / (low[1] - high[1])
@@ -149,21 +151,21 @@ def _modelled(gap: Callable[[Line], float], line: Line) -> Callable[[float], flo
 
 
 def _solve(gap: Callable[[float], float], low: float, high: float) -> float:
-    """Where ``gap`` changes its sign, in log c; the nearer end where it does not."""
+    """Return where ``gap`` changes its sign, in log c; the nearer end if it does not."""
     ends = math.log(low), math.log(high)
     near = (ends[1] - ends[0]) * 2.0**-29.9
     return math.exp(sum(last_where(lambda place: gap(math.exp(place)) > 0, *ends, apart=near)) / 2)
 
 
 _QUIET = 30.0
-"""Aliasing and the cut are made smaller than exp(-30) = 1e-13 of delta."""
+"""Aliasing and truncation are made smaller than exp(-30) = 1e-13 of delta."""
 _MOST_NODES = 1 << 17
 _FACTORS = (1.4, 2.5)
 
 
 @dataclass(frozen=True)
 class Contour:
-    """delta(epsilon), from the values of the characteristic function at the nodes of one line."""
+    """delta(epsilon), computed from the characteristic function at the nodes of one line."""
 
     line: Line
     step: float
@@ -172,12 +174,12 @@ class Contour:
     phi_error: Floats
     """Absolute errors of the characteristic function there."""
     cut: float
-    """Bound on the sum of the terms left out, as a part of M(c) exp(-c epsilon)."""
+    """Bound on the sum of the omitted terms, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
     """Lines at larger c, for the Chernoff bounds on aliasing."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Certified bounds on delta at ``epsilon``, before they are cut to [0, 1]."""
+        """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
         times = self.step * np.arange(len(self.log_phi))
         size = np.exp(self.log_phi.real)
         z = self.line.c + 1j * times
@@ -192,7 +194,7 @@ class Contour:
         return self._scaled(value - error - self._alias(epsilon), value + error, epsilon)
 
     def _scaled(self, low: float, high: float, epsilon: float) -> tuple[float, float]:
-        """Times M(c) exp(-c epsilon), outwards."""
+        """Return the bounds multiplied by M(c) exp(-c epsilon), rounded outward."""
         exponent = self.line.log_mgf - self.line.c * epsilon
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
         if high <= 0 or exponent > 700:
@@ -202,10 +204,10 @@ class Contour:
         return lower if lower >= LEAST_DELTA else 0.0, max(upper, LEAST_DELTA)
 
     def _alias(self, epsilon: float) -> float:
-        """Bound on the aliasing terms, as a part of M(c) exp(-c epsilon).
+        """Bound the aliasing terms, as a fraction of M(c) exp(-c epsilon).
 
-        They are exp(c k R) delta(epsilon + k R), k != 0, R = 2 pi/step. For k < 0 delta is at most 1, for
-        k > 0 at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
+        They are exp(c k R) delta(epsilon + k R) for k != 0, R = 2 pi/step. For k < 0 delta is at most 1. For
+        k > 0 it is at most M(c') exp(-c' (epsilon + k R)) for every c' > c.
         """
         period, own = 2 * math.pi / self.step, self.line
         below = -_log_expm1(own.c * period) - own.log_mgf + own.c * epsilon + own.log_mgf_error
@@ -222,7 +224,7 @@ class Contour:
 
 
 def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
-    """Nodes on ``line`` for the epsilons whose delta is about exp(``log_delta``).
+    """Return the nodes on ``line`` for the epsilons whose delta is about exp(``log_delta``).
 
     Raises:
         Inapplicable: if that takes more nodes than allowed.
@@ -242,7 +244,7 @@ def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
 
 
 def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
-    """Lines at larger c, within the range where the moment-generating function is known."""
+    """Return lines at larger c, within the range where the moment-generating function is known."""
     found: list[Line] = []
     for factor in _FACTORS:
         try:
@@ -253,7 +255,7 @@ def _others(parts: Parts, line: Line) -> tuple[Line, ...]:
 
 
 def _period(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
-    """A distance R between aliases at which they are below exp(-_QUIET) delta; a guide."""
+    """Estimate a distance R between aliases at which they are below exp(-_QUIET) delta."""
     epsilon = line.saddle_epsilon()
     share = log_delta - (line.log_mgf - line.c * epsilon)
     above = min(
@@ -265,7 +267,7 @@ def _period(line: Line, others: tuple[Line, ...], log_delta: float) -> float:
 
 
 def _end(line: Line, log_share: float) -> float:
-    """The first t of a geometric grid beyond which the integral is proved to be below exp(log_share)."""
+    """Return the first t of a geometric grid beyond which the integral is proved to be below exp(log_share)."""
     times = np.geomspace(1 / math.sqrt(line.variance), 1e6 / math.sqrt(line.variance), 128)
     enough = _log_decay(line, times) - np.log(times) <= log_share
     if not enough.any():
@@ -274,12 +276,12 @@ def _end(line: Line, log_share: float) -> float:
 
 
 def _log_decay(line: Line, times: Floats) -> Floats:
-    """The log of a bound on the composed phi at every frequency beyond each of ``times``."""
+    """Return the log of a bound on the composed phi at every frequency beyond each of ``times``."""
     return sum((decay(*tilt.uniform(), times) * count for tilt, count in line.tilts), 0 * times)
 
 
 def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-    """The log of phi of the composition at the nodes, and absolute errors of phi."""
+    """Return the log of phi of the composition at the nodes, and absolute errors of phi."""
     log_phi, log_size = np.zeros(count, dtype=np.complex128), np.zeros(count)
     largest, relative = np.zeros(count), np.zeros(count)
     for part, times in parts:
@@ -299,7 +301,7 @@ def _values(parts: Parts, c: float, step: float, count: int) -> tuple[NDArray[np
 
 
 def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """The log of 1 + found: errors of at most 80 EPS |found|, as errors of its argument."""
+    """Return the log of 1 + found. Its error is at most that of an error of 80 EPS |found| in ``found``."""
     size = np.abs(found)
     near = np.log1p(np.maximum(2 * found.real + size * size, -0.9)) / 2
     far = np.log(np.maximum(np.hypot(1 + found.real, found.imag), 1e-300))
@@ -310,7 +312,7 @@ def _log_of_one_plus(found: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 
 def _short(step: float) -> float:
-    """A number just below ``step`` with so few bits that its multiples are exact."""
+    """Return a number just below ``step`` with so few bits that its multiples are exact."""
     mantissa, exponent = math.frexp(step)
     return math.ldexp(math.floor(mantissa * 1024), exponent - 10)
 
@@ -329,7 +331,7 @@ _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 def coarse_delta(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
 ) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon), wide where jumps are rare."""
+    """Return certified bounds on delta(epsilon). They are wide if jumps are rare."""
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
@@ -343,7 +345,7 @@ def coarse_delta(
 def coarse_epsilon(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
 ) -> tuple[float, float]:
-    """Certified bounds on epsilon(delta), wide where jumps are rare."""
+    """Return certified bounds on epsilon(delta). They are wide if jumps are rare."""
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)

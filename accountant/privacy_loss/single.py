@@ -1,10 +1,11 @@
 """Privacy profile of a single pair: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
 
-Any threshold in place of epsilon gives a lower bound. If the threshold is off by at most s, the difference misses at
-most s times the P-mass between the two, because 1 - e^epsilon dQ/dP is at most about s in size there. A pair with a
-``profile`` in closed form gives it in Arb instead, however small its masses are.
+Any threshold in place of epsilon gives a lower bound. If the threshold is off by at most s, the difference is
+off by at most s times the P-mass between the two thresholds. The reason is that 1 - e^epsilon dQ/dP has
+absolute value at most about s there. If a pair has a ``profile`` in closed form, it is evaluated in Arb
+instead, however small its masses are.
 
-The file also bounds the largest finite loss and the mass of infinite losses of a composition.
+This module also bounds the largest finite loss and the mass of infinite losses of a composition.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _EPS = 2.0**-52
 
 
 def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon) of one pair.
+    """Return certified bounds on delta(epsilon) of one pair.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> low, high = delta_of_pair(SubsampledGaussian(1.0, 1.0), Fraction(1))
@@ -37,15 +38,15 @@ def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float
 
 
 def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """``delta_of_pair`` from the pair's masses in doubles, as compositions on a grid use them."""
+    """Return ``delta_of_pair`` from the pair's masses in doubles, as compositions on a grid use them."""
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
 
 
 def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float]:
-    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Return certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
 
-    Both are infinite where more than delta of the mass has an infinite loss.
+    Both are infinite if more than delta of the mass has an infinite loss.
     """
     if (profile := _closed(pair)) is not None:
         return bracket(lambda e: profile(arb_of(e)), delta)
@@ -55,7 +56,7 @@ def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float
 
 
 def _closed(pair: DominatingPair) -> Callable[[flint.arb], flint.arb] | None:
-    """The profile in Arb, where the pair has it in closed form."""
+    """Return the profile in Arb if the pair has one in closed form; otherwise None."""
     return getattr(pair, "profile", None)
 
 
@@ -79,7 +80,7 @@ _SPAN, _CELLS = 40.0, 4096
 
 
 def _by_cells(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
-    """``_ends`` where Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
+    """Return ``_ends`` if Q's mass underflows: the sum over cells of P-mass times 1 - e^(epsilon - L)."""
     edges = epsilon + _SPAN * np.arange(_CELLS + 1) / _CELLS
     slack = 2 * pair.cells(edges).slack + 4 * _EPS * float(edges[-1])
     edges = np.append(epsilon - 2 * slack, edges)  # an atom at epsilon may be counted just below it
@@ -106,10 +107,10 @@ _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Bounds on the supremum of the finite composed losses, at least 0; infinite where there is none.
+    """Return bounds on the supremum of the finite composed losses, at least 0; infinite if it is unbounded.
 
-    The upper end adds up the pairs' own, which lie outside; the lower one adds up losses beyond which the
-    pair has mass.
+    The upper bound adds up the pairs' own upper bounds. The lower bound adds up losses beyond which each pair
+    has mass.
     """
     high = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
     if math.isinf(high):
@@ -120,7 +121,7 @@ def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, fl
 
 
 def _reached(pair: DominatingPair) -> float:
-    """A loss that the pair certifiably exceeds with some mass, near the largest loss."""
+    """Return a loss, near the largest one, such that the pair certainly has mass beyond it."""
     top = pair.loss_range()[1]
     for share in _SHARES:
         edge = top - share * abs(top)
@@ -132,7 +133,7 @@ def _reached(pair: DominatingPair) -> float:
 
 
 def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Bounds on the mass of infinite composed losses, 1 - prod (1 - mass)^count.
+    """Return bounds on the mass of infinite composed losses, 1 - prod (1 - mass)^count.
 
     >>> from dpproof.accountant.pairs.atoms import Atoms
     >>> leak = Atoms(["1/4", "3/4"], [0, 1])

@@ -19,7 +19,7 @@ def _all() -> dict[str, PublishedFormula]:
 
 
 def published(statement: str) -> PublishedFormula:
-    """The formula printed in the statement with this id.
+    """Return the formula printed in the statement with this id.
 
     >>> published("rlsvi.corollary14").source.item
     'Corollary 14'
@@ -31,5 +31,5 @@ def published(statement: str) -> PublishedFormula:
 
 
 def published_ids() -> tuple[str, ...]:
-    """The ids of all published formulas, by the papers' folders."""
+    """Return the ids of all published formulas, ordered by module."""
     return tuple(_all())

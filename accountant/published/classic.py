@@ -1,4 +1,4 @@
-"""Formulas of textbooks and general papers, printed beside the exact answers. Logarithms are natural.
+"""Formulas of textbooks and general papers, shown beside the exact answers. Logarithms are natural.
 
 Variables by topic:
 
@@ -46,7 +46,7 @@ _Rows = dict[str, tuple[str, str, str]]
 def _entries(
     paper: tuple[str, str], domain: dict[str, str], rows: _Rows, statement: str = ""
 ) -> tuple[PublishedFormula, ...]:
-    """The formulas of one paper: id of the formula -> name of the value, item, text."""
+    """Return the formulas of one paper, from a map of each formula's key to (name of the value, item, text)."""
     return tuple(
         PublishedFormula(
             f"classic.{key}",
@@ -134,7 +134,7 @@ PUBLISHED = (
 
 
 def conditions(identity: str, **values: Any) -> Any:
-    """The largest epsilon that a theorem's conditions ask for, in Arb at the precision in force.
+    """The largest epsilon that a theorem's conditions require, in Arb at the precision in force.
 
     >>> from flint import arb
     >>> conditions("classic.smooth_laplace_published", noise=arb(4), beta=arb(0), delta=arb(0.5))

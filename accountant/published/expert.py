@@ -1,8 +1,8 @@
 """The formulas of "Preserving Expert-Level Privacy in Offline Reinforcement Learning".
 
-Variables: E and delta the budget of the release (the paper's epsilon_1 and delta_1), epsilon and beta what
-one trajectory may spend (the paper's primed ones), T trajectories of length L, x the least probability of an
-action (or, in the rate, of the coin), m experts, batches of b.
+Variables: E and delta are the budget of the release (the paper's epsilon_1 and delta_1). epsilon and beta are
+what one trajectory may spend (primed in the paper). There are T trajectories of length L. x is the smallest
+probability of an action (or, in the rate, of the coin). There are m experts and batches of b.
 """
 
 from __future__ import annotations

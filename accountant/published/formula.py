@@ -1,4 +1,4 @@
-"""Published formulas as data: text, variables with domains, and source; their values and their LaTeX."""
+"""Published formulas as data: text, variables with domains, and source. Values and LaTeX are derived."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FUNCTIONS: Mapping[str, int] = {"exp": 1, "log": 1, "sqrt": 1}
 
 
 def parse(text: str, functions: Mapping[str, int] = FUNCTIONS) -> Expression:
-    """Read a formula in Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, rationals, names.
+    """Parse a formula in Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, rationals, names.
 
     ``functions`` gives the functions that may be called, and how many arguments each takes.
 
@@ -84,7 +84,7 @@ def _integer(node: ast.expr, text: str) -> int:
 
 @dataclass(frozen=True)
 class Algebra(Generic[T]):
-    """A number system: how to make a number from a rational, and the functions beyond arithmetic."""
+    """A number system: how to make a number from a rational, and its exp, log and sqrt."""
 
     rational: Callable[[Fraction], T]
     exp: Callable[[T], T]
@@ -93,7 +93,7 @@ class Algebra(Generic[T]):
 
 
 def evaluate(expression: Expression, algebra: Algebra[T], values: Mapping[str, T]) -> T:
-    """The value of ``expression`` in ``algebra``, its variables replaced by ``values``.
+    """Return the value of ``expression`` in ``algebra``, with its variables replaced by ``values``.
 
     Raises:
         KeyError: for a variable without a value.
@@ -126,7 +126,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def variables_of(expression: Expression) -> frozenset[str]:
-    """The names of the variables in ``expression``.
+    """Return the names of the variables in ``expression``.
 
     >>> sorted(variables_of(parse("2*A/log(H**2)")))
     ['A', 'H']
@@ -139,7 +139,7 @@ def variables_of(expression: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Formula:
-    r"""A formula written once, as text; everything else about it is derived.
+    r"""A formula that is written once, as text. Everything else is derived from the text.
 
     >>> rho = Formula("2*A*K/(H**2*log(2*H*S*A))")
     >>> rho.float(S=6, A=2, H=20, K=1000)
@@ -152,19 +152,19 @@ class Formula:
 
     @property
     def expression(self) -> Expression:
-        """The nested tuple, as the proof kernel reads it."""
+        """The formula as the nested tuple that the proof kernel reads."""
         return parse(self.text)
 
     def float(self, **values: float) -> float:
-        """The value in ordinary double precision, for plots and print; never part of a bound."""
+        """Return the value in ordinary double precision, for plots and print; it is never part of a bound."""
         return evaluate(self.expression, _FLOAT, values)
 
     def arb(self, **values: flint.arb) -> flint.arb:
-        """An enclosure of the value at the precision in force."""
+        """Return an enclosure of the value at the precision in force."""
         return evaluate(self.expression, _arb_algebra(), values)
 
     def sympy(self) -> Any:
-        """The formula as a sympy expression in positive symbols."""
+        """Return the formula as a sympy expression in positive symbols."""
         import sympy
 
         names = {name: sympy.Symbol(name, positive=True) for name in variables_of(self.expression)}
@@ -174,7 +174,7 @@ class Formula:
         return evaluate(self.expression, algebra, names)
 
     def latex(self) -> str:
-        """The formula as LaTeX."""
+        """Return the formula as LaTeX."""
         import sympy
 
         return str(sympy.latex(self.sympy()))
@@ -198,8 +198,8 @@ def _arb_algebra() -> Algebra[Any]:
 class PublishedFormula:
     """A paper's printed formula: ``name`` equals ``formula`` for all variables in ``domain``.
 
-    ``domain`` maps each variable to an interval written as text, for example ``"[1, inf)"``; integer
-    variables are given the real interval that contains them.
+    ``domain`` maps each variable to an interval written as text, for example ``"[1, inf)"``. For an integer
+    variable it is the real interval that contains the integers.
     """
 
     id: str

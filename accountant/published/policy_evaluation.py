@@ -1,9 +1,9 @@
 """The formulas of "Differentially Private Policy Evaluation".
 
-Variables: ``d`` the number of features, ``epsilon`` and ``delta`` the privacy parameters, ``s`` what a unit
-of sensitivity is worth in the released parameters (the bound on a return times an operator norm), ``x`` the
-smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are Lemma 1's: ``beta`` smooths the
-variance. Logarithms are natural.
+Variables: ``d`` is the number of features, ``epsilon`` and ``delta`` are the privacy parameters. ``s``
+converts a unit of sensitivity to the released parameters (the bound on a return times an operator norm).
+``x`` is the smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are those of Lemma 1;
+``beta`` smooths the variance. Logarithms are natural.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The formulas of "Differentially Private Regret Minimization in Episodic Markov Decision Processes".
 
-Variables: S states, A actions, H steps an episode, K episodes, ``epsilon`` the privacy ``delta`` the
-confidence parameter, b the scale of the noise, ``E1`` and ``E2`` the precision levels, n = max(1, N + E1).
-Logarithms are natural, as the paper fixes no base; ``.binary`` reads log K to base 2.
+Variables: S states, A actions, H steps per episode, K episodes. ``epsilon`` is the privacy parameter and
+``delta`` the confidence parameter. b is the scale of the noise, ``E1`` and ``E2`` are the precision levels,
+n = max(1, N + E1). Logarithms are natural, as the paper names no base; formulas in ``.binary`` use log K to
+base 2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The formulas of "Near-Optimal Reinforcement Learning with Shuffle Differential Privacy" (SDP-PE).
 
-Variables: tau threshold, epsilon and beta the privacy of one counter (the paper's primed ones), n users;
-of a release H steps, X states, A actions, and epsilon and beta the privacy of all its counters.
+Variables: tau is the threshold, epsilon and beta are the privacy parameters of one counter (primed in the
+paper), n is the number of users. For a whole release there are H steps, X states and A actions, and epsilon
+and beta are the privacy parameters of all its counters.
 """
 
 from __future__ import annotations

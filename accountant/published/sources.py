@@ -1,4 +1,4 @@
-"""Sources of formulas and theorems, as data on the object that they justify."""
+"""Sources of formulas and theorems, as data."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place in the literature: paper, version, item, and the id of the statement that carries it.
+    """A place in the literature: paper, version, item, and the id of the corresponding statement.
 
-    ``statement`` is the id under which the proof engine knows the item, or ``None`` for a result
-    this project states nothing about.
+    ``statement`` is the id under which the proof engine knows the item. It is ``None`` for a result without a
+    statement in this project.
 
     >>> str(Source("arXiv:2606.01952", "v1", "Corollary 14", "rlsvi.corollary14"))
     'arXiv:2606.01952v1, Corollary 14'

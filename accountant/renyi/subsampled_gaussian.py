@@ -1,9 +1,9 @@
 """The Renyi divergence of the Poisson-subsampled Gaussian, at every real order, certified.
 
-With x standard normal and L(x) = 1 - q + q exp(x/sigma - 1/(2 sigma^2)) the divergence is
-log A/(order - 1), A = E L(x)^order. At an integer order A is a finite sum of positive terms. At the others
-it is a trapezoidal sum whose error is known exactly: on the line Im x = y the integrand is at most
-exp(y^2/2) times itself, up to the zeros of L at |y| = pi sigma (docs/notes/renyi.md).
+With x standard normal and L(x) = 1 - q + q exp(x/sigma - 1/(2 sigma^2)) the divergence is log A/(order - 1),
+where A = E L(x)^order. At an integer order A is a finite sum of positive terms. At other orders it is
+computed by a trapezoidal sum with a known error bound. On the line Im x = y the integrand is at most
+exp(y^2/2) times its value on the real line, up to the zeros of L at |y| = pi sigma (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_TERMS = 512
 
 @dataclass(frozen=True)
 class SubsampledGaussianCurve:
-    """order -> ``steps`` times D_order of one step, in the larger of the two directions.
+    """The function from the order to ``steps`` times D_order of one step, in the larger of the two directions.
 
     Source: Mironov, Talwar and Zhang, arXiv:1908.10530v1, Theorem 4 (reduction to one dimension) and
     Theorem 5 (the direction mixture against Gaussian is the larger).
@@ -38,7 +38,7 @@ class SubsampledGaussianCurve:
     steps: int = 1
 
     def __call__(self, order: flint.arb) -> flint.arb:
-        """The divergence at an ``order`` of at least 1, enclosed at the precision in force."""
+        """Return the divergence at an ``order`` of at least 1, enclosed at the precision in force."""
         if order == flint.arb("inf"):
             return order if self.sampling_rate and self.steps else flint.arb(0)
         if self.sampling_rate in (0, 1) or not self.steps:
@@ -57,14 +57,17 @@ class SubsampledGaussianCurve:
         return (self._crude(order) if found is None else found.log()) / (order - 1)
 
     def _crude(self, order: flint.arb) -> flint.arb:
-        """Bounds on log A far out: q^order R^order <= L^order <= 1 - q + q R^order, R = exp(x/sigma - ...)."""
+        """Return bounds on log A at large orders.
+
+        With R = exp(x/sigma - ...), q^order R^order <= L^order <= 1 - q + q R^order.
+        """
         q, full = arb_of(self.sampling_rate), order * (order - 1) * self._half_square()
         low = full + order * q.log()
         high = full + (q + (1 - q) * (-full).exp()).log()
         return (low if low > 0 else flint.arb(0)).union(high)
 
     def log2_smallness(self, order: flint.arb) -> int:
-        """About -log2 |log A|, or 0 where that is negative: how many bits it loses against A."""
+        """Return about -log2 |log A|, or 0 if it is negative: the number of bits that log A loses against A."""
         gap = float((abs(order.mid() - 1) * order.mid()).log())
         spread = (flint.arb(1) / arb_of(self.noise_multiplier) ** 2).expm1().log()
         size = gap + 2 * float(arb_of(self.sampling_rate).log()) + min(float(spread), 700.0)
@@ -72,7 +75,7 @@ class SubsampledGaussianCurve:
 
 
 def subsampled_gaussian_renyi(sampling_rate: Number, noise_multiplier: Number, steps: int = 1) -> RenyiDP:
-    """DP-SGD's guarantee along its Renyi curve, when one record is added or removed.
+    """The guarantee of DP-SGD along its Renyi curve, if one record is added or removed.
 
     >>> subsampled_gaussian_renyi("0.01", 1, 1000).epsilon("1e-6").upper
     2.4360
@@ -95,7 +98,7 @@ def subsampled_gaussian_renyi(sampling_rate: Number, noise_multiplier: Number, s
 
 
 def _binomial_sum(curve: SubsampledGaussianCurve, order: int) -> flint.arb:
-    """A - 1 = sum over k >= 2 of C(order, k) (1-q)^(order-k) q^k (exp(k(k-1)/(2 sigma^2)) - 1)."""
+    """Return A - 1 = sum over k >= 2 of C(order, k) (1-q)^(order-k) q^k (exp(k(k-1)/(2 sigma^2)) - 1)."""
     q, half = arb_of(curve.sampling_rate), curve._half_square()
     odds, total = q / (1 - q), flint.arb(0)
     weight = (1 - q) ** order
@@ -107,7 +110,7 @@ def _binomial_sum(curve: SubsampledGaussianCurve, order: int) -> flint.arb:
 
 @dataclass
 class _Nodes:
-    """The grid k h with log L(k h) at a working precision; grows as orders ask for more of it."""
+    """The grid k h with log L(k h) at a working precision. It grows if an order needs more of it."""
 
     curve: SubsampledGaussianCurve
     bits: int
@@ -117,7 +120,7 @@ class _Nodes:
     left: list[tuple[flint.arb, flint.arb]] = field(default_factory=list)
 
     def walk(self, sign: int) -> Iterator[tuple[int, flint.arb, flint.arb]]:
-        """(k, x^2/2, log L(x)) at x = sign k h for k = 0, 1, ... (leftwards from 1)."""
+        """Yield (k, x^2/2, log L(x)) at x = sign k h for k = 0, 1, ... (to the left from k = 1 on)."""
         known = self.right if sign > 0 else self.left
         q, scale = arb_of(self.curve.sampling_rate), arb_of(1 / self.curve.noise_multiplier)
         k = 0 if sign > 0 else 1
@@ -131,7 +134,7 @@ class _Nodes:
             k += 1
 
     def relative_error(self) -> flint.arb:
-        """2 exp(Y^2/2)/(exp(2 pi Y/h) - 1): a bound on the error of the trapezoidal sum, relative to A."""
+        """Return 2 exp(Y^2/2)/(exp(2 pi Y/h) - 1), which bounds the error of the trapezoidal sum relative to A."""
         decay = (2 * flint.arb.pi() * self.height / self.step).expm1()
         return 2 * (self.height * self.height / 2).exp() / decay
 
@@ -147,7 +150,7 @@ def _nodes(curve: SubsampledGaussianCurve, bits: int) -> _Nodes:
 
 
 def _grid(curve: SubsampledGaussianCurve, order: flint.arb) -> _Nodes | None:
-    """The grid for this order, or none where it would be too long."""
+    """Return the grid for this order, or None if it would be too long."""
     lost = curve.log2_smallness(order)
     bits = 64 * math.ceil((min(flint.ctx.prec, _MOST_BITS) + lost) / 64)
     sigma = float(curve.noise_multiplier)
@@ -159,7 +162,7 @@ def _grid(curve: SubsampledGaussianCurve, order: flint.arb) -> _Nodes | None:
 
 
 def _moment(curve: SubsampledGaussianCurve, order: flint.arb) -> flint.arb | None:
-    """A = E L^order by the trapezoidal rule, or none where the grid would be too long."""
+    """Return A = E L^order by the trapezoidal rule, or None if the grid would be too long."""
     nodes = _grid(curve, order)
     if nodes is None:
         return None
@@ -174,10 +177,10 @@ def _moment(curve: SubsampledGaussianCurve, order: flint.arb) -> flint.arb | Non
 
 
 def _half(nodes: _Nodes, order: flint.arb, sign: int) -> tuple[flint.arb, flint.arb]:
-    """The sum over one half of the grid, and a bound on the terms beyond its last one.
+    """Return the sum over one half of the grid, and a bound on the terms beyond its last one.
 
-    From x on, each term is at most exp(-(|x| - c) h - h^2/2) times the one before; c is order/sigma to the
-    right and 0 to the left.
+    From x on, each term is at most exp(-(|x| - c) h - h^2/2) times the one before. c is order/sigma on the
+    right and 0 on the left.
     """
     drift = order / arb_of(nodes.curve.noise_multiplier) if sign > 0 else flint.arb(0)
     first = math.ceil(float(drift.mid() / nodes.step)) + 1
@@ -194,10 +197,10 @@ def _half(nodes: _Nodes, order: flint.arb, sign: int) -> tuple[flint.arb, flint.
 
 
 def _mean_log(curve: SubsampledGaussianCurve) -> flint.arb:
-    """The Kullback-Leibler divergence E L log L, between the orders 1 + 2^-s and (A grows) its tangent.
+    """Return the Kullback-Leibler divergence E L log L, which is the slope of log A at the order 1.
 
-    log A is convex and vanishes at the order 1, with this slope there; the slope lies between the
-    difference quotients of either side: -log A(1 - s)/s and log A(1 + s)/s.
+    log A is convex and vanishes at the order 1. So the slope lies between the difference quotients on both
+    sides, -log A(1 - s)/s and log A(1 + s)/s.
     """
     gap = flint.arb(2) ** -(flint.ctx.prec // 2)
     above, below = _moment(curve, 1 + gap), _moment(curve, 1 - gap)

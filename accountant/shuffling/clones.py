@@ -1,15 +1,15 @@
 """Privacy amplification by shuffling: clones of a user among the others, and k-ary randomised response.
 
-If C others look like copies of the user's two inputs, the view is a ``BinomialView`` of C fair coins. Its delta
-falls in C by g(C) = delta_C - delta_{C+1}, a single mass in closed form. So the mean over C is a sum of positive
-terms, without a tail inside (docs/notes/shuffling.md):
+If C other users look like copies of the user's two inputs, the view is a ``BinomialView`` of C fair coins.
+Its delta falls in C by g(C) = delta_C - delta_{C+1}, a single mass in closed form. So the mean over C is a
+sum of positive terms that contain no tail (docs/notes/shuffling.md):
 
     E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
 
-``excess`` sums over two messages of equal chance, for shuffled k-ary randomised response. N0 and N1 count these
-messages. Given s = N0 + N1, the excess of one law over the other is proportional to N0 - place,
-place = (s + tilt)/2. So the best event is N0 >= I, I the least integer above place (docs/notes/shuffling.md,
-section 5).
+``excess`` sums over two messages of equal probability, for shuffled k-ary randomised response. N0 and N1
+count these messages. Given s = N0 + N1, the excess of one distribution over the other is proportional to N0 -
+place, where place = (s + tilt)/2. So the best event is N0 >= I, where I is the smallest integer above place
+(docs/notes/shuffling.md, section 5).
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def excess(
 ) -> tuple[float, float]:
     """Bounds on E max over events of E[(N0 - place) of the event | s], s ~ Binomial(messages, chance).
 
-    ``tilt`` = slope s + rest (messages - s), slope and rest given within 4 units in the last place. The sums
-    left out below and above are not in the upper end: see ``left_out``.
+    ``tilt`` is slope s + rest (messages - s); slope and rest are given within 4 units in the last place. The
+    upper bound does not include the sums that are omitted below and above: see ``left_out``.
 
-    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1 the excess is place b/2 - tilt U/2.
+    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1, the excess is place b/2 - tilt U/2.
     """
     sums = _likely(messages, chance, reach)
     slant = tilt[0] * sums + tilt[1] * (messages - sums)
@@ -68,9 +68,9 @@ def excess(
 
 
 def _rounded_away(messages: int, chance: Fraction, sums: NDArray[np.int64]) -> float:
-    """Upper bound on the sums whose place is so little below s that doubles may not resolve it.
+    """Return an upper bound on the sums whose place is too close to s for doubles.
 
-    The one event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
+    The only event is N0 = s, of mass 2^-s, and s - place is at most 32 units of place.
     """
     weights = log_masses(messages, chance, sums)
     each = np.exp(weights.values + weights.errors) * np.exp2(-sums.astype(np.float64)) * sums
@@ -84,7 +84,7 @@ def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
 
 
 def left_out(messages: int, chance: Fraction, reach: float) -> float:
-    """Upper bound on the probability that ``excess`` left out a sum, if one message is the user's.
+    """Return an upper bound on the probability of a sum that ``excess`` omits, if one message is the user's.
 
     A sum of 0 has no excess.
     """
@@ -97,9 +97,9 @@ def left_out(messages: int, chance: Fraction, reach: float) -> float:
 
 @lru_cache(maxsize=256)
 def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """An upper bound on delta, from a view that also shows how many of the others send a uniform message.
+    """Return an upper bound on delta, from a view that also shows how many other users send a uniform message.
 
-    Delta falls with that number, so that blocks of numbers take the value at their first one.
+    Delta falls with that number, so each block of numbers uses the value at its first one.
 
     Source: Balle, Bell, Gascon and Nissim, arXiv:1903.02837v2, Section 5 (the privacy blanket).
     """
@@ -117,7 +117,7 @@ def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> f
 def _blocks(
     others: int, categories: int, share: Fraction, epsilon: Fraction, reach: float
 ) -> tuple[float, float]:
-    """The share of fewer uniform messages than in the first block, and the whole upper bound."""
+    """Return the probability of fewer uniform messages than in the first block, and the whole upper bound."""
     spread = math.sqrt(float(others * share * (1 - share)))
     first = max(0, math.floor(others * share - reach * spread - reach))
     step = max(1, math.ceil((reach + 6) * spread / _BLOCKS))
@@ -132,7 +132,7 @@ def _blocks(
 
 
 def _given(messages: int, categories: int, share: Fraction, epsilon: Fraction, reach: float) -> float:
-    """Upper bound on delta, given the number of uniform messages including the user's own."""
+    """Return an upper bound on delta, given the number of uniform messages, including the user's own."""
     part = Fraction(2, categories)
     with precision(_BITS):
         scale = arb_of(epsilon).exp()
@@ -149,10 +149,11 @@ _CLONES_BITS = 192
 
 @dataclass(frozen=True)
 class CloneView(Profile):
-    """A user who sends the rarer of two symbols with chance 1/(1 + e^e0), among clones of chance ``clone``.
+    """The guarantee of a user who sends one of two symbols, among users who are clones with probability ``clone``.
 
-    With chance 1 - ``seen`` the user's message says nothing, and the analyser knows it. A notion of privacy
-    (see ``Profile``); ``clone`` is a ``Bound`` or a number, and so is ``seen``.
+    The user sends the less likely symbol with probability 1/(1 + e^e0). With probability 1 - ``seen`` the
+    user's message carries no information, and the analyser knows this. ``clone`` and ``seen`` are bounds or
+    numbers.
 
     >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper
     2.0598082e-07
@@ -174,7 +175,7 @@ class CloneView(Profile):
         return Bound(self._lower(point), self._upper(point))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """At delta 0 the local epsilon, which no shuffling improves."""
+        """Bounds on epsilon. At delta 0 it is the local epsilon, which shuffling does not improve."""
         with precision(_CLONES_BITS):
             local = arb_of(exact(self.local_epsilon))
         if target == 0:
@@ -189,7 +190,7 @@ class CloneView(Profile):
         return Bound(low * unit, min(high * unit, round_up(local)))
 
     def _lower(self, point: Fraction) -> float:
-        """A lower bound on delta: more clones are processing."""
+        """Return a lower bound on delta, from the upper bound on ``clone``: more clones are post-processing."""
         local = exact(self.local_epsilon)
         low = _mean_delta(self.users - 1, local, Fraction(self.clone.upper), point)[0]
         with precision(_CLONES_BITS):
@@ -204,7 +205,10 @@ class CloneView(Profile):
 
 @lru_cache(maxsize=256)
 def _mean_delta(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Bounds on E delta_C, C ~ Binomial(others, clone): windows are widened until what is left is small."""
+    """Return bounds on E delta_C, C ~ Binomial(others, clone).
+
+    The window of counts is widened until the omitted part is small.
+    """
     if epsilon >= local:
         return 0.0, 0.0
     if epsilon >= _ALL_TAILS:
@@ -226,7 +230,7 @@ _FARTHEST, _RAREST, _ALL_TAILS = 80.0, Fraction(1, 10**250), 600
 
 
 def _clones_given(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """Delta given the number of clones, at the first precision that resolves it."""
+    """Return delta given the number of clones, at the first precision that resolves it."""
     return refined(partial(fair_coins, coins, local, epsilon))
 
 
@@ -235,13 +239,13 @@ def _ends(value: flint.arb) -> tuple[float, float]:
 
 
 def _no_head(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> flint.arb:
-    """E delta_C for epsilon from 600 on, where no number of clones below 10^15 lets the threshold leave 0."""
+    """Return E delta_C for epsilon >= 600, where the threshold is 0 for every number of clones below 10^15."""
     rest = 1 + arb_of(-local).exp()
     return -arb_of(epsilon - local).expm1() / rest * arb_of(1 - clone / 2) ** others
 
 
 def _at_extreme(others: int, local: Fraction, clone: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """A chance of a clone next to 0 or 1: that there is any other number of clones has a chance below n c."""
+    """Return bounds if ``clone`` is next to 0 or 1: any other number of clones has probability below n c."""
     likely = 0 if clone < _RAREST else others
     value = _clones_given(likely, local, epsilon)
     with precision(_CLONES_BITS):
@@ -258,7 +262,7 @@ def _window(others: int, clone: Fraction, reach: float) -> tuple[int, int]:
 def _over(
     window: tuple[int, int], others: int, local: Fraction, clone: Fraction, epsilon: Fraction
 ) -> tuple[float, float, float]:
-    """Bounds on E delta_C from the counts in the window, and the share of fewer clones."""
+    """Return bounds on E delta_C from the counts in the window, and the contribution of fewer clones."""
     first, last = window
     with precision(_CLONES_BITS):
         below = lower_tail(others, clone, first - 1)
@@ -276,10 +280,10 @@ def _over(
 def _steps(
     first: int, last: int, others: int, local: Fraction, clone: Fraction, epsilon: Fraction, below: float
 ) -> tuple[float, float]:
-    """Add up, over c in [first, last) of g(c) P[C <= c], with a proved error.
+    """Return the sum over c in [first, last) of g(c) P[C <= c], and its proved error.
 
-    g(c) = size b_j(k) |place - k/j| with j = c + 1, k the integer part of (j + 1) place, b_j the law of
-    j fair coins.
+    g(c) = size b_j(k) |place - k/j| with j = c + 1. Here k is the integer part of (j + 1) place, and b_j is
+    the distribution of j fair coins.
     """
     if first >= last:
         return 0.0, 0.0
@@ -305,7 +309,7 @@ def _steps(
 def _cumulated(
     first: int, last: int, others: int, clone: Fraction
 ) -> tuple[NDArray[np.floating[Any]], float]:
-    """P[first <= C <= c] for c in [first, last), the same at every epsilon, and a proved relative error."""
+    """Return P[first <= C <= c] for c in [first, last), and a proved relative error. It holds for every epsilon."""
     counts = np.arange(first, last, dtype=np.int64)
     weights = log_masses(others, clone, counts)
     masses = np.exp(weights.values)
@@ -317,7 +321,7 @@ _TINY = 1e-307  # below, doubles lose their relative accuracy
 
 
 def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
-    """Whether the integer part may be off by one; false next to 0, because values are positive."""
+    """Whether the integer part may be off by one. It is false next to 0, because values are positive."""
     nearest = np.round(values)
     found: NDArray[np.bool_] = (nearest > 0) & (np.abs(values - nearest) <= 8 * UNIT * (values + 1))
     return found
@@ -326,8 +330,8 @@ def _near_integer(values: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
 def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
     """((E - 1)(1 + s)/(E + 1), (E - s)/((E - 1)(1 + s))) as doubles, E = e^local, s = e^epsilon.
 
-    Written in differences of exponentials that lose nothing, so that the balls are far narrower than a unit
-    of double precision at any local epsilon.
+    The formulas use differences of exponentials without cancellation. So the enclosures are far narrower than
+    a unit of double precision at any local epsilon.
     """
     with precision(_CLONES_BITS):
         scale, gap = arb_of(epsilon).exp(), arb_of(-local).expm1()
@@ -342,9 +346,10 @@ _SURE = 100
 
 
 def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
-    """Shuffling the messages of any ``local_epsilon``-differentially private randomisers, one per user.
+    """Return the guarantee of shuffling the messages of ``local_epsilon``-differentially private randomisers.
 
-    The guarantee is for replacing one user's data; the randomisers may be chosen one after the other.
+    Each user may have any such randomiser. The guarantee is for replacing one user's data. The randomisers
+    may be chosen one after the other.
 
     >>> general_randomiser(2000, 2).delta("0.8").upper
     2.9117271e-18

@@ -1,12 +1,12 @@
-"""Shuffled randomised response: bounds for k answers, and several routes for counts of bits side by side.
+"""Shuffled randomised response: bounds for k answers, and several methods for counts of bits, compared.
 
-Counts of bits: n users flip their bits with chance 1/(1 + e^e0), which is e0-private by itself. Shuffling shows
-their sum only. Unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2, f the chance of a flip. The comparison
-has the exact profile where all others hold 0, the upper bound for all data (clones), the printed closed form, and
-SDP-PE's protocol with noise of at most that variance.
+Counts of bits: n users flip their bits with probability f = 1/(1 + e^e0), which is e0-private by itself.
+After shuffling only their sum is seen. Unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2. The
+comparison shows the exact profile if all others hold 0, the upper bound for all data (clones), the printed
+closed form, and SDP-PE's protocol with noise of at most that variance.
 
-k answers: each of n users sends its own value with chance E p and every other value with chance p = 1/(E + k - 1),
-E = exp(local_epsilon). The upper bound comes from clones. Data sets attain the lower bound
+k answers: each of n users sends its own value with probability E p and every other value with probability p =
+1/(E + k - 1), E = exp(local_epsilon). The upper bound comes from clones. Two data sets attain the lower bound
 (docs/notes/shuffling.md, section 5).
 """
 
@@ -41,10 +41,10 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class ShuffledResponse(Profile):
-    """The shuffled answers of ``users`` who use randomised response over ``categories`` values.
+    """The guarantee of the shuffled answers of ``users`` with randomised response over ``categories`` values.
 
-    A notion of privacy (see ``Profile``) for replacing one user's value. The lower end is the value of a
-    pair of data sets, the upper one a guarantee for all of them.
+    It is for replacing one user's value. The lower bound is the value of one pair of data sets. The upper
+    bound is a guarantee for all of them.
 
     >>> found = ShuffledResponse(10_000, 3, 1).delta("0.05")
     >>> found.of, 0 < found.lower < found.upper < 1e-4
@@ -72,9 +72,9 @@ class ShuffledResponse(Profile):
         return self._between(min(self._attained(point), high), high, point)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """At delta 0 the local epsilon.
+        """Bounds on epsilon. At delta 0 it is the local epsilon.
 
-        From 3 categories on it takes time with the square root of ``users``: half a minute for 10^8.
+        From 3 categories on, the time grows with the square root of ``users``: half a minute for 10^8.
         """
         high = min(bound.epsilon(target).upper for bound in self.upper_bounds())
         if target == 0:
@@ -87,21 +87,22 @@ class ShuffledResponse(Profile):
         return self._between(low, high, Fraction(low))
 
     def _pure(self, high: float) -> Bound:
-        """At delta 0 the local epsilon itself: the outcome that all messages are 0 has that ratio."""
+        """Return the local epsilon, which is the value at delta 0: the outcome with only messages 0 has that ratio."""
         with precision(_BITS):
             own = bound_of(arb_of(exact(self.local_epsilon)))
         return self._between(min(own.lower, high), min(own.upper, high), Fraction(0))
 
     def _between(self, low: float, high: float, point: Fraction) -> Bound:
-        """The bound whose lower end a pair of data sets attains, the better of the two at ``point``."""
+        """Return the bound with the pair of data sets that attains its lower end, the better one at ``point``."""
         values = self._values(point)
         where = max(values, key=lambda others: values[others])
         return Bound(low, high, "mechanism", f"one user's value 0 against 1, all others holding {where}")
 
     def upper_bounds(self) -> tuple[CloneView, ...]:
-        """The two reductions: to clones of any randomiser, and to clones that send one of the two values.
+        """Return two reductions: to clones of any randomiser, and to clones that send one of the two values.
 
-        Of two categories the latter alone: it has more clones, 2/(E + 1) >= 1/E, and all of them are seen.
+        For two categories only the second one is used. It has more clones, 2/(E + 1) >= 1/E, and all of them
+        are seen.
         """
         with precision(_BITS):
             most = arb_of(exact(self.local_epsilon)).exp()
@@ -110,13 +111,13 @@ class ShuffledResponse(Profile):
         return (own,) if self.categories == 2 else (general_randomiser(self.users, self.local_epsilon), own)
 
     def _attained(self, epsilon: Fraction) -> float:
-        """Delta that the better pair of data sets attains, at a local epsilon rounded down."""
+        """Return the delta of the better pair of data sets, at a local epsilon rounded down."""
         return max(self._values(epsilon).values())
 
     def _values(self, epsilon: Fraction) -> dict[str, float]:
-        """What all others hold -> a lower bound on delta.
+        """Return a lower bound on delta for each value that all others may hold.
 
-        Where all others hold 0 only the number of messages 0 is looked at.
+        If all others hold 0, only the number of messages 0 is used.
         """
         with precision(_BITS):
             above = round_up(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
@@ -128,7 +129,7 @@ class ShuffledResponse(Profile):
         return values
 
     def _blanket(self, epsilon: Fraction) -> float:
-        """The guarantee from the blanket of uniform messages, at a local epsilon rounded up."""
+        """Return the guarantee from the blanket of uniform messages, at a local epsilon rounded up."""
         with precision(_BITS):
             rare = round_down(1 / (arb_of(exact(self.local_epsilon)).exp() + self.categories - 1))
         return blanket(self.users, self.categories, Fraction(rare), epsilon)
@@ -141,9 +142,10 @@ def _from_below(
     low: float,
     high: float,
 ) -> float:
-    """``from_below`` by a search just above ``low``, where each evaluation is expensive.
+    """Return an upper bound on epsilon by a search just above ``low``, since each evaluation is expensive.
 
-    One more question is put where the value found, falling as steeply as ``slope_of`` does, meets the target.
+    One more evaluation is made at the place where the value would meet the target if it fell as steeply as
+    ``slope_of``.
     """
     step, found = 1e-4 * low, 0.0
     while low + step < high:
@@ -166,7 +168,7 @@ def _at_most_one(bound: Bound) -> Bound:
 
 @lru_cache(maxsize=256)
 def _third_value(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """A lower bound on delta, all others holding a third value: the numbers of messages 0 and 1 alone."""
+    """Return a lower bound on delta if all others hold a third value, from the numbers of messages 0 and 1 only."""
     local = 1 / rare - (categories - 1)
     with precision(_BITS):
         scale = arb_of(epsilon).exp()
@@ -211,20 +213,20 @@ def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bou
 
 @dataclass(frozen=True)
 class AmplificationBounds:
-    """Epsilon of one shuffled count of randomised bits at one delta, by several routes."""
+    """Epsilon of one shuffled count of randomised bits at one delta, by several methods."""
 
     exact: Bound
-    """Between a pair of data sets that attains the lower end and the clones' bound."""
+    """Lower bound from a pair of data sets that attains it, upper bound from clones."""
     closed_form: Bound | None
-    """Theorem 3.1 of Feldman, McMillan and Talwar; None outside its hypothesis."""
+    """Bound by Theorem 3.1 of Feldman, McMillan and Talwar; None if its hypothesis does not hold."""
     same_noise: Bound
-    """Plain and noise bits, shuffled (SDP-PE), exactly; whole fair bits where a rare one is too little."""
+    """SDP-PE's shuffled plain and noise bits, exactly; each user has whole fair bits if one rare bit is too little."""
     threshold: float
-    """The tau of ``same_noise``."""
+    """The threshold tau of ``same_noise``."""
 
 
 def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> AmplificationBounds:
-    """Return the bounds of all routes, for comparison.
+    """Return the bounds by all methods, for comparison.
 
     >>> found = amplification_bounds(10_000, 1, "1e-6")
     >>> found.same_noise.upper < found.exact.upper < found.closed_form.upper
@@ -247,7 +249,7 @@ def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> Am
 
 
 def _noise_bits(users: int, flip: float) -> tuple[int, float]:
-    """Number and chance of noise bits with at most the variance of the unbiased count, and nearly that."""
+    """Return the number and probability of noise bits whose variance is at most that of the unbiased count."""
     if flip >= 0.5:
         raise ValueError("local_epsilon (0) must be positive: answers that ignore the bit count nothing")
     share = flip * (1 - flip) / (1 - 2 * flip) ** 2

@@ -1,14 +1,15 @@
 """Many shifted counters together: bounds on delta for few noise bits, and for fair bits.
 
-Few noise bits (``rare_counters``). A counter without a single noise bit, or in the other direction with all of them,
-reveals the user for certain. Where epsilon is beyond all likely losses, this event is nearly all of delta, and a
-grid of losses cannot resolve it. Its mass is the lower bound. The upper bound adds, for the finite losses,
-E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with the best c of many.
+Few noise bits (``rare_counters``). A counter without any noise bit that is 1, or in the other direction with
+only such bits, reveals the user for certain. If epsilon is beyond all likely losses, this event is nearly all
+of delta, and a grid of losses cannot resolve it. Its mass is the lower bound. For the finite losses, the
+upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with the best c of many.
 
-Fair bits (``fair_counters``). ``changes`` counters of N fair bits each are shifted by one. The loss of a counter at y
-is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is nearly linear where v is small, so the composed loss is nearly a
-multiple of the counters' sum, which is one binomial. Every event of that sum gives a lower bound. The upper bound is
-the linear loss plus the most that the cubes and the counters far out can add.
+Fair bits (``fair_counters``). ``changes`` counters of N fair bits each are shifted by one. The loss of a
+counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is nearly linear for small v, so the composed loss
+is nearly a multiple of the sum of the counters, which is one binomial. Every event of that sum gives a lower
+bound. The upper bound is the linear loss plus the most that the cubic terms and the counters far from the
+mean can add.
 
 Proofs: docs/notes/sdp_batches.md, section 6.
 """
@@ -29,15 +30,15 @@ from dpproof.accountant.shuffling.view import BinomialView
 Floats = NDArray[np.float64]
 _BITS, _MOST = 192, 1 << 21
 _OUTSIDE = 8e-300
-"""At least the mass of the outcomes left out of a window, by Bernstein's inequality."""
+"""Upper bound on the mass of the outcomes outside a window, by Bernstein's inequality."""
 _CHARGE = 1e-13
 _TILTS = 2.0 ** (np.arange(-24, 33) / 4)
 
 
 def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon) of ``changes`` counters that fall by one and as many that rise.
+    """Return certified bounds on delta(epsilon) of ``changes`` counters that fall by one and as many that rise.
 
-    Next to each other where epsilon is beyond the likely losses, else far apart.
+    The bounds are close to each other if epsilon is beyond the likely losses, and far apart otherwise.
 
     >>> low, high = rare_counters(1, 10**6, Fraction(15, 10**6), Fraction(10))
     >>> 0 < high - low < 1e-3 * high
@@ -58,7 +59,7 @@ def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> 
 
 
 def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
-    """Enclosure of the probability that some counter reveals the user.
+    """Return an enclosure of the probability that some counter reveals the user.
 
     It is 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes.
 
@@ -72,13 +73,13 @@ def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
 
 
 def _log_complement(p: Fraction) -> flint.arb:
-    """log(1 - p), accurate also where p is tiny or nearly 1."""
+    """Return log(1 - p), accurate also if p is tiny or nearly 1."""
     return arb_of(-p).log1p() if 2 * p < 1 else arb_of(1 - p).log()
 
 
 @lru_cache(maxsize=16)
 def _law(trials: int, p: Fraction) -> tuple[Floats, Floats] | None:
-    """Log masses from above, and losses, of all but the unlikely outcomes; None if they are too many.
+    """Return upper bounds on log masses, and losses, of the likely outcomes; None if there are too many.
 
     The loss at x is log((N + 1 - x) p/(x (1 - p))).
     """
@@ -98,7 +99,7 @@ def _law(trials: int, p: Fraction) -> tuple[Floats, Floats] | None:
 
 
 def _log_moments(masses: Floats, losses: Floats) -> Floats:
-    """Log E exp(c L) of the finite losses for every c tried, before rounding errors."""
+    """Return log E exp(c L) of the finite losses for every c tried, before rounding errors."""
     tops = [float(np.max(masses + c * losses)) for c in _TILTS]
     sums = [float(np.sum(np.exp(masses + c * losses - top))) for c, top in zip(_TILTS, tops, strict=True)]
     return np.array(tops) + np.log(sums)
@@ -109,9 +110,10 @@ _HALF = Fraction(1, 2)
 
 
 def fair_counters(changes: int, bits: int, epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon) of ``changes`` shifted counters of ``bits`` fair bits each.
+    """Return certified bounds on delta(epsilon) of ``changes`` shifted counters of ``bits`` fair bits each.
 
-    Next to each other where bits are many; far apart, up to 0 and 1, where they are few.
+    The bounds are close to each other if there are many bits. For few bits they may be as far apart as 0 and
+    1.
 
     >>> low, high = fair_counters(36, 10**8, Fraction(1, 200))
     >>> 0 < high - low < 1e-3 * high
@@ -128,15 +130,15 @@ def fair_counters(changes: int, bits: int, epsilon: Fraction) -> tuple[float, fl
 
 
 def _event(changes: int, bits: int, epsilon: Fraction) -> flint.arb:
-    """P - exp(epsilon) Q of the event that the sum is so small that the linear loss exceeds epsilon."""
+    """Return P - exp(epsilon) Q of the event that the sum is so small that the linear loss exceeds epsilon."""
     trials, last = changes * bits, math.floor((bits + 1) * (Fraction(changes, 2) - epsilon / 4))
     return lower_tail(trials, _HALF, last) - arb_of(epsilon).exp() * lower_tail(trials, _HALF, last - changes)
 
 
 def _linear(changes: int, bits: int, epsilon: Fraction, width: Fraction) -> flint.arb:
-    """The chance of counters out of ``width``, and E (1 - exp(epsilon - loss))_+ of a loss that is linear.
+    """Return the probability of counters outside ``width``, plus E (1 - exp(epsilon - loss))_+ of a linear loss.
 
-    Its slope is the logarithm of rational odds, so that the tilted law is a binomial too.
+    The slope of the loss is the logarithm of rational odds, so the tilted distribution is a binomial too.
     """
     trials, whole = changes * bits, bits + 1
     tilted = Fraction(whole + 2, 2 * whole)  # its log odds are 2 artanh(2/(N + 1)), next to 4/(N + 1)

@@ -1,9 +1,10 @@
-"""Peaks of a shuffled count's delta as a function of the noise bits' chance: more noise can mean larger delta.
+"""Peaks of a shuffled count's delta as a function of the noise probability: more noise can mean larger delta.
 
-With n noise bits of chance p and s = exp(epsilon), the event "at most K" has
-f_K(p) = P[X <= K] - s P[X <= K - 1] and is the best event for p in one interval. There delta first rises to its
-peak at p_K = K s/(n - K + K s) and then falls. The other direction has the mirror images of these peaks, at 1 - p_K.
-Beyond the last peak above a target each direction crosses the target at most once (docs/notes/shuffling.md).
+With n noise bits of probability p and s = exp(epsilon), the event "at most K" has
+f_K(p) = P[X <= K] - s P[X <= K - 1]. It is the best event for p in one interval. There delta first rises to
+its peak at p_K = K s/(n - K + K s) and then falls. The other direction has the mirror images of these peaks,
+at 1 - p_K. Beyond the last peak above a target, each direction crosses the target at most once
+(docs/notes/shuffling.md).
 
 The height of the peak is (docs/notes/shuffling_peaks.md)
 
@@ -30,17 +31,18 @@ from dpproof.accountant.shuffling.view import BinomialView, hockey_stick
 
 _BITS = 128
 _MOST = 20_000
-"""Ranges of peaks that are looked at before giving up."""
+"""The largest number of ranges of peaks that are examined."""
 
 
 class UndecidedError(ArithmeticError):
-    """Raised when it is undecided whether the peaks beyond a place are below a target."""
+    """Raised if it is undecided whether the peaks beyond a place are below a target."""
 
 
 def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
-    """An upper bound on F(last), close to it, for 1 <= last <= users - 1.
+    """Return an upper bound on F(last), close to it, for 1 <= last <= users - 1.
 
-    That of the next double below exp(epsilon), whose peak lies at a rational place; heights fall in s.
+    It is the height for a double just below exp(epsilon), whose peak is at a rational place. Heights fall in
+    s.
 
     >>> float(height(100, Fraction(1), 5)) < 0.13
     True
@@ -55,7 +57,7 @@ def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
 
 
 def _scale(epsilon: Fraction) -> Fraction:
-    """A double next to exp(epsilon), at most that; at least 1."""
+    """Return a double close to exp(epsilon) and at most equal to it; at least 1."""
     with precision(_BITS):
         return max(Fraction(round_down(arb_of(min(epsilon, Fraction(600))).exp())), Fraction(1))
 
@@ -63,8 +65,8 @@ def _scale(epsilon: Fraction) -> Fraction:
 def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float) -> bool:
     """Whether delta at ``epsilon`` is at most ``target`` for every tau from ``threshold`` on, in (0, users].
 
-    For bits as messages. Every answer is certified; beyond tau = users delta falls, each user having whole
-    fair bits.
+    This is for bits as messages. Every answer is certified. Beyond tau = users delta falls, since each user
+    has whole fair bits.
 
     >>> meets_from(278566, Fraction("0.1"), Fraction("1e-6"), 2829.68)
     True
@@ -83,7 +85,7 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 
 
 def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
-    """The chance of a peak beyond the chance ``place``, up to 1/2, that is not below the target; None if there is none.
+    """Return the place of a peak in [``place``, 1/2] that is not below the target; None if there is none.
 
     Raises:
         UndecidedError: too many peaks are too near the target.
@@ -99,17 +101,17 @@ def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fra
 
 
 def _first(users: int, place: Fraction, scale: Fraction) -> int:
-    """The first K whose peak K scale/(n - K + K scale) is beyond a place, or may be."""
+    """Return the first K whose peak K scale/(n - K + K scale) is, or may be, beyond a place."""
     near = place * (1 - Fraction(1, 10**12))
     return max(1, math.ceil(users * near / (scale * (1 - near) + near)))
 
 
 Heights = Callable[[int, int], flint.arb]
-"""From a range of peaks to an upper end of all their heights; of one peak, if both are the same, its own."""
+"""Function from a range of peaks to an upper bound on all heights; for a single peak, its own height."""
 
 
 def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | None:
-    """The first peak in the range that is not below the target, by halving the undecided parts."""
+    """Return the first peak in the range that is not below the target, by halving the undecided parts."""
     goal, ranges = arb_of(target), [(first, last)] if first <= last else []
     for _ in range(_MOST):
         if not ranges:
@@ -125,13 +127,13 @@ def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | 
 
 
 def _falling(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
-    """Of lower events, K at most n/2: the first height, and a rest where D_r no longer grows in the range."""
+    """Bound the heights of lower events, K at most n/2: the first height, plus a rest if D_r stops growing."""
     found = height(users, epsilon, low)
     return found if low == high else found + refined(partial(_rest, users, epsilon, low, high))
 
 
 def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
-    """(s - 1)/(r - 1) exp(-n D_r(high)) for an r >= s at which D_r at the far end is at least that here."""
+    """Return (s - 1)/(r - 1) exp(-n D_r(high)) for an r >= s at which D_r(high) is at least D_r(low)."""
     scale = _scale(epsilon)
     first, last = Fraction(low, users), Fraction(high, users)
     turn = _turn(float(scale), low / users, high / users)
@@ -143,7 +145,7 @@ def _rest(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def _turn(scale: float, first: float, last: float) -> Fraction:
-    """Slightly less than the largest r with D_r(last) >= D_r(first). The difference rises and then falls."""
+    """Return slightly less than the largest r with D_r(last) >= D_r(first). The difference rises and then falls."""
     low, high = math.log(scale) if scale > 1 else 0.0, 700.0
 
     def gain(place: float) -> float:
@@ -158,7 +160,10 @@ def _divergence(ratio: Fraction, share: Fraction) -> flint.arb:
 
 
 def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
-    """Of upper events, K = n - low, ...: heights fall up to the middle, behind it the ends bound them."""
+    """Bound the heights of upper events, K = n - low, ...
+
+    Heights fall up to the middle. Beyond it the two ends of the range bound them.
+    """
     first = height(users, epsilon, users - low)
     if low == high or 2 * high <= users:
         return first
@@ -172,9 +177,9 @@ def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
-    """A chance p close to a peak of one direction, and that direction's delta there.
+    """Return a probability p close to a peak of one direction, and that direction's delta there.
 
-    The event is that the sum is at most ``last``; mirrored, that all but ``last`` or fewer are 1.
+    The event is that the sum is at most ``last``. If mirrored, it is that at most ``last`` bits are 0.
 
     >>> where, height = peak(100, Fraction(1), 5)
     >>> 0.12 < where < 0.13
@@ -188,15 +193,16 @@ def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -
 
 
 def _peaks_scale(epsilon: Fraction) -> float:
-    """exp(epsilon), as far as doubles go: beyond, all peaks but the first are next to 1."""
+    """Return exp(epsilon), capped for doubles. Beyond the cap all peaks but the first are next to 1."""
     return math.exp(min(epsilon, Fraction(600)))
 
 
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
-    """Neighbouring thresholds tau = 2 n p: the first misses the target, the second and all larger ones meet it.
+    """Return adjacent thresholds tau = 2 n p: the first misses the target, the second and all larger ones meet it.
 
-    For a target below 1 that tau = n meets. A search over some peaks proposes; then all peaks behind the
-    second threshold are certified to be below the target, or the first that is not moves it.
+    The target must be below 1 and be met at tau = n. A search over some peaks proposes a threshold. Then all
+    peaks beyond the second threshold are certified to be below the target. If one is not, it moves the
+    threshold.
 
     Raises:
         UndecidedError: too many peaks are too near the target.
@@ -218,7 +224,7 @@ def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction
 def _last_above(
     peak_at: Callable[[int], tuple[Fraction, flint.arb]], most: int, target: Fraction
 ) -> Fraction:
-    """The place of the last of the peaks 0 .. ``most`` that is not below the target; peak 0 always qualifies."""
+    """Return the place of the last of the peaks 0 .. ``most`` that is not below the target; peak 0 always counts."""
     goal = arb_of(target)
 
     def is_above(index: int) -> bool:
@@ -243,7 +249,7 @@ def _behind(first: int, most: int) -> list[int]:
 
 
 def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
-    """The last event whose peak lies at p <= 1/2; exactly: n itself, at p = 1, is none at any epsilon."""
+    """Return the last event whose peak is at p <= 1/2. The event n itself, with p = 1, never counts."""
     scale = Fraction(_peaks_scale(epsilon))
     return math.floor(users * scale / (1 + scale) if mirrored else users / (1 + scale))
 
@@ -251,7 +257,7 @@ def _last_peak(users: int, epsilon: Fraction, *, mirrored: bool = False) -> int:
 def _bisect(
     users: int, below: Fraction, above: Fraction, target: Fraction, left: float
 ) -> tuple[float, float]:
-    """The crossing between the last peak above the target and tau = n, by bisection; there is at most one."""
+    """Return the crossing between the last peak above the target and tau = n, by bisection; there is at most one."""
 
     def view(tau: float) -> BinomialView:
         return BinomialView(users, Fraction(tau) / (2 * users))

@@ -1,11 +1,11 @@
 """Printed sums of fair bits, shuffled: what their multiset reveals about one user's bit.
 
 Each of n users sends z = d + the sum of m fair bits. If all other users hold 1, the likelihood ratio of bit 0
-to bit 1, given the multiset, is the mean of R = (m + 1 - z)/z over the messages, and a message 0 reveals bit 0.
+to bit 1, given the multiset, is the mean of R = (m + 1 - z)/z over the messages. A message 0 reveals bit 0.
 So the divergence is the mean of a convex function of a sum of n independent R. It is certified on a lattice.
 Two more lower bounds come from the message 0, and from the sum of all messages, n m bits
-(docs/notes/shuffling.md, section 6). Whatever the others hold, half of them hold the same bit. So for all data
-the value is at most that of half as many users who are alike, and at most that of one message by itself.
+(docs/notes/shuffling.md, section 6). For any data, at least half of the other users hold the same bit. So the
+value is at most that of half as many users with equal bits, and at most that of one message by itself.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Floats = NDArray[np.float64]
 _HALF, _BITS = Fraction(1, 2), 128
 _POINTS, _MOST = 1 << 15, 1 << 21
 _REST = 1e-30
-"""About the mass of the messages that are left out, and of the sums beyond the lattice."""
+"""The approximate mass of the omitted messages, and of the sums beyond the lattice."""
 
 
 @dataclass(frozen=True)
 class AlikeSums(Profile):
-    """One user's bit among users who all hold 1 (or, mirrored, who all hold 0), both directions.
+    """The guarantee for one user's bit among users who all hold 1 or all hold 0, in both directions.
 
     >>> AlikeSums(100, 50).delta("0.2").upper < 0.01
     True
 
     Attributes:
-        users: n, the one whose bit it is among them.
+        users: n, including the user whose bit it is.
         bits: fair noise bits m of each user.
     """
 
@@ -57,13 +57,16 @@ class AlikeSums(Profile):
         return Bound(low, max(low, min(alone.upper, above)))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Infinite below the chance of the message that one bit alone has."""
+        """Bounds on epsilon.
+
+        It is infinite if delta is below the probability of the message that only one bit can give.
+        """
         return _inverse(self, target, self.bits)
 
 
 @dataclass(frozen=True)
 class PrintedSums(Profile):
-    """The multiset of n users' printed sums, whatever the others hold.
+    """The guarantee of the multiset of n users' printed sums, for any data of the others.
 
     >>> PrintedSums(64, 50).delta("0.5").upper < BinomialView(50, "1/2").delta("0.5").lower
     True
@@ -94,7 +97,7 @@ def _inverse(sums: AlikeSums | PrintedSums, target: Fraction, bits: int) -> Boun
 
 
 def _by_lattice(users: int, bits: int, epsilon: float) -> tuple[float, float]:
-    """Bounds on both directions, all others holding 1."""
+    """Return bounds for both directions if all others hold 1."""
     if epsilon > 600 or (law := _lattice(users, bits)) is None:
         return 0.0, 1.0
     scale, leak = math.exp(epsilon), 2.0**-bits if bits < 1000 else 1e-300
@@ -118,7 +121,7 @@ def _by_lattice(users: int, bits: int, epsilon: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """R of one message on the lattice: at ``low``, and with chance ``share`` one step higher."""
+    """R of one message on the lattice: at ``low``, and with probability ``share`` one step higher."""
 
     users: int
     masses: Floats
@@ -129,11 +132,11 @@ class _Split:
 
 @dataclass(frozen=True, eq=False)
 class _Lattice:
-    """Upper law of the mean of R: masses with rounding errors, means, and errors of places.
+    """Upper distribution of the mean of R: masses with rounding errors, means, and errors of places.
 
-    ``left`` bounds what was left out: messages that are not likely (``dropped``), and sums beyond the
-    lattice; ``least`` are the masses from below, ``spread`` the most that splitting adds: it moves the mean
-    by a variable of mean 0 and of a deviation of at most step/(2 sqrt(users)), half of which counts.
+    ``left`` bounds the omitted mass: unlikely messages (``dropped``) and sums beyond the lattice. ``least``
+    are lower bounds on the masses. ``spread`` is the most that splitting adds. Splitting moves the mean by a
+    variable of mean 0 and deviation at most step/(2 sqrt(users)), half of which counts.
     """
 
     masses: Floats
@@ -148,9 +151,9 @@ class _Lattice:
 
 @lru_cache(maxsize=64)
 def _lattice(users: int, bits: int) -> _Lattice | None:
-    """Split every R between two neighbours on a lattice and keep its mean; None if there are too many R.
+    """Split every R between two adjacent lattice points and keep its mean; None if there are too many R.
 
-    Convex functions of the sum then have a larger mean.
+    This can only increase the mean of a convex function of the sum.
     """
     away = math.ceil(math.sqrt(bits / 2 * math.log(users / _REST)))
     first, last = max(0, bits // 2 - away), min(bits, bits // 2 + away + 1)
@@ -191,7 +194,7 @@ def _lattice(users: int, bits: int) -> _Lattice | None:
 
 
 def _end(users: int, masses: Floats, values: Floats, sign: int) -> float:
-    """Estimate of a place beyond which the sum of ``users`` values has almost no mass, by Chernoff's bound."""
+    """Estimate a place beyond which the sum of ``users`` values has almost no mass, by Chernoff's bound."""
     mean = float(masses @ values)
     spread = math.sqrt(max(float(masses @ (values - mean) ** 2), 1e-300) * users)
     ends = []
@@ -204,9 +207,9 @@ def _end(users: int, masses: Floats, values: Floats, sign: int) -> float:
 
 
 def _beyond(split: _Split, sign: int, end: float) -> float:
-    """Upper bound on E[1 + mean] over the sums of split values beyond ``end``, by Chernoff's bound.
+    """Return an upper bound on E[1 + mean] over the sums of split values beyond ``end``, by Chernoff's bound.
 
-    1 + x <= 2 exp(x) for x >= 0, so that a tilt of 1/users more pays for the mean.
+    1 + x <= 2 exp(x) for x >= 0, so an additional tilt of 1/users accounts for the mean.
     """
     users, masses, share = split.users, split.masses, split.share
     center = float(masses @ (split.low + share * split.step)) / float(masses.sum())

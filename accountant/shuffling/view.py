@@ -1,12 +1,13 @@
 """BinomialView: the exact privacy of one user's message in a binomial sum.
 
-The others' messages sum to b = Binomial(trials, probability). The user adds 1 with chance ``first`` under one input
-and ``second`` under the other. Every shuffled count of bits is such a view: the noise of a protocol (the user adds
-the input itself, 0 or 1), randomised response among equal users, and clones given their number.
+The others' messages sum to b = Binomial(trials, probability). The user adds 1 with probability ``first``
+under one input and ``second`` under the other. Every shuffled count of bits is such a view. Examples are the
+noise of a protocol (the user adds the input itself, 0 or 1), randomised response among equal users, and
+clones given their number.
 
-The likelihood ratio falls in the sum. So the best event is a lower tail up to a threshold K known in closed form,
-and delta = b(K) (s - (exp(epsilon) - 1) S_K): one mass and one tail ratio (docs/notes/shuffling.md). The inverse
-allows for targets at the start or at the limit of the profile.
+The likelihood ratio falls in the sum. So the best event is a lower tail up to a threshold K in closed form,
+and delta = b(K) (s - (exp(epsilon) - 1) S_K), which is one mass and one tail ratio (docs/notes/shuffling.md).
+The inverse also handles targets at the start or at the limit of the profile.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _SHADE = Fraction(1, 2**40)
 def certified_inverse(
     profile: Decreasing, target: Fraction, start: float, never: flint.arb
 ) -> tuple[float, float]:
-    """Bounds on the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
+    """Return bounds on the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
 
-    Where the target is within 2^-40 (relative) of the profile's start or of its limit, the search has nothing
-    to see: the end that depends on it is then taken for a target that far off, or infinite.
+    If the target is within 2^-40 (relative) of the profile's start or limit, the search cannot resolve it.
+    The affected bound is then computed for a target that far away, or is infinite.
     """
     goal, less, more = (
         refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
@@ -53,9 +54,9 @@ def certified_inverse(
 
 @dataclass(frozen=True)
 class BinomialView(Profile):
-    """Both directions of a view of a binomial sum; a notion of privacy (see ``Profile``).
+    """The guarantee of a view of a binomial sum, in both directions.
 
-    ``probability``, ``first`` and ``second`` may be given as text or fractions, exactly.
+    ``probability``, ``first`` and ``second`` may be given as text or fractions, and are then exact.
 
     >>> view = BinomialView(1_000_000, "1/2", 0, 1)
     >>> view.delta("0.01").upper
@@ -76,21 +77,24 @@ class BinomialView(Profile):
             probability(getattr(self, name), name)
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """The larger of the two directions, relatively accurate at any size."""
+        """Bounds on the larger delta of the two directions, relatively accurate at any size."""
         point = min(point, _LARGEST)
         values = [refined(partial(hockey_stick, *direction, point)) for direction in set(self.directions())]
         lower, upper = (max(end(value) for value in values) for end in (round_down, round_up))
         return Bound(max(lower, 0.0), min(upper, 1.0))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Infinite below the chance of an outcome only one input can have."""
+        """Bounds on epsilon.
+
+        It is infinite if delta is below the probability of an outcome that only one input can have.
+        """
         ends = [_inverse(d, target) for d in set(self.directions())]
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
     def directions(self) -> tuple[Direction, Direction]:
-        """(trials, p, a, c) with a <= c, one for each direction; the second one is the sum's mirror image.
+        """Return (trials, p, a, c) with a <= c for each direction. The second is the mirror image of the sum.
 
-        They are equal for fair coins and a user whose two chances add up to 1.
+        They are equal for fair coins and a user whose two probabilities add up to 1.
         """
         p = exact(self.probability)
         a, c = sorted((exact(self.first), exact(self.second)))
@@ -99,13 +103,14 @@ class BinomialView(Profile):
 
 Direction = tuple[int, Fraction, Fraction, Fraction]
 _LARGEST = Fraction(10**12)
-"""From here on delta is at its limit: exp(epsilon) exceeds all ratios of numbers of less than 10^12 bits."""
+"""From this epsilon on delta is at its limit, as exp(epsilon) exceeds all ratios of numbers below 10^12 bits."""
 
 
 def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, epsilon: Fraction) -> flint.arb:
-    """Largest P - exp(epsilon) Q of an event, for the sums with the user's 1 of chance first <= second.
+    """The largest P - exp(epsilon) Q of an event, if the user's 1 has probability first under P, second under Q.
 
-    At the precision in force; both laws are Binomial(trials, p) plus the user's Bernoulli variable.
+    It is computed at the precision in force, with first <= second. Both distributions are Binomial(trials, p)
+    plus the user's Bernoulli variable.
 
     >>> from dpproof.accountant.numbers.enclosures import precision
     >>> with precision(96): float(hockey_stick(2, Fraction(1, 2), Fraction(0), Fraction(1), Fraction(0)))
@@ -124,9 +129,9 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """``hockey_stick`` for fair coins and a user with the chances 1/(1 + e^local) and 1 minus that.
+    """``hockey_stick`` for fair coins and a user with the probabilities 1/(1 + e^local) and 1 minus that.
 
-    At the precision in force; 0 from epsilon = local on.
+    It is computed at the precision in force. It is 0 from epsilon = local on.
     """
     if epsilon >= local:
         return flint.arb(0)
@@ -136,25 +141,25 @@ def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
 
 
 def _fallen(trials: int, p: Fraction, more: flint.arb, stay: flint.arb, move: flint.arb) -> flint.arb:
-    """The largest P - (1 + more) Q of a lower tail, stay and move being its parts at b(k) and -b(k - 1)."""
+    """Return the largest P - (1 + more) Q of a lower tail; it has the factor stay at b(k) and -move at b(k - 1)."""
     values = [_lower_event(trials, p, more, stay, move, last) for last in _thresholds(trials, p, stay, move)]
     found = _positive(values[0].union(values[-1])) if values else _UNKNOWN
     return found if found.is_finite() else _UNKNOWN
 
 
 _UNKNOWN = flint.arb(0).union(1)
-"""What is known of a divergence that this precision does not resolve: a caller goes to more bits."""
+"""The enclosure of a divergence that this precision does not resolve. The caller then uses more bits."""
 
 
 def _positive(value: flint.arb) -> flint.arb:
-    """The nonnegative part of the enclosure of a number that is known to be at least 0."""
+    """Return the nonnegative part of the enclosure of a number that is known to be at least 0."""
     return value if value >= 0 else flint.arb(0).union(value.upper())
 
 
 def _lower_event(
     trials: int, p: Fraction, more: flint.arb, stay: flint.arb, move: flint.arb, last: int
 ) -> flint.arb:
-    """P - (1 + more) Q of the event that the sum is at most ``last``."""
+    """Return P - (1 + more) Q of the event that the sum is at most ``last``."""
     if last < 0:
         return flint.arb(0)
     if last == 0:
@@ -167,10 +172,10 @@ def _lower_event(
 
 
 def _thresholds(trials: int, p: Fraction, stay: flint.arb, move: flint.arb) -> tuple[int, ...]:
-    """The last sum with P >= scale Q: the integer part of (trials + 1) p stay/(p stay + (1-p) move).
+    """Return the last sum with P >= scale Q: the integer part of (trials + 1) p stay/(p stay + (1-p) move).
 
-    Both candidates where the enclosure meets an integer: the best event is one of the two. None where the
-    enclosure is wider.
+    If the enclosure contains an integer, both candidates are returned; one of them is the best event. If the
+    enclosure is wider, the result is empty.
     """
     most = min(math.floor((trials + 1) * p), trials)  # move >= stay
     weight = arb_of(p) * stay
@@ -202,6 +207,6 @@ def _inverse(direction: Direction, target: Fraction) -> tuple[float, float]:
 
 
 def _never(direction: Direction) -> flint.arb:
-    """The probability of an outcome that is possible under the first input only."""
+    """Return the probability of an outcome that is possible only under the first input."""
     trials, p, a, c = direction
     return flint.arb(0) if c < 1 else arb_of(1 - a) * (mass(trials, p, 0) if p < 1 else 1)

@@ -20,7 +20,10 @@ from dpproof.accountant.smooth_sensitivity.notion import unattained
 
 @dataclass(frozen=True)
 class SmoothCauchyParameters(Parameters):
-    """Noise of density proportional to 1/(1 + |z|^exponent), scaled by a smooth bound; one real answer."""
+    """Generalised Cauchy noise scaled by a smooth bound, for one real answer.
+
+    Its density is proportional to 1/(1 + |z|^exponent).
+    """
 
     noise: float = parameter(
         Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)", safer=1
@@ -34,7 +37,7 @@ class SmoothCauchyParameters(Parameters):
 def account(
     parameters: SmoothCauchyParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Pure privacy, its epsilon exact over all answers and smooth bounds that meet the two conditions.
+    """Pure privacy. Its epsilon is exact over all answers and all smooth bounds on their local sensitivity.
 
     >>> found = account(SmoothCauchyParameters(6.0, 0.125))
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

@@ -1,12 +1,12 @@
 """Heavy-tailed noise on every coordinate, scaled by a smooth bound on the L2 sensitivity: zCDP and pure privacy.
 
-Both families have a cost of a shift by ``a`` scales, at most ``shift a``, and a cost of a dilation by exp(t), at most
-``dilation |t|``. One coordinate is zCDP with rho half the square of the sum of the two costs. Coordinates are
-independent, so their rho add up. By the triangle inequality in dimension d
+Both families have two costs. A shift by ``a`` scales costs at most ``shift a``, and a dilation by exp(t)
+costs at most ``dilation |t|``. One coordinate is zCDP with rho half the square of the sum of the two costs.
+Coordinates are independent, so their rhos add up. By the triangle inequality in dimension d
 
     rho <= (shift a + sqrt(d) dilation beta)^2 / 2,   a the L2 shift, beta the smoothing.
 
-Student's t is also purely private. Its costs bound the loss itself and add up to at most
+Student's t noise is also purely private. Its costs bound the loss itself and add up to at most
 
     epsilon <= sqrt(d) shift a + d dilation beta.
 
@@ -30,10 +30,10 @@ from dpproof.accountant.smooth_sensitivity.notion import positive
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A family of noise on coordinates.
+    """A family of noise distributions that is applied to each coordinate.
 
     Attributes:
-        name: what it is called, with its shape.
+        name: its name, with its shape parameter.
         shift: cost of a shift by one scale.
         dilation: cost of a dilation by a factor e.
         deviation: standard deviation at scale 1.
@@ -47,7 +47,7 @@ class Coordinates:
     bounded: bool = False
 
     def account(self, noise: Number, smoothing: Number, dimension: int) -> ZCDP:
-        """The proved zCDP of scale ``noise`` times a ``smoothing``-smooth bound.
+        """Return the proved zCDP of noise whose scale is ``noise`` times a ``smoothing``-smooth bound.
 
         >>> student(3).account(20, "0.001", 40).epsilon("1e-6").upper
         0.32437...
@@ -61,7 +61,7 @@ class Coordinates:
             return ZCDP(bound_of((moved + scaled) ** 2 / 2))
 
     def pure(self, noise: Number, smoothing: Number, dimension: int) -> ApproxDP:
-        """The proved epsilon at delta 0 of ``noise`` times a ``smoothing``-smooth bound.
+        """Return the proved epsilon at delta 0 of scale ``noise`` times a ``smoothing``-smooth bound.
 
         >>> student(3).pure(2, "0.01", 1).epsilon(0).upper
         0.60735...
@@ -79,7 +79,7 @@ class Coordinates:
 
 
 def student(degrees: int) -> Coordinates:
-    """Student's t: the logarithm of its density has slope at most (n+1)/(2 sqrt n), and dilation max(1, n).
+    """Student's t: the log of its density has slope at most (n+1)/(2 sqrt n); its dilation cost is n.
 
     Args:
         degrees: n, an integer at least 3, so that the variance is finite.
@@ -96,7 +96,7 @@ def student(degrees: int) -> Coordinates:
 
 
 def laplace_log_normal(spread: float) -> Coordinates:
-    """X exp(w Y), X Laplace and Y normal: exp(3 w^2/2) a shift, 1/w a dilation (classic.smooth_log_normal).
+    """X exp(w Y), X Laplace, Y normal: a shift costs exp(3 w^2/2), a dilation 1/w (classic.smooth_log_normal).
 
     Args:
         spread: w, above 0.
@@ -112,7 +112,7 @@ def laplace_log_normal(spread: float) -> Coordinates:
 
 @lru_cache(maxsize=64)
 def _most_rho(target: Target) -> float:
-    """A rho that is certified to meet the target, about the largest."""
+    """Return a rho that is certified to meet the target, about the largest."""
     if not _within(ZCDP(2.0**-40), target):
         raise UnreachableTargetError(f"{target} is met by no rho that was tried")
     return float(2.0 ** last_where(lambda place: _within(ZCDP(2.0**place), target), -40.0, 20.0)[0])
@@ -121,7 +121,7 @@ def _most_rho(target: Target) -> float:
 def least_coordinates(
     family: Coordinates, epsilon: Number, delta: Number, dimension: int, smoothing: Number
 ) -> float:
-    """The scale certified to meet a target by zCDP or by pure privacy, about the least that does.
+    """The scale certified to meet a target by zCDP or by pure privacy, about the smallest such scale.
 
     >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001"), least_coordinates(student(3), 1, "1e-6", 40, 0)
     (1.15817..., 5.2318...)
@@ -139,7 +139,7 @@ def least_coordinates(
 
 
 def _concentrated(family: Coordinates, target: Target, dimension: int, smoothing: Number) -> float:
-    """By zCDP; infinite where no scale does."""
+    """Return the scale by zCDP; infinite if no scale meets the target."""
     with precision(128):
         left = (2 * flint.arb(_most_rho(target))).sqrt()
         left -= flint.arb(dimension).sqrt() * family.dilation() * arb_of(exact(smoothing, "smoothing"))
@@ -153,7 +153,7 @@ def _concentrated(family: Coordinates, target: Target, dimension: int, smoothing
 
 
 def _purely(family: Coordinates, target: Target, dimension: int, smoothing: Number) -> float:
-    """By pure privacy; infinite where no scale does."""
+    """Return the scale by pure privacy; infinite if no scale meets the target."""
     with precision(128):
         left = arb_of(exact(target.below))
         left -= dimension * family.dilation() * arb_of(exact(smoothing, "smoothing"))

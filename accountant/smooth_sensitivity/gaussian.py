@@ -1,9 +1,9 @@
 """Gaussian noise scaled by a smooth bound: its exact guarantee, in any dimension, and its accountant.
 
-Among all admissible pairs of neighbours the worst has the largest shift, and scales that are equal or differ
-by the full factor exp(beta), one way or the other: as a function of the ratio, the hockey stick first falls
-and then rises in each direction (docs/notes/smooth_sensitivity.md). Three evaluations decide; the two ends
-alone do not.
+Among all admissible pairs of neighbours, the worst one has the largest shift. Its scales are equal, or differ
+by the full factor exp(beta) in one of the two directions. The reason is that the hockey-stick divergence, as
+a function of the ratio, first falls and then rises in each direction (docs/notes/smooth_sensitivity.md). So
+three evaluations suffice; the two extreme ratios alone do not.
 
 Source: this project's statement classic.smooth_gaussian. The literature's conditions: Nissim, Raskhodnikova
 and Smith (STOC 2007); Balle, Gomrokchi and Precup (arXiv:1603.02010), whose beta is that of the variance.
@@ -56,14 +56,14 @@ class SmoothGaussian(SmoothNoise):
             raise ValueError(f"dimension ({self.dimension!r}) must be {_DIMENSIONS}")
 
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """The largest of three hockey sticks, enclosed at the precision in force."""
+        """Return the largest of three hockey-stick divergences, enclosed at the precision in force."""
         ratios = self.log_ratios
         return largest([spherical_delta(self.shift, ratio, self.dimension, epsilon) for ratio in ratios])
 
     def renyi(self) -> RenyiDP:
-        """The exact Renyi curve, for composition; finite at orders below 1 + 1/(exp(2 smoothing) - 1).
+        """Return the exact Renyi curve, for composition; finite at orders below 1 + 1/(exp(2 smoothing) - 1).
 
-        The wider Gaussian first, at the full ratio, is the worst pair at every order above 1.
+        At every order above 1 the worst pair has the wider Gaussian first, at the full ratio.
 
         >>> SmoothGaussian(noise=10, smoothing="0.01", dimension=40).renyi().epsilon("1e-6").upper
         0.780879
@@ -109,7 +109,7 @@ class SmoothGaussianParameters(Parameters):
 def account(
     parameters: SmoothGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee over all answers and smooth bounds that meet the two conditions.
+    """The exact guarantee over all answers and all smooth bounds on their local sensitivity.
 
     >>> found = account(SmoothGaussianParameters(30.0, 0.005, 40))
     >>> found.guarantee.epsilon("1e-6").upper
@@ -124,7 +124,7 @@ _PAIR = "answers apart by the smaller smooth bound; bounds equal, or the full fa
 
 
 def _published(parameters: SmoothGaussianParameters, found: SmoothGaussian) -> PublishedGuarantee:
-    """The smallest epsilon whose published alpha and beta both allow this noise and this smoothing."""
+    """The smallest epsilon whose published conditions on alpha and beta both allow this noise and smoothing."""
 
     def epsilon(failure: Fraction) -> Bound:
         with precision(192):

@@ -1,9 +1,10 @@
 """Noise with polynomial tails scaled by a smooth bound: its exact epsilon of pure differential privacy.
 
-Let the noise have a density exp(-phi(|z|)), phi increasing, with z phi'(z) nondecreasing. Over all admissible pairs
-the largest privacy loss has the largest shift, and scales that are equal or differ by the full factor exp(beta)
-(docs/notes/smooth_sensitivity.md). It remains to maximise a function of one variable. For Student's t the maximum
-is at the root of a quadratic. For generalised Cauchy noise bisection encloses the root.
+Let the noise have a density exp(-phi(|z|)), with phi increasing and z phi'(z) nondecreasing. Over all
+admissible pairs, the largest privacy loss has the largest shift, and scales that are equal or differ by the
+full factor exp(beta) (docs/notes/smooth_sensitivity.md). It remains to maximise a function of one variable.
+For Student's t the maximum is at the root of a quadratic. For generalised Cauchy noise the root is enclosed
+by bisection.
 
 Source: this project's statement classic.smooth_pure.
 """
@@ -25,7 +26,7 @@ _Scales = tuple[flint.arb, flint.arb]
 
 
 def student_epsilon(noise: Number, smoothing: Number, degrees: Number) -> Bound:
-    """The exact pure epsilon of f(x) + noise S(x) T, T of Student's t law with ``degrees`` of freedom.
+    """The exact pure epsilon of f(x) + noise S(x) T, where T has Student's t distribution with ``degrees``.
 
     >>> student_epsilon(3, "0.1", 3).upper
     0.516481
@@ -55,14 +56,14 @@ def _setting(noise: Number, smoothing: Number) -> tuple[Fraction, Fraction]:
 
 
 def _student(shift: Fraction, beta: Fraction, degrees: Fraction, wide: bool) -> flint.arb:
-    """The largest loss at equal scales and at the full ratio, in one direction."""
+    """Return the largest loss at equal scales and at the full ratio, in one direction."""
     ratios = (Fraction(0), beta) if beta else (Fraction(0),)
     a, nu = arb_of(shift), arb_of(degrees)
     return largest([_student_at(a, nu, *_scales(ratio, wide)) for ratio in ratios])
 
 
 def _scales(log_ratio: Fraction, wide: bool) -> _Scales:
-    """The scales of P and Q; the smaller is 1."""
+    """Return the scales of P and Q; the smaller one is 1."""
     ratio = arb_of(log_ratio).exp()
     return (ratio, flint.arb(1)) if wide else (flint.arb(1), ratio)
 
@@ -80,9 +81,9 @@ def _student_at(a: flint.arb, nu: flint.arb, p: flint.arb, q: flint.arb) -> flin
 
 
 def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bound:
-    """The pure epsilon of f(x) + noise S(x) Z, Z of density proportional to 1/(1 + |z|^exponent).
+    """The pure epsilon of f(x) + noise S(x) Z, where Z has density proportional to 1/(1 + |z|^exponent).
 
-    Exponent 2 is the Cauchy law.
+    With exponent 2 this is the Cauchy distribution.
 
     >>> cauchy_epsilon(6, "0.1", 2).upper, cauchy_epsilon(10, "0.1", 4).upper
     (0.187191, 0.457573)
@@ -125,9 +126,10 @@ def _power(base: flint.arb, exponent: flint.arb) -> flint.arb:
 
 
 def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint.arb:
-    """An enclosure of the place where ``function`` turns from positive to negative.
+    """Return an enclosure of the place where ``function`` turns from positive to negative.
 
-    Not ``bracket``: the place is needed at the precision in force, which exceeds doubles.
+    ``bracket`` is not used, because the place is needed at the precision in force, which exceeds that of
+    doubles.
     """
     low = _first(lambda x: function(x) > 0, start.mid(), flint.arb(1) / 16)
     high = _first(lambda x: function(x) < 0, start.mid(), flint.arb(16))
@@ -148,7 +150,7 @@ def _root(function: Callable[[flint.arb], flint.arb], start: flint.arb) -> flint
 
 
 def _nearest(holds: Callable[[flint.arb], bool], known: flint.arb, target: flint.arb) -> flint.arb:
-    """A number close to ``target`` at which it still ``holds``, as it does at ``known``."""
+    """Return a number close to ``target`` at which ``holds`` is still true, as it is at ``known``."""
     for _ in range(flint.ctx.prec):
         middle = (known * target).sqrt().mid()
         known, target = (middle, target) if holds(middle) else (known, middle)
@@ -156,7 +158,7 @@ def _nearest(holds: Callable[[flint.arb], bool], known: flint.arb, target: flint
 
 
 def _first(holds: Callable[[flint.arb], bool], start: flint.arb, factor: flint.arb) -> flint.arb:
-    """The first number that ``holds``, in steps that double on a logarithmic scale; NaN far out."""
+    """Return the first number at which ``holds`` is true, in steps that double on a log scale; NaN far out."""
     for _ in range(_DOUBLINGS):
         if holds(start):
             return start

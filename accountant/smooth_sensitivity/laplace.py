@@ -1,8 +1,9 @@
 """Laplace noise scaled by a smooth bound: its exact guarantee for one real answer, and its accountant.
 
-The hockey stick of two Laplace laws of different scale is elementary. As for the Gaussian, in each
-direction it first falls and then rises with the ratio of scales, so that three evaluations decide
-(docs/notes/smooth_sensitivity.md). With smoothing above 0 the loss is unbounded: no pure privacy.
+The hockey-stick divergence of two Laplace distributions of different scales is elementary. As for the
+Gaussian, it first falls and then rises with the ratio of scales in each direction, so three evaluations
+suffice (docs/notes/smooth_sensitivity.md). With smoothing above 0 the loss is unbounded, so there is no pure
+privacy.
 
 Source: this project's statement classic.smooth_laplace. The literature's conditions: Nissim, Raskhodnikova
 and Smith (STOC 2007).
@@ -28,10 +29,10 @@ from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, s
 
 
 def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
-    """Sup over events of P(A) - e^epsilon Q(A) for two Laplace laws, enclosed at the precision in force.
+    """Sup over events of P(A) - e^epsilon Q(A) for two Laplace distributions, enclosed at the precision in force.
 
-    ``log_ratio`` is the log of P's scale over Q's, ``shift`` the distance of their centres in units of the
-    smaller scale.
+    ``log_ratio`` is the log of P's scale over Q's. ``shift`` is the distance between their centres in units
+    of the smaller scale.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(laplace_delta(Fraction(1), Fraction(1, 10), Fraction(1, 2)))
@@ -50,7 +51,7 @@ def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> fl
 
 
 def _wide(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
-    """P the wider law: the loss exceeds epsilon far out on both sides."""
+    """Return the value if P is the wider one: the loss exceeds epsilon far out on both sides."""
     s = arb_of(log_ratio)
     excess, inner = s.expm1(), shift - log_ratio - epsilon
     gap = -(-s).expm1() / 2  # (1 - 1/r)/2
@@ -61,7 +62,7 @@ def _wide(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
 
 
 def _narrow(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
-    """P the narrower law: the loss exceeds epsilon on an interval around P's centre, if anywhere."""
+    """Return the value if P is the narrower one: the loss exceeds epsilon near P's centre or nowhere."""
     s, a = arb_of(log_ratio), arb_of(shift)
     r, excess = s.exp(), s.expm1()
     peak = a + r * arb_of(log_ratio - epsilon)  # r times the largest loss above epsilon
@@ -90,11 +91,11 @@ class SmoothLaplace(SmoothNoise):
     """
 
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """The largest of three hockey sticks, enclosed at the precision in force."""
+        """Return the largest of three hockey-stick divergences, enclosed at the precision in force."""
         return largest([laplace_delta(self.shift, ratio, epsilon) for ratio in self.log_ratios])
 
     def pure(self) -> Bound:
-        """1/noise without smoothing, else infinite."""
+        """Return 1/noise without smoothing, and infinity otherwise."""
         if exact(self.smoothing):
             return exactly(math.inf)
         with precision(128):
@@ -116,7 +117,7 @@ class SmoothLaplaceParameters(Parameters):
 def account(
     parameters: SmoothLaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee over all answers and smooth bounds that meet the two conditions.
+    """The exact guarantee over all answers and all smooth bounds on their local sensitivity.
 
     >>> account(SmoothLaplaceParameters(4.0, 0.02)).published.epsilon("1e-6").upper
     0.580347

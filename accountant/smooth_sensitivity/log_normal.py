@@ -1,8 +1,8 @@
 """Laplace-log-normal noise scaled by a smooth bound: concentrated privacy, and its accountant.
 
-The noise is X exp(spread Y), X of density exp(-|x|)/2 and Y standard normal. Its tails are lighter than any
-power and heavier than any exponential. Dilating it moves Y, and shifting it changes its logarithmic density
-by at most exp(3 spread^2/2) times the shift, so that the release is rho-zCDP,
+The noise is X exp(spread Y), where X has density exp(-|x|)/2 and Y is standard normal. Its tails are lighter
+than any power and heavier than any exponential. A dilation of the noise shifts Y. A shift of the noise
+changes its log-density by at most exp(3 spread^2/2) times the shift. So the release is rho-zCDP,
 
     rho = (smoothing/spread + exp(3 spread^2/2)/noise)^2 / 2.
 

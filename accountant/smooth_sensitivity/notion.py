@@ -1,9 +1,9 @@
-"""Noise scaled by a smooth bound: its privacy profile, and what all accountants of smooth sensitivity share.
+"""Noise scaled by a smooth bound: its privacy profile, and the common part of all its accountants.
 
-S is beta-smooth: S(x) <= exp(beta) S(x') for neighbours, and |f(x) - f(x')| <= S(x). The release is
-f(x) + noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta), and the answers by at most
-the smaller of the two bounds, which is 1/noise in units of the smaller scale. The profile is the largest of a few
-exact ones. Where no pair attains a bound, the answer says so.
+S is beta-smooth if S(x) <= exp(beta) S(x') for neighbours and |f(x) - f(x')| <= S(x). The release is f(x) +
+noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta). The answers differ by at
+most the smaller of the two bounds, which is 1/noise in units of the smaller scale. The profile is the largest
+of a few exact profiles. The result states whether a pair attains it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SmoothNoise(Profile):
     noise: Number
     """Scale of the noise over the smooth bound: 1/alpha of the literature."""
     smoothing: Number
-    """beta: the logarithm of the smooth bound changes by at most this between neighbours."""
+    """beta: the logarithm of the smooth bound changes by at most this amount between neighbours."""
 
     def __post_init__(self) -> None:
         positive(self.noise, "noise")
@@ -53,10 +53,10 @@ class SmoothNoise(Profile):
 
     @abstractmethod
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """The largest hockey stick over all admissible pairs, enclosed at the precision in force."""
+        """Return the largest hockey-stick divergence over all admissible pairs, enclosed at the precision in force."""
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """Exact over all admissible pairs, in both directions."""
+        """Bounds on delta, exact over all admissible pairs in both directions."""
         found = refined(lambda: self.profile(point))
         return Bound(max(round_down(found), 0.0), min(max(round_up(found), 0.0), 1.0))
 
@@ -64,23 +64,23 @@ class SmoothNoise(Profile):
         return self.pure() if target == 0 else Bound(*bracket(self.profile, target))
 
     def pure(self) -> Bound:
-        """Epsilon at delta 0: infinite, unless the noise's tails allow otherwise."""
+        """Return epsilon at delta 0. It is infinite unless the tails of the noise allow a finite one."""
         return Bound(float("inf"), float("inf"))
 
     @property
     def shift(self) -> Fraction:
-        """The largest distance of two answers, in units of the smaller scale."""
+        """The largest distance between two answers, in units of the smaller scale."""
         return 1 / exact(self.noise, "noise")
 
     @property
     def log_ratios(self) -> tuple[Fraction, ...]:
-        """The log ratios of scales among which the worst is: none, and the two ends."""
+        """The log ratios of scales that include the worst one: 0 and the two extreme ratios."""
         beta = exact(self.smoothing, "smoothing")
         return (Fraction(0), beta, -beta) if beta else (Fraction(0),)
 
 
 def largest(values: list[flint.arb]) -> flint.arb:
-    """An enclosure of the largest of some enclosed numbers.
+    """Return an enclosure of the largest of some enclosed numbers.
 
     >>> largest([flint.arb(1), flint.arb(3), flint.arb(2)])
     3.000000
@@ -92,7 +92,7 @@ def largest(values: list[flint.arb]) -> flint.arb:
 
 
 def positive(value: Number, name: str) -> Fraction:
-    """The exact number, which must be above 0.
+    """Return the exact value of a number that must be above 0.
 
     Raises:
         ValueError: naming value and rule.
@@ -123,7 +123,7 @@ def unattained(
     published: PublishedGuarantee | None = None,
     notes: tuple[str, ...] = (),
 ) -> PrivacyResult:
-    """The answer of a primitive whose ``guarantee`` is proved but not attained at every delta.
+    """Return the result of a primitive whose ``guarantee`` is proved but not attained at every delta.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
@@ -143,10 +143,11 @@ def unattained(
 def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
     """The smallest ``smoothing``-smooth bound: the largest exp(-smoothing t) profile[t].
 
-    The profile says for each distance t how large the local sensitivity can be on data that differ in at most
-    t records (Nissim, Raskhodnikova and Smith, STOC 2007). A strong smoothing discounts far data and asks for
-    more noise per unit of the bound. It must not depend on the private data: choose it on public data, or on a
-    profile of what is expected. The last entry must bound the local sensitivity at all further distances as well.
+    Entry t of the profile bounds the local sensitivity on data sets that differ from the given one in at most
+    t records (Nissim, Raskhodnikova and Smith, STOC 2007). A larger smoothing gives distant data sets less
+    weight, but needs more noise per unit of the bound. The smoothing must not depend on the private data:
+    choose it on public data, or on a profile that you expect. The last entry must also bound the local
+    sensitivity at all larger distances.
 
     >>> smooth_bound([1, 2, 3], "0.5").upper
     1.213062

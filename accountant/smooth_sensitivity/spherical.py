@@ -1,12 +1,13 @@
 """Hockey-stick divergence of two spherical Gaussians of different variances: exact, in any dimension.
 
-P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy loss exceeds epsilon is a ball or
-the outside of one. Its mass is a non-central chi-square probability, whose upper tail is ``chi_square_tail``. Both
-masses are Bessel sums with the same argument. Their difference is a sum of positive terms, so that the relative
-accuracy holds at any delta (docs/notes/smooth_sensitivity.md).
+P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy loss exceeds epsilon is a ball
+or the outside of one. Its mass is a non-central chi-square probability, whose upper tail is
+``chi_square_tail``. Both masses are Bessel sums with the same argument. Their difference is a sum of positive
+terms, so the relative accuracy holds at any delta (docs/notes/smooth_sensitivity.md).
 
-The ratios rho_n = I_{n+1}(z)/I_n(z) of modified Bessel functions satisfy rho_{n-1} = 1/(2n/z + rho_n)
-(DLMF 10.29.1). One pass downwards in the order gives all of them, stably, and Horner's rule every sum over them.
+The ratios rho_n = I_{n+1}(z)/I_n(z) of modified Bessel functions satisfy rho_{n-1} = 1/(2n/z + rho_n) (DLMF
+10.29.1). One pass downwards in the order gives all of them in a stable way, and Horner's rule gives every sum
+over them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CUT = (
 
 
 class TooManyTermsError(ArithmeticError):
-    """Raised where a sum needs more than 60,000 terms."""
+    """Raised if a sum needs more than 60,000 terms."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +43,18 @@ class Weights:
     step: int = 1
 
     def decay(self, index: int) -> flint.arb:
-        """1 - w_j."""
+        """Return 1 - w_j."""
         if self.rate is None:
             return flint.arb(0)
         return (-self.rate * (self.start + self.step * index)).exp()
 
     def growth(self) -> flint.arb:
-        """The factor (1 - w_{j-1})/(1 - w_j)."""
+        """Return the factor (1 - w_{j-1})/(1 - w_j)."""
         return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
 
 
 def bessel(z: flint.arb, order: float) -> flint.arb:
-    """exp(-z) I_order(z)."""
+    """Return exp(-z) I_order(z)."""
     return z.bessel_i(flint.arb(order), scaled=True)
 
 
@@ -85,10 +86,10 @@ def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weight
 
 
 def endless_sum(z: flint.arb, factor: flint.arb, order: float, weights: Weights) -> flint.arb:
-    """The sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z); weights in [0, 1].
+    """The sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z), with weights in [0, 1].
 
-    The rest after a cut is at most a geometric series: I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n + 1/2)^2)),
-    which falls in n (Amos, Math. Comp. 28, 1974, inequality 11).
+    The rest after a cut is at most a geometric series, since I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n +
+    1/2)^2)), which falls in n (Amos, Math. Comp. 28, 1974, inequality 11).
 
     Raises:
         TooManyTermsError: if the cut comes after 60,000 terms.
@@ -105,7 +106,7 @@ def _clipped(value: flint.arb) -> float:
 
 
 def _cut(z: float, factor: float, order: float) -> int:
-    """Number of terms to sum, as an estimate. The remainder is bounded for every number."""
+    """Estimate the number of terms to sum. The remainder is bounded for every number."""
     count = 256
     while count <= 4 * _MOST_TERMS:
         half = order + np.arange(count) + 0.5
@@ -119,7 +120,7 @@ def _cut(z: float, factor: float, order: float) -> int:
 
 
 def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:
-    """P[X > point] for the non-central chi-square law, at the precision in force; all terms are positive.
+    """P[X > point] for the non-central chi-square distribution, at the precision in force; all terms are positive.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(chi_square_tail(flint.arb(3), flint.arb(1), 2))
@@ -153,8 +154,8 @@ def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> fl
 def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:
     """Sup over events of P(A) - e^epsilon Q(A), enclosed at the precision in force.
 
-    ``log_ratio`` is log(s1/s2), ``shift`` is |m| in units of the smaller of s1 and s2. The enclosure is crude
-    where the precision does not suffice; ``refined`` raises it.
+    ``log_ratio`` is log(s1/s2). ``shift`` is |m| in units of the smaller of s1 and s2. If the precision is
+    too low, the enclosure is crude; ``refined`` raises the precision.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(spherical_delta(Fraction(1, 5), Fraction(3, 5000), 1000, Fraction(5)))
@@ -177,7 +178,7 @@ def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilo
 
 
 def _concentric(_: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:
-    """Equal means: P and Q masses of a ball around them, central chi-square probabilities."""
+    """Return the value for equal means, from the central chi-square masses of a ball around them under P and Q."""
     rate, gap = arb_of(2 * abs(log_ratio)), dimension * abs(log_ratio)
     wide = log_ratio > 0
     level = arb_of(
@@ -200,15 +201,15 @@ class _Ball:
     """The sphere where the loss equals epsilon; its centre lies beyond the two means."""
 
     q: flint.arb
-    """Its radius over its distance from the mean of the wider Gaussian."""
+    """Its radius divided by the distance of its centre from the mean of the wider Gaussian."""
     u: flint.arb
     """The square of that distance, in units of the wider variance."""
     near: flint.arb
     """(1 - q) sqrt(u), without cancellation."""
     far: flint.arb
-    """Radius less distance from the mean of the narrower Gaussian, in units of its deviation."""
+    """Its radius less the distance of its centre from the narrower mean, in units of the narrower deviation."""
     rate: flint.arb
-    """log of the ratio of variances, above 0."""
+    """The log of the ratio of variances, above 0."""
     dimension: int
 
     @property
@@ -218,12 +219,12 @@ class _Ball:
 
     @property
     def z(self) -> flint.arb:
-        """The Bessel functions' argument: the same under both Gaussians."""
+        """The argument of the Bessel functions, which is the same under both Gaussians."""
         return self.q * self.u
 
 
 def _ball(shift: flint.arb, rate: flint.arb, dimension: int, twice_epsilon: flint.arb) -> _Ball | None:
-    """The sphere; None where the loss nowhere exceeds epsilon."""
+    """Return the sphere where the loss equals epsilon; None if the loss never exceeds epsilon."""
     slack = shift * shift - twice_epsilon - dimension * rate
     square = 1 + slack * (-rate).expm1() / shift**2
     if square <= 0:
@@ -253,7 +254,7 @@ def _apart(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fracti
 
 
 def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
-    """P the wider one: the loss exceeds epsilon outside the ball."""
+    """Return the value if P is the wider one: the loss exceeds epsilon outside the ball."""
     weight = (-(ball.near * ball.near) / 2).exp()  # no power: of a ball around 0 Arb's is no number
     if ball.dimension % 2:
         root, r = ball.u.sqrt(), (ball.rate / 2).exp()
@@ -265,7 +266,7 @@ def _outside(ball: _Ball, scale: flint.arb) -> flint.arb:
 
 
 def _inside(ball: _Ball, scale: flint.arb) -> flint.arb:
-    """P the narrower one: the loss exceeds epsilon inside the ball."""
+    """Return the value if P is the narrower one: the loss exceeds epsilon inside the ball."""
     weight, growth, first = (-(ball.far * ball.far) / 2).exp(), ball.rate.exp(), ball.order + 1
     step = ball.q * growth
     try:
@@ -280,7 +281,7 @@ def _inside(ball: _Ball, scale: flint.arb) -> flint.arb:
 
 
 def _head(ball: _Ball, lowest: float) -> flint.arb:
-    """The sum over orders n from ``lowest`` to d/2 - 1 of (1 - exp(-rate (d/2 - n))) q^n exp(-z) I_n(z)."""
+    """Return the sum over orders n from ``lowest`` to d/2 - 1 of (1 - exp(-rate (d/2 - n))) q^n exp(-z) I_n(z)."""
     count = int(ball.order - lowest) + 1
     if ball.order < lowest:
         return flint.arb(0)

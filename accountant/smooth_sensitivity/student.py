@@ -29,7 +29,7 @@ class SmoothStudentParameters(Parameters):
 def account(
     parameters: SmoothStudentParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Pure privacy, its epsilon exact over all answers and smooth bounds that meet the two conditions.
+    """Pure privacy. Its epsilon is exact over all answers and all smooth bounds on their local sensitivity.
 
     >>> account(SmoothStudentParameters(3.0, 0.1)).guarantee.epsilon(0).upper
     0.516481

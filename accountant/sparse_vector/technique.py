@@ -1,9 +1,9 @@
 """Accountant of the sparse vector technique: only queries answered above the threshold cost privacy.
 
-Laplace noise of ``threshold_scale`` is added to the threshold and of ``query_scale`` to each query. Each query
-is answered "above" or "below", and the run halts after ``positives`` answers "above". With ``answer_scale``
-each of those also releases the query's value with noise of its own. The threshold's noise is drawn once. With
-``redraw`` it is drawn again after each positive answer, and the runs in between compose.
+Laplace noise of ``threshold_scale`` is added to the threshold and of ``query_scale`` to each query. Each
+query is answered "above" or "below", and the run stops after ``positives`` answers "above". With
+``answer_scale`` each of those also releases the query's value with separate noise. The threshold's noise is
+drawn once. With ``redraw`` it is drawn again after each positive answer, and the runs in between compose.
 
 With S the sensitivity and c the positives, the pure epsilon of one threshold is exactly
 
@@ -13,15 +13,16 @@ If all queries move in the same direction between neighbours (monotone, as count
 of S/b_threshold + c max(S/b_query, S/b_answer) and c (S/b_query + S/b_answer). No smaller epsilon holds for
 streams of every length.
 
-With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison is a coin that always
-shows heads, always shows tails, or is randomised response of the queries' epsilon. So c positive answers are a
-post-processing of coins that are thrown until the c-th head. They cost about sqrt(c) times one answer, not c times.
+With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison is a coin that
+always shows heads, always shows tails, or is randomised response with the epsilon of the queries. So c
+positive answers are a post-processing of coins that are thrown until the c-th head. They cost about sqrt(c)
+times one answer, not c times.
 
-The neighbours that attain epsilon have N queries answered below, then the positive ones. Unless the threshold's
-noise is large, some of the N queries would have been answered above. So these answers make a large noise
-likely. There every Laplace tail is exactly exponential and every inequality of the privacy proof is an
-equality. All integrals are beta functions. Proofs, and the wrong variants of the literature:
-docs/notes/sparse_vector.md.
+The neighbours that attain epsilon have N queries answered below, followed by the positive ones. Unless the
+threshold's noise is large, some of the N queries would have been answered above. So these answers make a
+large noise likely. For large noise every Laplace tail is exactly exponential, and every inequality of the
+privacy proof is an equality. All integrals are beta functions. Proofs, and the wrong variants of the
+literature: docs/notes/sparse_vector.md.
 
 Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. The exact
 pure epsilon is this project's statement classic.sparse_vector, the profile its statement
@@ -60,10 +61,10 @@ _NEGLIGIBLE = 1e-280
 
 @dataclass(frozen=True)
 class CoinsUntilHeads:
-    """Coins thrown until one shows heads, with odds exp(epsilon) under P and exp(-epsilon) under Q.
+    """The pair of coins thrown until one shows heads, with odds exp(epsilon) under P and exp(-epsilon) under Q.
 
-    After n tails the loss is (1 - n) epsilon. P and Q of n tails or more are (1 - a)^n and a^n, with
-    a = 1/(1 + exp(-epsilon)).
+    After n tails the loss is (1 - n) epsilon. The probability of n tails or more is (1 - a)^n under P and a^n
+    under Q, with a = 1/(1 + exp(-epsilon)).
 
     >>> cells = CoinsUntilHeads(math.log(3)).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
@@ -81,11 +82,11 @@ class CoinsUntilHeads:
 
     @property
     def lattice(self) -> float:
-        """The losses are multiples of it."""
+        """The spacing of the losses, which are multiples of it."""
         return self.epsilon
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``; a cell holds the numbers of tails between two whole numbers."""
+        """See ``DominatingPair.cells``. A cell contains the numbers of tails between two whole numbers."""
         upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
         first = np.concatenate([upto, [0.0]])
         last = np.concatenate([[np.inf], upto])
@@ -103,12 +104,12 @@ class CoinsUntilHeads:
         return -math.inf, self.epsilon
 
     def characteristic(self) -> None:
-        """None: the losses lie on a lattice, and the grid serves it."""
+        """Return None: the losses lie on a lattice, and the grid of losses is used."""
         return
 
 
 def _between(first: Floats, last: Floats, log: float) -> tuple[Floats, Floats]:
-    """exp(first log) - exp(last log) and its relative error: 8 ulp of the exponent, and 32 for the rest."""
+    """Return exp(first log) - exp(last log) and its relative error: 8 ulp of the exponent, 32 for the rest."""
     with np.errstate(invalid="ignore", under="ignore"):
         masses = np.exp(first * log) * -np.expm1((last - first) * log)
     errors = (16 * np.abs(first * log) + 64) * _U
@@ -120,7 +121,7 @@ def _between(first: Floats, last: Floats, log: float) -> tuple[Floats, Floats]:
 def loss_of_runs(
     rates: tuple[Fraction, Fraction, Fraction], monotone: bool, runs: int, positives: int
 ) -> PrivacyLoss:
-    """The privacy profile of ``runs`` thresholds that serve ``positives`` answers each; an upper bound.
+    """Return an upper bound: the profile of ``runs`` thresholds, each used for ``positives`` positive answers.
 
     >>> one = (Fraction(1, 100), Fraction(1, 100), Fraction(0))
     >>> loss_of_runs(one, monotone=False, runs=1, positives=50).epsilon("1e-6").upper
@@ -144,7 +145,7 @@ def loss_of_runs(
 
 
 def _laplace(rate: Fraction) -> Laplace:
-    """The pair of Laplace noise with the scale rounded down, which is no more private."""
+    """Return the pair of Laplace noise with the scale rounded down, which is no more private."""
     with precision(128):
         return Laplace(round_down(arb_of(1 / rate)))
 
@@ -156,20 +157,20 @@ def _coins(epsilon: Fraction) -> CoinsUntilHeads:
 
 _BITS = 256
 _MOST_QUERIES = 40
-"""Powers of two of queries that are tried."""
+"""The number of powers of two that are tried as numbers of queries."""
 
 
 @dataclass(frozen=True)
 class Moves:
-    """How the second data set differs: by how many sensitivities each kind of query moves."""
+    """The difference between the two data sets: how many sensitivities each kind of query moves."""
 
     below: int
-    """The queries answered below; 1 or 0."""
+    """The move of the queries answered below: 1 or 0."""
     above: int
-    """The queries answered above; 1, 0 or -1."""
+    """The move of the queries answered above: 1, 0 or -1."""
 
     def epsilon(self, threshold: Fraction, query: Fraction, answer: Fraction, positives: int) -> Fraction:
-        """The log-ratio of the answers' chances in the limit of many queries."""
+        """Return the log-ratio of the probabilities of the answers, in the limit of many queries."""
         return self.below * threshold + positives * (
             (self.below - self.above) * query + abs(self.above) * answer
         )
@@ -177,9 +178,9 @@ class Moves:
 
 @dataclass(frozen=True)
 class AlternatingPair(Profile):
-    """Profile with the pair's losses as lower bounds and a pure guarantee's as upper bounds.
+    """A profile with the pair's losses as lower bounds and a pure guarantee's as upper bounds.
 
-    ``rates`` are sensitivity over scale of threshold, query and numeric answer.
+    ``rates`` are the sensitivity divided by the scales of threshold, query and numeric answer.
     """
 
     moves: Moves
@@ -189,14 +190,14 @@ class AlternatingPair(Profile):
     above: Profile
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """A lower bound on the chance of these answers beyond e^epsilon times the neighbour's."""
+        """Bounds on delta. The lower one is P - e^epsilon Q of these answers under the two neighbours."""
         with precision(_BITS):
             gaps = (p - arb_of(point).exp() * q for p, q in self._chances())
             low = max(max(round_down(gap) for gap in gaps), 0.0)
         return Bound(low, self.above.delta(point).upper)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """A lower bound on the epsilon that these answers need at this delta."""
+        """Bounds on epsilon. The lower one is the epsilon that these answers need at this delta."""
         high = self.above.epsilon(target).upper
         with precision(_BITS):
             ratios = ((p - arb_of(target)) / q for p, q in self._chances())
@@ -204,10 +205,11 @@ class AlternatingPair(Profile):
         return Bound(max(low, 0.0), high)
 
     def _chances(self) -> list[tuple[flint.arb, flint.arb]]:
-        """For numbers of queries below: chance of the answers, at least, and the neighbour's, at most.
+        """Return, for several numbers of queries below, bounds on the probability of the answers.
 
-        The neighbour's is A + B, with B from threshold noise too small for exact tails; the chance itself
-        is at least e^epsilon A. Both are used at a lower end of A, which only lowers what follows.
+        The first number is a lower bound for one data set, the second an upper bound for its neighbour. The
+        neighbour's probability is A + B, where B comes from threshold noise too small for exact tails. The
+        other probability is at least e^epsilon A. Both use a lower bound on A, which only lowers the result.
         """
         if not self.rates[0]:
             return [(flint.arb(1), flint.arb(1))]
@@ -216,7 +218,7 @@ class AlternatingPair(Profile):
         return [((factor * a) ** self.runs, (a + b) ** self.runs) for a, b in pairs]
 
     def _parts(self, queries: int) -> tuple[flint.arb, flint.arb]:
-        """A from below and B from above."""
+        """Return a lower bound on A and an upper bound on B."""
         threshold, query, answer = (arb_of(rate) for rate in self.rates)
         below, above = self.moves.below, self.moves.above
         moved_tail = ((below + max(-above, -below)) * query).exp()
@@ -235,7 +237,7 @@ class AlternatingPair(Profile):
 
 @dataclass(frozen=True)
 class SparseVectorParameters(Measured):
-    """The noise of the sparse vector technique, and when it halts.
+    """The noise of the sparse vector technique, and when the run stops.
 
     >>> SparseVectorParameters(query_scale=40.0, positives=4).threshold
     20.0
@@ -259,7 +261,7 @@ class SparseVectorParameters(Measured):
 
     @property
     def threshold(self) -> float:
-        """The threshold's scale: the one given, or the least total variance at equal epsilon.
+        """The threshold's scale: the given one, or the one with the least total variance at equal epsilon.
 
         Source: Lyu, Su and Li, arXiv:1603.01699v4, Section 4.2: epsilon_1 : epsilon_2 = 1 : (2c)^(2/3), and
         1 : c^(2/3) for monotone queries.
@@ -271,17 +273,17 @@ class SparseVectorParameters(Measured):
 
     @property
     def runs(self) -> int:
-        """How many thresholds are drawn."""
+        """The number of thresholds that are drawn."""
         return self.positives if self.redraw else 1
 
     @property
     def run_positives(self) -> int:
-        """How many positive answers one threshold serves."""
+        """The number of positive answers for which one threshold is used."""
         return 1 if self.redraw else self.positives
 
 
 Rates = tuple[Fraction, Fraction, Fraction]
-"""Sensitivity over the scales of threshold, query and numeric answer; 0 without numeric answers."""
+"""The sensitivity divided by the scales of threshold, query and numeric answer; 0 without numeric answers."""
 
 
 def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:
@@ -294,7 +296,7 @@ def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:
 
 
 def _worst(parameters: SparseVectorParameters, rates: Rates) -> tuple[Moves, Fraction]:
-    """The query changes of the worst neighbours, and the exact epsilon of one threshold."""
+    """Return the query changes of the worst neighbours, and the exact epsilon of one threshold."""
     served = parameters.run_positives
     moves = (Moves(1, 0), Moves(1, 1), Moves(0, -1)) if parameters.monotone else (Moves(1, -1),)
     return max(((move, move.epsilon(*rates, served)) for move in moves), key=lambda pair: pair[1])
@@ -303,7 +305,7 @@ def _worst(parameters: SparseVectorParameters, rates: Rates) -> tuple[Moves, Fra
 def pure_epsilon(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> Fraction:
-    """The smallest epsilon for which all answers together are epsilon-DP, whatever the queries.
+    """The smallest epsilon for which all answers together are epsilon-DP, for any queries.
 
     >>> pure_epsilon(SparseVectorParameters(query_scale=8.0, positives=2, threshold_scale=2.0))
     Fraction(1, 1)
@@ -317,7 +319,7 @@ def pure_epsilon(
 def account(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all answers, exact at delta 0; runs of several thresholds compose.
+    """The guarantee of all answers, exact at delta 0. Runs of several thresholds compose.
 
     >>> once = SparseVectorParameters(query_scale=200.0, positives=50, threshold_scale=100.0)
     >>> account(once).guarantee.epsilon("1e-6").upper
@@ -346,7 +348,7 @@ _PAIR = "queries at the threshold, all answered below, then far lower ones answe
 
 
 def _guarantee(parameters: SparseVectorParameters, rates: Rates) -> Profile:
-    """The pure guarantees composed, and the profile of thresholds and coins: both hold."""
+    """Return the better of the composed pure guarantees and the profile of thresholds and coins."""
     pure = _pure(parameters, rates)
     try:
         loss = loss_of_runs(rates, parameters.monotone, parameters.runs, parameters.run_positives)
@@ -371,7 +373,10 @@ def _pair(parameters: SparseVectorParameters, rates: Rates) -> AlternatingPair:
 
 
 def _published(parameters: SparseVectorParameters, rates: Rates) -> PublishedGuarantee:
-    """The budgets of threshold, comparisons and answers added up; several thresholds by Theorem 3.20."""
+    """Return the published answer: the budgets of threshold, comparisons and answers added up.
+
+    Several thresholds compose by Theorem 3.20.
+    """
     threshold, query, answer = rates
     total = threshold + parameters.run_positives * ((1 if parameters.monotone else 2) * query + answer)
     runs = parameters.runs

@@ -1,1 +1,1 @@
-"""Theorems that hold for every mechanism: composition, groups, filters."""
+"""Theorems that hold for every mechanism: composition, group privacy, privacy filters."""

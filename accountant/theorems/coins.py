@@ -1,7 +1,7 @@
 """Privacy profile of randomised response composed with itself: k equal coins, exactly.
 
-Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon). With J
-heads the loss is (2J - k) epsilon. So the hockey stick is a difference of two binomial tails,
+Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon). With
+J heads the loss is (2J - k) epsilon. So the hockey-stick divergence is a difference of two binomial tails,
 
     H(x) = P(J >= j) - e^x Q(J >= j),   j the least number of heads with (2j - k) epsilon > x,
 
@@ -20,10 +20,10 @@ from dpproof.accountant.numbers.inversion import first_whole
 
 
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """P(J >= start), J heads among ``times`` coins with odds ``ratio``, at the precision in force.
+    """P(J >= start) for the number J of heads among ``times`` coins with odds ``ratio``.
 
-    Summed from the side of the mean that is shorter; successive quotients of the summands fall, so what
-    is left out is below a geometric series.
+    It is summed at the precision in force, from the side of the mean that is shorter. Successive quotients of
+    the summands fall, so the omitted part is below a geometric series.
 
     >>> float(upper_tail(3, flint.arb(1), 2))
     0.5
@@ -38,7 +38,7 @@ def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
 
 
 def upper_tail_direct(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """``upper_tail`` summed from ``start`` upwards; fast where ``start`` is not far below the mean."""
+    """``upper_tail`` summed from ``start`` upwards. It is fast if ``start`` is not far below the mean."""
     if start > times:
         return flint.arb(0)
     smallest = flint.arb(2) ** -flint.ctx.prec
@@ -64,32 +64,32 @@ def mass(times: int, ratio: flint.arb, heads: int) -> flint.arb:
 
 @dataclass(frozen=True)
 class Coins:
-    """``times`` randomised responses of privacy loss +-epsilon each, epsilon > 0."""
+    """The composition of ``times`` randomised responses, each with privacy loss +-epsilon, epsilon > 0."""
 
     epsilon: Fraction
     times: int
 
     @property
     def largest(self) -> Fraction:
-        """The largest loss, all heads."""
+        """The largest loss, when all coins show heads."""
         return self.epsilon * self.times
 
     def heads_above(self, loss: Fraction) -> int:
-        """The least number of heads whose loss is above ``loss`` (``times`` + 1 where there is none)."""
+        """Return the least number of heads whose loss is above ``loss``; ``times`` + 1 if there is none."""
         return min(max((self.times + loss / self.epsilon) // 2 + 1, 0), self.times + 1)
 
     def tails(self, heads: int) -> tuple[flint.arb, flint.arb]:
-        """P(J >= heads) and Q(J >= heads)."""
+        """Return P(J >= heads) and Q(J >= heads)."""
         odds = arb_of(self.epsilon).exp()
         return upper_tail(self.times, odds, heads), upper_tail(self.times, 1 / odds, heads)
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """H(loss), the smallest delta of the composed coins at that epsilon."""
+        """Return H(loss), the smallest delta of the composed coins at epsilon = ``loss``."""
         p, q = self.tails(self.heads_above(loss))
         return p - arb_of(loss).exp() * q
 
     def inverse(self, target: flint.arb) -> flint.arb:
-        """The x >= 0 with H(x) = ``target``, given that H(0) > ``target`` > 0.
+        """Return the x >= 0 with H(x) = ``target``, given that H(0) > ``target`` > 0.
 
         Raises:
             ArithmeticError: if the precision in force cannot single it out.
@@ -103,7 +103,7 @@ class Coins:
         return self._best(range(first, min(guess + width, self.times) + 1), target)
 
     def _best(self, heads: range, target: flint.arb) -> flint.arb:
-        """The largest root over these events {J >= j}; the root of any event is at most the inverse."""
+        """Return the largest root over these events {J >= j}. The root of any event is at most the inverse."""
         best = flint.arb(0)
         for j in heads:
             p, q = self.tails(j)
@@ -115,13 +115,13 @@ class Coins:
         return best
 
     def _holds(self, guess: int, width: int, target: flint.arb) -> bool:
-        """Whether the inverse is certified to lie between the losses around these numbers of heads."""
+        """Whether the inverse is certified to lie between the losses of ``guess`` -+ ``width`` heads."""
         below, above = ((2 * j - self.times) * self.epsilon for j in (guess - width - 1, guess + width))
         enough = above >= self.largest or self.hockey_stick(above) <= target
         return bool(enough and (below <= 0 or self.hockey_stick(below) > target))
 
     def _guess(self, target: flint.arb) -> int:
-        """Heads near the inverse, by bisection; nothing rests on it."""
+        """Return a number of heads near the inverse, by bisection. No certified result depends on it."""
 
         def beyond(heads: int) -> bool:
             stick = self.hockey_stick((2 * heads - self.times) * self.epsilon)

@@ -1,8 +1,9 @@
 """Adaptive composition, one theorem for each notion, and advanced composition.
 
-Parameters add as exact rationals. Where a root is taken the result is rounded outwards. Advanced composition gives
-up a little delta for a growth with the square root of k. It is an upper bound on the optimum, which
-``compose_approx_optimal`` computes, and is included because papers use it.
+Parameters add as exact rationals. If a root is taken, the result is rounded outward. Advanced composition
+accepts a slightly larger delta, and epsilon then grows with the square root of the number of mechanisms. It
+is an upper bound on the optimum, which ``compose_approx_optimal`` computes. It is included because papers use
+it.
 
 Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21.
 """
@@ -44,11 +45,11 @@ def compose_approx(*parts: ApproxDP) -> ApproxDP:
 
 
 def compose_parallel(*parts: ApproxDP) -> ApproxDP:
-    """Parallel composition, parts that read disjoint records: the largest epsilon and the largest delta.
+    """Parallel composition of parts that read disjoint records: the largest epsilon and the largest delta.
 
-    Holds where a record's part is fixed by the record alone and neighbours differ by the presence of one
-    record. Where a record may be replaced, and so change its part, two parts see a change: then it is
-    the composition of two of them.
+    It holds if a record's part is determined by the record alone and neighbours differ by the presence of one
+    record. If a record may be replaced and so change its part, two parts see a change. In that case compose
+    two of the parts instead.
 
     >>> compose_parallel(ApproxDP(1, 0), ApproxDP("0.5", "1e-6")).epsilon("1e-6").upper
     1.0
@@ -91,7 +92,7 @@ def compose_renyi(*parts: RenyiDP) -> RenyiDP:
 
 
 def _common_conversion(parts: Sequence[ZCDP | RenyiDP]) -> Conversion:
-    """The conversion all parts ask for, else the optimal one."""
+    """Return the conversion that all parts use, or the optimal one if they differ."""
     asked = {part.conversion.name: part.conversion for part in parts}
     return next(iter(asked.values())) if len(asked) == 1 else OPTIMAL
 
@@ -105,7 +106,7 @@ def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
 
 
 def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
-    """The rational itself if both ends agree. A delta that is rounded up would miss its own target."""
+    """Return the rational itself if both ends agree. A delta that is rounded up would miss its own target."""
     return low if low == high else _bound(low, high)
 
 
@@ -119,11 +120,11 @@ _Formula = Callable[[flint.arb], flint.arb]
 
 
 def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
-    """The epsilon' of k adaptive uses of an (epsilon, delta)-DP mechanism: (epsilon', k delta + slack)-DP.
+    """The epsilon' of k adaptive uses of an (epsilon, delta)-DP mechanism: they are (epsilon', k delta + slack)-DP.
 
     Here epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta
-    in [0, 1] and slack in (0, 1); there is no condition on epsilon'. The upper end is infinite beyond the
-    largest double.
+    in [0, 1] and slack in (0, 1). There is no condition on epsilon'. The upper bound is infinite if it
+    exceeds the largest double.
 
     >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
     inf
@@ -149,8 +150,9 @@ def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
 def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
     """Whether Theorem 3.20 implies Corollary 3.21 at these parameters, for every target.
 
-    It does exactly where target (e^e - 1)/e <= 4 ln(1/slack), e the epsilon of each part; so for every target
-    up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), but also for larger ones.
+    It does exactly if target (e^e - 1)/e <= 4 ln(1/slack), where e is the epsilon of each part. So it does
+    for every target up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), and also for some
+    larger targets.
 
     >>> advanced_corollary_holds(10, 25, "1.5e-4"), advanced_corollary_holds("0.9", 1, "0.9")
     (True, False)
@@ -167,7 +169,7 @@ def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
 
 
 def _epsilon(part: ApproxDP, total: _Formula) -> Bound:
-    """The composed epsilon, which increases in the part's epsilon, at both ends of the latter."""
+    """Return bounds on the composed epsilon, which increases in the part's epsilon, from both ends of the latter."""
     with precision(_BITS):
         low, high = (bound_of(total(arb_of(end))) for end in ends_of(part.epsilon_parameter, "epsilon"))
     return Bound(low.lower, high.upper)

@@ -1,8 +1,8 @@
-"""Privacy filters and an odometer: budgets that hold when every cost may depend on earlier releases.
+"""Privacy filters and an odometer: budgets that hold even if every cost depends on earlier releases.
 
-Ask a filter before each release. All admitted releases together stay within the guarantee of its budget, however the
-costs were chosen. Costs and budgets are exact rationals. A cost known as a bound is charged at its upper end. Filters
-are immutable values: ``spend`` returns a new one, so that threads can share them.
+Ask a filter before each release. All admitted releases together satisfy the guarantee of its budget, no
+matter how the costs were chosen. Costs and budgets are exact rationals. A cost given as a bound counts with
+its upper end. Filters are immutable: ``spend`` returns a new one, so threads can share them.
 
 Proofs and sources: docs/notes/composition.md.
 """
@@ -28,15 +28,15 @@ _Amounts = tuple[Fraction, ...]
 
 
 class BudgetExceededError(ValueError):
-    """Raised when a cost is to be spent that the budget does not admit; nothing is spent then."""
+    """Raised if a cost does not fit into the budget. Nothing is spent in that case."""
 
 
 @dataclass(frozen=True)
 class _Filter(Generic[Cost]):
-    """A budget of several amounts, each of which the sum of the costs must not exceed."""
+    """A budget of several amounts. For each amount, the sum of the costs must not exceed it."""
 
     spent: _Amounts = field(default=(), kw_only=True)
-    """What has been spent of each amount; empty at the start."""
+    """The amounts that are already spent; empty at the start."""
 
     def __post_init__(self) -> None:
         limits = self._limits()
@@ -56,11 +56,11 @@ class _Filter(Generic[Cost]):
         return tuple(a + b for a, b in zip(self.spent or (Fraction(0),) * len(new), new, strict=True))
 
     def admits(self, cost: Cost) -> bool:
-        """Whether a release of this cost still fits."""
+        """Whether a release of this cost fits into the remaining budget."""
         return all(used <= limit for used, limit in zip(self._after(cost), self._limits(), strict=True))
 
     def spend(self, cost: Cost) -> Self:
-        """The filter after a release of this cost.
+        """Return the filter after a release of this cost.
 
         Raises:
             BudgetExceededError: if it does not fit.
@@ -76,7 +76,7 @@ def _amount(spent: Fraction) -> None:
 
 @dataclass(frozen=True)
 class GaussianFilter(_Filter[GaussianDP]):
-    """Admits Gaussian-DP releases while the squares of their mus add up to at most mu squared.
+    """Admits Gaussian-DP releases while the squares of their mus add up to at most ``mu`` squared.
 
     >>> half = GaussianFilter(5).spend(GaussianDP(3))
     >>> half.admits(GaussianDP(4)), half.admits(GaussianDP("4.0001")), half.guarantee
@@ -92,7 +92,7 @@ class GaussianFilter(_Filter[GaussianDP]):
 
     @property
     def guarantee(self) -> GaussianDP:
-        """What everything admitted keeps."""
+        """The guarantee of all admitted releases together."""
         return GaussianDP(self.mu)
 
     def _limits(self) -> _Amounts:
@@ -104,7 +104,7 @@ class GaussianFilter(_Filter[GaussianDP]):
 
 @dataclass(frozen=True)
 class ZCDPFilter(_Filter[ZCDP]):
-    """Admits zero-concentrated releases while their rhos add up to at most rho.
+    """Admits zero-concentrated releases while their rhos add up to at most ``rho``.
 
     >>> ZCDPFilter("0.3").spend(ZCDP("0.1")).spend(ZCDP("0.2")).admits(ZCDP(0))
     True
@@ -119,7 +119,7 @@ class ZCDPFilter(_Filter[ZCDP]):
 
     @property
     def guarantee(self) -> ZCDP:
-        """What everything admitted keeps."""
+        """The guarantee of all admitted releases together."""
         return ZCDP(self.rho)
 
     def _limits(self) -> _Amounts:
@@ -137,8 +137,8 @@ class RenyiFilter(_Filter[RenyiDP]):
     >>> spender.admits(RenyiDP(lambda order: order / 4)), spender.guarantee.epsilon("1e-5").upper
     (False, 4.714110)
 
-    A budget that a known number of equal costs fills is the sum of their curves; a budget proportional to the
-    order is a ``ZCDPFilter``, at all orders.
+    To allow a known number of equal costs, use the sum of their curves as the budget. For a budget
+    proportional to the order, use a ``ZCDPFilter``, which covers all orders.
 
     Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5; Lecuyer, arXiv:2103.01379v2.
 
@@ -148,7 +148,7 @@ class RenyiFilter(_Filter[RenyiDP]):
     """
 
     budget: tuple[tuple[Number, Number], ...]
-    """(order, what the curves may add up to there), for each order."""
+    """Pairs of an order and the largest allowed sum of the curves at this order."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,7 +156,7 @@ class RenyiFilter(_Filter[RenyiDP]):
 
     @property
     def guarantee(self) -> RenyiDP:
-        """What everything admitted keeps."""
+        """The guarantee of all admitted releases together."""
         table = self._table()
 
         def curve(order: flint.arb) -> flint.arb:
@@ -184,9 +184,9 @@ class RenyiFilter(_Filter[RenyiDP]):
 class ApproxFilter(_Filter[ApproxDP]):
     """Admits (epsilon_i, delta_i)-DP releases within a total of (epsilon, delta).
 
-    With ``slack`` 0 the epsilons and the deltas add up. A slack in (0, delta) buys the rate of advanced
-    composition, constants included: half the sum of the squared epsilons is at most the rho that is
-    (epsilon, slack)-DP, and the deltas add up to at most delta - slack.
+    With ``slack`` 0 the epsilons and the deltas add up. With a slack in (0, delta) the filter allows as much
+    as advanced composition, constants included. Then half the sum of the squared epsilons may be at most the
+    rho whose zCDP implies (epsilon, slack)-DP, and the deltas may add up to at most delta - slack.
 
     >>> pure = ApproxFilter(1, 0)
     >>> pure.spend(ApproxDP("0.6", 0)).admits(ApproxDP("0.5", 0))
@@ -217,7 +217,7 @@ class ApproxFilter(_Filter[ApproxDP]):
 
     @property
     def guarantee(self) -> ApproxDP:
-        """What everything admitted keeps."""
+        """The guarantee of all admitted releases together."""
         return ApproxDP(self.epsilon, self.delta)
 
     def _limits(self) -> _Amounts:
@@ -233,7 +233,7 @@ class ApproxFilter(_Filter[ApproxDP]):
 
 
 def _rho(epsilon: Fraction, slack: Fraction) -> float:
-    """The rho of (epsilon, slack): (sqrt(epsilon + L) - sqrt(L))^2, L = ln(1/slack), without cancellation."""
+    """Return the rho of (epsilon, slack): (sqrt(epsilon + L) - sqrt(L))^2, L = ln(1/slack), without cancellation."""
     with precision(_BITS):
         log = -arb_of(slack).log()
         root = arb_of(epsilon) / ((arb_of(epsilon) + log).sqrt() + log.sqrt())
@@ -245,9 +245,9 @@ class ApproxOdometer:
     """A running bound on the privacy loss, with no budget set beforehand.
 
     With probability at least 1 - delta the privacy loss of everything released so far is at most ``epsilon``,
-    at all moments together; so a run may be stopped at a moment that depends on the run, and the number
-    reported there stands. It is the epsilon of the first in a sequence of zCDP budgets, each twice the one
-    before, that is not used up; they share delta as 6/(pi j)^2.
+    at all moments together. So a run may be stopped at a moment that depends on the run, and the number
+    reported there is valid. There is a sequence of zCDP budgets, each twice the one before. ``epsilon``
+    belongs to the first budget that is not used up. The budgets share delta as 6/(pi j)^2.
 
     >>> meter = ApproxOdometer("1e-6").spend(ZCDP("0.01"))
     >>> meter.epsilon, meter.spend(ZCDP("0.01")).epsilon
@@ -263,7 +263,7 @@ class ApproxOdometer:
 
     delta: Number
     first: Number = Fraction(1, 100)
-    """The first budget, in rho: fixed before the run."""
+    """The first budget, as a rho. It must be fixed before the run."""
     spent: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
@@ -273,7 +273,7 @@ class ApproxOdometer:
         _amount(self.spent)
 
     def spend(self, cost: ZCDP) -> ApproxOdometer:
-        """The odometer after a release of this cost."""
+        """Return the odometer after a release of this cost."""
         return replace(self, spent=self.spent + ends_of(cost.rho, "rho")[1])
 
     @property

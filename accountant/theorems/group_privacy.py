@@ -1,8 +1,8 @@
-"""Group privacy: what a guarantee for one record implies for k records of one user.
+"""Group privacy: the guarantee for k records of one user that follows from a guarantee for one record.
 
-Data sets that differ in k records are the ends of a chain of k neighbouring steps. Some notions have a theorem
-of their own. Any other guarantee follows the chain by its privacy profile, which loses nothing: the bound is
-the trade-off function composed k times with itself (docs/notes/group_privacy.md).
+Data sets that differ in k records are connected by a chain of k neighbouring steps. Some notions have a
+theorem of their own. For any other guarantee the privacy profile is followed along the chain, which loses
+nothing. The bound is the trade-off function composed k times with itself (docs/notes/group_privacy.md).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Floats = NDArray[np.float64]
 
 
 def group_privacy(guarantee: Profile, records: int) -> Profile:
-    """The guarantee for ``records`` records, from the ``guarantee`` for one.
+    """Return the guarantee for ``records`` records, from the ``guarantee`` for one.
 
     Approximate privacy becomes (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) (Vadhan 2017, Lemma
-    2.2), zCDP k^2 rho (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.9), Gaussian privacy k mu (Dong,
-    Roth and Su, arXiv:1905.02383v3, Section 2.5), Renyi privacy the curve of ``docs/notes/group_privacy.md``,
-    and every other guarantee a ``GroupProfile``.
+    2.2). zCDP becomes k^2 rho (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.9). Gaussian privacy
+    becomes k mu (Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5). Renyi privacy gets the curve of
+    ``docs/notes/group_privacy.md``, and every other guarantee becomes a ``GroupProfile``.
 
     >>> group_privacy(GaussianDP(0.5), 4)
     GaussianDP(mu=Bound(lower=2.0, upper=2.0, of='guarantee', attained_by=None))
@@ -92,7 +92,7 @@ _GRID = tuple(1 + Fraction(2 ** (k / 4)) for k in range(-32, 41))
 
 @_group.register
 def _(guarantee: RenyiDP, records: int) -> Profile:
-    """The curve of the group; of a pure guarantee ``records`` times its epsilon holds too."""
+    """Return the curve of the group. For a pure guarantee, ``records`` times its epsilon holds too."""
     pure = guarantee.epsilon(0)
     curve = _group_curve(guarantee, records)
     if math.isinf(pure.upper):
@@ -102,7 +102,7 @@ def _(guarantee: RenyiDP, records: int) -> Profile:
 
 
 def _group_curve(guarantee: RenyiDP, records: int) -> RenyiDP:
-    """D_a <= k a sum over j = 1..k of curve(x_j)/x_j, x_j = k (a - 1) + j: exact for a linear curve."""
+    """D_a <= k a sum over j = 1..k of curve(x_j)/x_j, x_j = k (a - 1) + j. It is exact for a linear curve."""
 
     def curve(order: flint.arb) -> flint.arb:
         links = (records * (order - 1) + j for j in range(1, records + 1))
@@ -112,7 +112,7 @@ def _group_curve(guarantee: RenyiDP, records: int) -> RenyiDP:
 
 
 def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
-    """The group's orders for which the curve is known along the whole chain, as a list.
+    """Return a list of the group's orders for which the curve is known along the whole chain.
 
     The group's curve need not be convex.
     """
@@ -129,11 +129,11 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True)
 class GroupProfile(Profile):
-    """The privacy profile of ``records`` steps along the chain, each with the profile of ``guarantee``.
+    """The privacy profile of a chain of ``records`` steps, each with the profile of ``guarantee``.
 
     For any split epsilon = e_1 + ... + e_k the sum of e^(e_1 + ... + e_(i-1)) delta(e_i) bounds delta, with
-    delta(-e) = 1 - e^-e + e^-e delta(e); the best split attains 1 - f composed k times. The lower end
-    composes the upper ends of the trade-off function at one point.
+    delta(-e) = 1 - e^-e + e^-e delta(e). The best split attains 1 - f composed k times. The lower bound
+    composes the upper bounds on the trade-off function at one point.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 
@@ -149,7 +149,7 @@ class GroupProfile(Profile):
     )
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """To about seven digits."""
+        """Bounds on epsilon, accurate to about seven digits."""
         if target == 0:
             return self._pure()
         high = self._first_below(target)
@@ -159,7 +159,7 @@ class GroupProfile(Profile):
         return Bound(low, high)
 
     def _first_below(self, target: Fraction) -> float:
-        """An epsilon near the smallest one whose upper bound is at most ``target``; infinite if none is found."""
+        """Return an epsilon near the smallest whose upper bound is at most ``target``; infinite if none is found."""
 
         def gap(point: float) -> float:
             found = self._upper(Fraction(point))[0]
@@ -197,12 +197,12 @@ class GroupProfile(Profile):
         return self._memo[epsilon]
 
     def _link(self, epsilon: float) -> flint.arb:
-        """The upper bound on delta at an epsilon of either sign."""
+        """Return the upper bound on delta at an epsilon of either sign."""
         delta = flint.arb(self._at(abs(epsilon)).upper)
         return delta if epsilon >= 0 else -flint.arb(epsilon).expm1() + flint.arb(epsilon).exp() * delta
 
     def _sum(self, split: tuple[float, ...], point: Fraction) -> flint.arb:
-        """The bound of a split whose last part is taken to the end that makes the sum at most ``point``."""
+        """Return the bound of a split, after its last part is changed so that the sum is at most ``point``."""
         parts = split[:-1]
         before = [flint.arb(0), *accumulate(map(flint.arb, parts))]
         last = round_down(arb_of(point) - before[-1])
@@ -210,13 +210,13 @@ class GroupProfile(Profile):
         return sum((start.exp() * self._link(part) for start, part in pairs), flint.arb(0))
 
     def _upper(self, point: Fraction) -> tuple[float, tuple[float, ...], float]:
-        """The least bound found, its split, and the chance at the chain's end where that split is best."""
+        """Return the least bound found, its split, and the starting probability at which that split is best."""
         if point not in self._found:
             self._found[point] = min(reversed(list(self._splits(point))), key=lambda found: found[0])
         return self._found[point]
 
     def _splits(self, point: Fraction) -> Iterator[tuple[float, tuple[float, ...], float]]:
-        """Splits among the epsilons asked so far, which are refined around each split."""
+        """Yield splits among the epsilons evaluated so far. Each split adds epsilons around its parts."""
         for epsilon in _FIRST:
             self._at(epsilon)
         finest = max(float(point) / self.records, 0.125) * 2e-5
@@ -231,13 +231,13 @@ class GroupProfile(Profile):
                 self._at(epsilon)
 
     def _tangents(self) -> tuple[Floats, Floats]:
-        """(e, delta(e)) at all epsilons asked so far, of both signs."""
+        """Return (e, delta(e)) at all epsilons evaluated so far, of both signs."""
         known = np.array([(epsilon, bound.upper) for epsilon, bound in self._memo.items() if epsilon < 700])
         e, t = np.concatenate([known[:, 0], -known[:, 0]]), np.exp(-known[:, 0])
         return e, np.concatenate([known[:, 1], 1 - t + t * known[:, 1]])
 
     def _halved(self, split: tuple[float, ...], finest: float) -> set[float]:
-        """The middles of the intervals between asked epsilons that hold or touch a part of the split."""
+        """Return the middles of the intervals between evaluated epsilons that contain or touch a part of the split."""
         asked, halves = sorted(self._memo), set()
         known = asked[:1] + [b for a, b in pairwise(asked) if b - a > finest / 8]  # not a place twice
         for part in {abs(part) for part in split}:
@@ -247,7 +247,7 @@ class GroupProfile(Profile):
         return halves
 
     def _attained(self, split: tuple[float, ...], start: float, point: Fraction) -> float:
-        """P(E) - e^epsilon Q(E) of an event carried along the chain by lower ends of 1 - f."""
+        """Return P(E) - e^epsilon Q(E) for an event E, followed along the chain by lower bounds on 1 - f."""
         chance = start
         with precision(_BITS):
             for part in reversed(split):
@@ -268,10 +268,10 @@ _FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 def best_split(
     tangents: tuple[Floats, Floats], records: int, epsilon: float
 ) -> tuple[tuple[float, ...], float]:
-    """The parts, of sum ``epsilon``, of the lowest tangent to G composed with itself; where it touches.
+    """Return the parts, of sum ``epsilon``, of the lowest tangent to G composed with itself; and where it touches.
 
-    G(x) is the least e^e x + delta(e) over the ``tangents``. The chain's slope falls in x; where it jumps
-    over the one asked for, every mixture of the two sides is a tangent as well.
+    G(x) is the least e^e x + delta(e) over the ``tangents``. The chain's slope falls in x. If it jumps over
+    the required slope, every mixture of the two sides is a tangent as well.
 
     >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
     (1.0, 1.0)

@@ -1,8 +1,8 @@
-"""Adaptive composition of guarantees of any kinds, of mechanisms that run on the same data.
+"""Adaptive composition of guarantees of any notions, for mechanisms that run on the same data.
 
-Guarantees of one notion compose by its own theorem. Otherwise each guarantee becomes a dominating pair, and the
-pairs compose. A guarantee that is known for each direction of the neighbouring relation keeps its two pairs only if
-every pair says which direction it belongs to. Otherwise one pair stands for both directions.
+Guarantees of one notion compose by the theorem of that notion. Otherwise each guarantee becomes a dominating
+pair, and the pairs compose. A guarantee that is known for each direction of the neighbouring relation keeps its
+two pairs only if every pair states its direction. Otherwise one pair stands for both directions.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10; this project's statement classic.dominating_composition.
 """
@@ -33,10 +33,10 @@ _SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**300), 600
 
 
 def compose_guarantees(*guarantees: Profile) -> Profile:
-    """The guarantee of mechanisms with these guarantees together, each chosen in view of the earlier outputs.
+    """Return the joint guarantee of mechanisms with these guarantees, each chosen after seeing earlier outputs.
 
-    The upper ends hold for every such composition. The lower ends are of this guarantee, not of the mechanisms: one
-    pair of data sets need not be the worst of all of them.
+    The upper bounds hold for every such composition. The lower bounds belong to this guarantee, not to the
+    mechanisms: one pair of data sets need not be the worst for all of them.
 
     >>> compose_guarantees(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
     True
@@ -53,7 +53,7 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
 
 
 def compose_opposed(guarantee: Profile) -> Profile:
-    """The guarantee of two mechanisms of this guarantee, where one loses a record and the other gets one.
+    """Return the joint guarantee of two such mechanisms, where one loses a record and the other one gains one.
 
     >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
     True
@@ -110,13 +110,13 @@ def _by_pairs(guarantees: Sequence[Profile], lower: bool) -> PrivacyLoss:
 
 
 def _surrogate(guarantee: Profile) -> Sides:
-    """A pair for both directions; its profile is at least that of the guarantee, so that only upper ends hold."""
+    """Return a pair for both directions. Its profile is at least the guarantee's, so only upper bounds hold."""
     return (((dominating_pair(guarantee), 1),),)
 
 
 @singledispatch
 def _ends(guarantee: Profile) -> tuple[Profile, Profile]:
-    """Guarantees that are at least, and at most, as private."""
+    """Return a guarantee that is at least as private, and one that is at most as private."""
     return guarantee, guarantee
 
 
@@ -127,10 +127,10 @@ def _of_enclosed(guarantee: Enclosed) -> tuple[Profile, Profile]:
 
 @singledispatch
 def _sides(guarantee: Profile, lower: bool) -> Sides | None:
-    """Pairs that dominate a mechanism with this guarantee, one composition for both directions or one for each.
+    """Return pairs that dominate a mechanism with this guarantee: one composition, or one for each direction.
 
-    None where no pair has the guarantee's own profile. The pairs are rounded to more privacy for ``lower`` ends, and
-    to less privacy otherwise.
+    Return None if no pair has exactly the profile of the guarantee. The pairs are rounded to more privacy if
+    ``lower`` is true, for lower bounds, and to less privacy otherwise.
     """
     return None
 
@@ -167,7 +167,7 @@ def _of_bounded(guarantee: BoundedLoss, lower: bool) -> Sides | None:
 
 @_sides.register
 def _of_loss(guarantee: PrivacyLoss, lower: bool) -> Sides | None:
-    """The composition itself if it has one alternative, or two that say which direction they belong to."""
+    """Return the composition itself if it has one alternative, or two that state their direction."""
     first, *others = (
         tuple((pair, count) for pair, count in parts if count) for parts in guarantee.alternatives
     )

@@ -1,13 +1,14 @@
 """The optimal composition of (epsilon, delta)-differentially private mechanisms, adaptively chosen.
 
-An (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and otherwise
-is randomised response. So the composition is exactly as private as the coins together: 1 - delta_total(x) = (1
-- H(x)) prod (1 - delta_i), H the hockey stick of the coins alone. No smaller delta holds for all mechanisms
-with these parameters. Proof and limits: docs/notes/composition.md.
+Every (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and
+otherwise is randomised response. So the composition is exactly as private as all coins together: 1 -
+delta_total(x) = (1 - H(x)) prod (1 - delta_i), where H is the hockey-stick divergence of the coins alone. No
+smaller delta holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
 
-With coins of several kinds, all kinds but the most numerous are convolved. Losses are exact rationals, and
-equal ones merge. The most numerous kind enters through its binomial tails. The optimum for arbitrary parts is
-#P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is for parts that ``affordable`` admits.
+If there are coins of several kinds, all kinds but the most numerous are convolved. Losses are exact
+rationals, and equal losses merge. The most numerous kind enters through its binomial tails. The optimum for
+arbitrary parts is #P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is only for parts that
+``affordable`` admits.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ _Table = tuple[tuple[flint.arb, flint.arb], ...]
 
 @dataclass(frozen=True)
 class MixedCoins:
-    """Independent ``kinds`` of coins, of different epsilons; the last kind is the most numerous."""
+    """Independent coins of several ``kinds``, each with its epsilon; the last kind is the most numerous."""
 
     kinds: tuple[Coins, ...]
 
     @property
     def largest(self) -> Fraction:
-        """The largest loss, heads on every coin."""
+        """The largest loss, when every coin shows heads."""
         return sum((kind.largest for kind in self.kinds), Fraction(0))
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """The smallest delta of all coins together at epsilon = ``loss``."""
+        """Return the smallest delta of all coins together at epsilon = ``loss``."""
         last, tails = self.kinds[-1], _tails(self.kinds[-1], flint.ctx.prec)
         scale, total = arb_of(loss).exp(), flint.arb(0)
         for other, p_mass, q_mass in _law(self.kinds[:-1], flint.ctx.prec):
@@ -78,7 +79,7 @@ def affordable(kinds: Sequence[Coins]) -> bool:
 
 @lru_cache(maxsize=8)
 def _tails(coins: Coins, bits: int) -> _Table:
-    """P(J >= j) and Q(J >= j) for j = 0 .. times + 1."""
+    """Return P(J >= j) and Q(J >= j) for j = 0 .. times + 1."""
     odds = arb_of(coins.epsilon).exp()
     columns = []
     for ratio in (odds, 1 / odds):
@@ -95,7 +96,7 @@ def _tails(coins: Coins, bits: int) -> _Table:
 
 @lru_cache(maxsize=8)
 def _law(kinds: tuple[Coins, ...], bits: int) -> tuple[tuple[Fraction, flint.arb, flint.arb], ...]:
-    """(loss, P-mass, Q-mass) of each value of the kinds' joint loss."""
+    """Return (loss, P-mass, Q-mass) for each value of the joint loss of the kinds."""
     law: _Law = {Fraction(0): flint.arb(1)}
     for kind in kinds:
         law = _convolved(law, kind)
@@ -114,7 +115,7 @@ def _convolved(law: _Law, kind: Coins) -> _Law:
 
 
 def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApproxDP:
-    """The optimum for (mechanism, how often) ``parts``, in any order and adaptively chosen.
+    """Return the optimum for ``parts``, pairs of a mechanism and its number of uses, in any adaptive order.
 
     >>> compose_approx_optimal([(ApproxDP("0.1", 0), 100)]).epsilon("1e-6").upper
     4.774568
@@ -124,8 +125,9 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
     Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (equal parts); Murtagh and Vadhan,
     arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
 
-    Parts of one epsilon, or whose losses take few values, are answered to the last bit. Others go to the
-    grid of losses (``PrivacyLoss``), as do more than 10^9 equal parts: certified too, but to some digits.
+    If the parts have one epsilon, or their losses take few values, the answer is exact to the last bit.
+    Otherwise, and for more than 10^9 equal parts, the grid of losses (``PrivacyLoss``) is used. It is
+    certified too, but has fewer digits.
 
     Raises:
         ValueError: for a count that is no integer of at least 0. When asked, a ``GridTooLargeError`` where
@@ -140,23 +142,23 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
 class ComposedApproxDP(Profile):
     """The privacy profile of composed approximate-DP mechanisms.
 
-    Both ends enclose the optimum over all mechanisms with the given parameters.
+    The bounds enclose the optimum over all mechanisms with the given parameters.
     """
 
     parts: tuple[tuple[ApproxDP, int], ...]
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """Relative accuracy at any size of delta."""
+        """Bounds on delta with relative accuracy at any size of delta."""
         low, high = (end.delta(point) for end in self._ends())
         return Bound(max(low[0], 0.0), min(high[1], 1.0))
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Exact over all real epsilon, not only the attained losses."""
+        """Bounds on epsilon over all real epsilon, not only the attained losses."""
         low, high = (end.epsilon(target) for end in self._ends())
         return Bound(low[0], high[1])
 
     def _ends(self) -> tuple[_Composed, _Composed]:
-        """The composition at the lower ends and at the upper ends of the parts' parameters."""
+        """Return the compositions at the lower ends and at the upper ends of the parts' parameters."""
         return _composed(self.parts, 0), _composed(self.parts, 1)
 
 
@@ -172,7 +174,7 @@ def _composed(parts: Sequence[tuple[ApproxDP, int]], end: int) -> _Composed:
 
 
 _MOST_TIMES = 10**9
-"""So many equal coins are summed outright, within seconds."""
+"""The largest number of equal coins that are summed directly, within seconds."""
 
 
 _MOST_EPSILON = 600
@@ -180,7 +182,7 @@ _MOST_EPSILON = 600
 
 @dataclass(frozen=True)
 class _Composed:
-    """Coins of each kind, and failures with how often they may happen; all parameters exact."""
+    """Coins of each kind, and failure probabilities with their numbers of uses; all parameters are exact."""
 
     kinds: tuple[Coins, ...]
     failures: tuple[tuple[Fraction, int], ...]
@@ -190,14 +192,14 @@ class _Composed:
         return sum((kind.largest for kind in self.kinds), Fraction(0))
 
     def failure(self) -> flint.arb:
-        """1 - prod (1 - delta_i), without cancellation."""
+        """Return 1 - prod (1 - delta_i), without cancellation."""
         if any(failure == 1 for failure, _ in self.failures):
             return flint.arb(1)
         logs = (times * arb_of(-failure).log1p() for failure, times in self.failures)
         return -(sum(logs, flint.arb(0)).expm1())
 
     def delta(self, point: Fraction) -> tuple[float, float]:
-        """Bounds on the smallest delta at epsilon = ``point``."""
+        """Return bounds on the smallest delta at epsilon = ``point``."""
         if self._exactly(point):
             found = refined(partial(self.profile, point))
             return round_down(found), round_up(found)
@@ -208,7 +210,7 @@ class _Composed:
             return round_down(low), round_up(high)
 
     def profile(self, point: Fraction) -> flint.arb:
-        """The smallest delta at ``point``, at the precision in force."""
+        """Return the smallest delta at ``point``, at the precision in force."""
         failure = self.failure()
         if point >= self.largest:
             return failure
@@ -225,7 +227,7 @@ class _Composed:
         return len(self.kinds) > 1 and affordable(self.kinds)
 
     def _grid(self) -> PrivacyLoss:
-        """The coins without failures, by their distribution of losses.
+        """Return the coins without failures, as a distribution of losses on a grid.
 
         Raises:
             ValueError: for parts of an epsilon that the distribution of losses cannot hold.
@@ -237,7 +239,7 @@ class _Composed:
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:
-        """Bounds on the smallest epsilon >= 0 for ``target``."""
+        """Return bounds on the smallest epsilon >= 0 for ``target``."""
         fits = self._fits(target)
         if fits is False:
             return math.inf, math.inf
@@ -270,7 +272,7 @@ class _Composed:
         raise ArithmeticError(f"delta ({float(target)!r}): no epsilon could be certified")
 
     def _root(self, coins: Coins, target: Fraction) -> flint.arb | None:
-        """The epsilon for ``target``; None where the precision in force does not give a double's worth."""
+        """Return the epsilon for ``target``; None if the precision in force does not give the accuracy of a double."""
         failure = self.failure()
         goal = (arb_of(target) - failure) / (1 - failure)
         start = coins.hockey_stick(Fraction(0))
@@ -285,7 +287,7 @@ class _Composed:
         return found if found.rel_accuracy_bits() > 64 else None
 
     def _fits(self, target: Fraction) -> bool | None:
-        """Whether the failures alone fit into ``target``; None where no precision decides."""
+        """Whether the failures alone fit into ``target``; None if no precision decides it."""
         known = self._exact_failure()
         if known is not None:
             return target >= known
@@ -299,7 +301,7 @@ class _Composed:
         return None
 
     def _exact_failure(self) -> Fraction | None:
-        """1 - prod (1 - delta_i) as a rational, where it is short enough to be worth it."""
+        """Return 1 - prod (1 - delta_i) as a rational if it is short enough; otherwise None."""
         if sum(times for _, times in self.failures) > 64:
             return None
         return 1 - math.prod(((1 - failure) ** times for failure, times in self.failures), start=Fraction(1))

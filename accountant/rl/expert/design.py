@@ -1,7 +1,7 @@
 """Noise and thresholds for the release of stable prefixes: as printed, or chosen to release the most.
 
-A design is four doubles, and the accountant uses these doubles. The formula and the rounding that gave them affect
-how much is released, never whether the guarantee is valid.
+A design consists of four doubles, and the accountant uses exactly these doubles. The formula and the rounding
+that produced them affect how much is released. They never affect whether the guarantee is valid.
 
 One round is a pair with one loss in each direction and a failure probability. T rounds compose exactly
 (docs/notes/expert_accounting.md, sections 4 and 5).
@@ -39,8 +39,8 @@ class Design:
 
     Attributes:
         threshold_scale, count_scale: Laplace scales of the noise on the threshold and on each count.
-        least_count: the count c_min from which an expert's share of a prefix is small, above 1.
-        cutoff: the public threshold that noisy counts are compared with: c_min/pmin and a margin.
+        least_count: the count c_min from which on an expert's share of a prefix is small, above 1.
+        cutoff: the public threshold for noisy counts, which is c_min/pmin plus a margin.
     """
 
     threshold_scale: float
@@ -54,7 +54,7 @@ class Design:
 
 
 def rare_top(design: Design, least_probability: float) -> flint.arb:
-    """Upper bound on the probability that a count below c_min/pmin passes; call it inside ``precision``.
+    """Return an upper bound on the probability that a count below c_min/pmin passes. Call it inside ``precision``.
 
     For independent Laplace variables of scales a and b Pr(U - V > g) is
     (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
@@ -83,9 +83,9 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """The margin, in scales of the count's noise, with which a low count passes with about this ``chance``.
+    """Return the margin, in scales of the count's noise, at which a low count passes with about this ``chance``.
 
-    ``ratio`` is the threshold's scale over the count's.
+    ``ratio`` is the threshold's noise scale divided by the count's.
 
     >>> round(margin_for(0.5, 1e-6), 4)
     13.41
@@ -104,7 +104,7 @@ def margin_for(ratio: float, chance: float) -> float:
 def printed_design(
     epsilon: float, delta: float, rounds: int, length: int, least_probability: float
 ) -> Design:
-    """Algorithm 2, lines 2 to 7, at a budget for ``rounds`` trajectories of ``length`` steps.
+    """Return the design of Algorithm 2, lines 2 to 7, at a budget for ``rounds`` trajectories of ``length`` steps.
 
     >>> design = printed_design(7.5, 3e-4, 25, 200, 0.02)
     >>> round(design.cutoff)
@@ -119,10 +119,11 @@ def printed_design(
 
 
 def shaped(least_probability: float, chance: float) -> tuple[float, float]:
-    """The threshold's scale over the count's, and the draw's epsilon times that, that lower the cutoff most.
+    """Return the ratio of the two noise scales, and the draw's epsilon times the count's scale, for a low cutoff.
 
-    What composes is the range of a round's losses, 1/b_t + 2/b_q + epsilon_d; at a fixed range the cutoff
-    1/(epsilon_d pmin) + b_q margin is least (section 5 of the note). A proposal: any shape is accounted for.
+    The range of a round's losses, 1/b_t + 2/b_q + epsilon_d, determines the composition. At a fixed range the
+    cutoff 1/(epsilon_d pmin) + b_q margin is minimised (section 5 of the note). This is only a proposal: the
+    accountant covers any shape.
 
     >>> ratio, cost = shaped(0.02, 1e-6)
     >>> 0.8 < ratio < 1.0, 3 < cost < 4
@@ -139,7 +140,7 @@ def shaped(least_probability: float, chance: float) -> tuple[float, float]:
 
 
 def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_probability: float) -> Design:
-    """The design with counts' noise of ``scale`` and all other numbers in that unit; see ``shaped``.
+    """Return the design whose counts have noise of ``scale``; all other numbers are in that unit. See ``shaped``.
 
     >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
     50.0
@@ -149,7 +150,9 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
 
 
 def round_losses(design: Design, least_probability: float, experts: int) -> tuple[Bound, Bound, Bound]:
-    """One round's largest loss if an expert leaves and if one joins, and the failure probability if one leaves.
+    """Return one round's largest loss if an expert leaves, that if one joins, and the failure probability.
+
+    A failure can occur only if an expert leaves.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -171,11 +174,11 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 
 @dataclass(frozen=True)
 class Rounds(Profile):
-    """``rounds`` adaptive rounds with losses at most ``gone`` and at least -``come``, except in a failure.
+    """The guarantee of ``rounds`` adaptive rounds with losses in [-``come``, ``gone``], except in a failure.
 
-    Of all such rounds the pair with only these two losses, and a mass ``failure`` of what only the larger set
-    shows, loses most at every epsilon. If j rounds lose ``gone``, the others gain ``come``: both hockey
-    sticks are differences of binomial tails.
+    Among all such rounds the worst one at every epsilon has only these two losses, and a mass ``failure``
+    that only the larger set can produce. If j rounds have the loss ``gone``, the others have the loss
+    -``come``. So both hockey-stick divergences are differences of binomial tails.
 
     >>> Rounds(25, Fraction(1, 10), Fraction(1, 10), Fraction(0)).epsilon("1e-4").upper
     1.639379
@@ -215,24 +218,27 @@ class Rounds(Profile):
         return self._gone, self._come
 
     def _lost(self) -> flint.arb:
-        """The probability of a failure in some round, computed without cancellation."""
+        """Return the probability of a failure in some round, computed without cancellation."""
         return -((self.rounds * (-arb_of(self.failure)).log1p()).expm1())
 
     def _odds(self) -> tuple[flint.arb, flint.arb]:
-        """Of the larger loss against the smaller one, for the larger set (no failure) and for the smaller."""
+        """Return the odds of the larger loss for the larger set (without a failure) and for the smaller set."""
         low, high = (-arb_of(self.come)).exp(), arb_of(self.gone).exp()
         rare = (1 - low - arb_of(self.failure)) / (high - low)
         return high * rare / (low * (1 - rare)), rare / (1 - rare)
 
     def _gone(self, point: Fraction) -> flint.arb:
-        """The hockey stick of the larger set against the smaller one."""
+        """Return the hockey-stick divergence of the larger set against the smaller one."""
         first = (point + self.rounds * self.come) // (self.gone + self.come) + 1
         larger, smaller = (upper_tail(self.rounds, odds, int(first)) for odds in self._odds())
         lost = self._lost()
         return lost + (1 - lost) * larger - arb_of(point).exp() * smaller
 
     def _come(self, point: Fraction) -> flint.arb:
-        """The hockey stick of the smaller set against the larger one: rounds that gain are counted."""
+        """Return the hockey-stick divergence of the smaller set against the larger one.
+
+        It counts the rounds with the loss -``come``.
+        """
         first = (point + self.rounds * self.gone) // (self.gone + self.come) + 1
         larger, smaller = (upper_tail(self.rounds, 1 / odds, int(first)) for odds in self._odds())
         return smaller - arb_of(point).exp() * (1 - self._lost()) * larger

@@ -1,13 +1,13 @@
-"""From rounds with fresh draws of an expert to rounds on logged data: how far apart their laws are.
+"""From rounds with fresh draws of an expert to rounds on logged data: how far their distributions differ.
 
-The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data there are
-two variants. Either experts are drawn uniformly and each gives its next unused trajectory, until one has none left.
-Or the rounds walk through the shuffled trajectories, as printed. Both are close to fresh draws
-(docs/notes/expert_accounting.md, section 6).
+The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data
+there are two variants. In the first, experts are drawn uniformly and each gives its next unused trajectory,
+until one has none left. In the second, the rounds go through the shuffled trajectories, as printed. Both are
+close to fresh draws (docs/notes/expert_accounting.md, section 6).
 
-The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), d the profile of fresh draws. It
-need not decrease in e, but a profile does. So a bound at one epsilon holds at all larger ones, and the code follows
-the bound only down to where it starts to rise.
+The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), where d is the profile of
+fresh draws. It need not decrease in e, but a profile does. So a bound at one epsilon holds at all larger
+ones, and the code uses the bound only down to the point where it starts to rise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class Logged:
-    """The number of rounds and the logged data: at least ``experts`` experts, ``each`` trajectories of each.
+    """The number of rounds, and logged data of at least ``experts`` experts with ``each`` trajectories each.
 
     Raises:
         ValueError: for more rounds than trajectories.
@@ -47,7 +47,7 @@ class Logged:
 
 
 def run_out(logged: Logged) -> Fraction:
-    """Upper bound on the probability that fresh draws take an expert more often than it has trajectories.
+    """Return an upper bound on the probability that fresh draws take an expert more often than it has trajectories.
 
     >>> run_out(Logged(rounds=20, experts=3000, each=20))
     Fraction(0, 1)
@@ -62,18 +62,19 @@ def run_out(logged: Logged) -> Fraction:
 
 
 def walk_factor(logged: Logged) -> flint.arb:
-    """Log of the largest ratio of a sequence's probability on the walk to that under fresh draws.
+    """Return the log of the largest ratio of a sequence's probability on the walk to that under fresh draws.
 
-    It is T log(M/(M-T+1)), M trajectories in all; call it inside ``precision``.
+    It is T log(M/(M-T+1)) for M trajectories in all. Call it inside ``precision``.
     """
     total = logged.experts * logged.each
     return logged.rounds * arb_of(Fraction(total, total - logged.rounds + 1)).log()
 
 
 def walk_tail(logged: Logged, log_ratio: Fraction) -> flint.arb:
-    """Upper bound on the probability of fresh draws that are less likely on the walk by more than e^log_ratio.
+    """Return an upper bound on the probability of fresh draws that are much less likely on the walk.
 
-    The least over the powers and lengths of section 6; call it inside ``precision``.
+    Much less likely means by a factor of more than e^log_ratio. The bound is the smallest one over the powers
+    and lengths of section 6. Call it inside ``precision``.
     """
     ends = [
         _tail(logged, log_ratio, most, power)
@@ -99,9 +100,10 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 
 @lru_cache(maxsize=16)
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
-    """Shift, factor and slack for each ratio that section 6 of the note tries, with decreasing slack.
+    """Return shift, factor and slack for each ratio that section 6 of the note tries, with decreasing slack.
 
-    One round alone is a fresh draw. None where the factor is so large that nothing is left to promise.
+    A single round is a fresh draw. The result is empty if the factor is so large that no useful guarantee is
+    left.
 
     >>> walk_constants(Logged(rounds=10**6, experts=10**5, each=20))
     ()
@@ -123,10 +125,10 @@ _LARGEST = 300
 
 @dataclass(frozen=True)
 class Redrawn(Profile):
-    """The least factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e; d is the profile of fresh draws.
+    """The smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e; d is the profile of fresh draws.
 
-    All constants are upper ends; below ``shift`` it is 1. With shift 0 and factor 1: draws that are not fresh
-    with a chance of at most slack/2 on either side.
+    All constants are upper bounds. Below ``shift`` the value is 1. With shift 0 and factor 1 it covers draws
+    that are not fresh with probability at most slack/2 on either side.
 
     >>> from dpproof.accountant.rl.expert.design import Rounds
     >>> rounds = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
@@ -147,7 +149,7 @@ class Redrawn(Profile):
         return self._at(point if self._falls_after(point) else min(point, self._turn))
 
     def _at(self, point: Fraction) -> Bound:
-        """The bound at an exponent that is not negative, at most 1."""
+        """Return the bound at an exponent that is not negative; it is at most 1."""
         with precision(_BITS):
             more = arb_of(self.slack) * arb_of(point).exp()
             if arb_of(self.factor) * more >= 1:
@@ -160,9 +162,9 @@ class Redrawn(Profile):
             return Bound(min(round_down(low), 1.0), min(round_up(high), 1.0))
 
     def _falls_after(self, point: Fraction) -> bool:
-        """Whether the bound is lower slightly above.
+        """Whether the bound is lower slightly above ``point``.
 
-        It is convex in exp(point), so it still falls until it turns.
+        The bound is convex in exp(point), so in that case it falls up to its minimum.
         """
         if not self.slack:
             return True
@@ -170,7 +172,10 @@ class Redrawn(Profile):
 
     @cached_property
     def _turn(self) -> Fraction:
-        """Estimate of the place where the bound stops falling, by golden sections. Every place gives a valid bound."""
+        """An estimate of the place where the bound stops falling, by golden sections.
+
+        Every place gives a valid bound.
+        """
         low, high = 0.0, max(-math.log(self.factor * self.slack), 0.0)
         inner = [high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)]
         values = [self._at(Fraction(x)).upper for x in inner]
@@ -192,13 +197,13 @@ _AHEAD = Fraction(1, 2**20)
 
 @dataclass(frozen=True)
 class Walked(Profile):
-    """The walk through shuffled trajectories: the best of the ratios that section 6 of the note may use."""
+    """The guarantee of the walk through shuffled trajectories: the best over the ratios of section 6 of the note."""
 
     fresh: Profile
     logged: Logged
 
     def _delta_at(self, point: Fraction) -> Bound:
-        """Ratios are tried downwards until the answer grows."""
+        """Bounds on delta. Ratios are tried in decreasing order until the bound grows."""
         best = Bound(1.0, 1.0)
         for choice in reversed(self._choices):
             found = choice.delta(point)
@@ -208,7 +213,7 @@ class Walked(Profile):
         return best
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """One round alone is a fresh draw."""
+        """Bounds on epsilon. A single round is a fresh draw."""
         return self.fresh.epsilon(target) if self.logged.rounds == 1 else super()._epsilon_at(target)
 
     @cached_property

@@ -1,14 +1,14 @@
 """Accountant of the release of stable prefixes: the guarantee of the printed noise, and the least noise.
 
 A round draws an expert and releases the longest prefix of its trajectory whose noisy counts pass a noisy
-threshold. The losses of a round lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, except in a
-failure. A failure requires that the first count below c_min/pmin passes. Counts fall along a trajectory, so the
-failure probability does not grow with its length (docs/notes/expert_accounting.md, section 4). T rounds compose
-exactly, as one pair.
+threshold. The losses of a round lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, except in
+a failure. A failure occurs only if the first count below c_min/pmin passes. Counts fall along a trajectory,
+so the failure probability does not grow with its length (docs/notes/expert_accounting.md, section 4). T
+rounds compose exactly, as one pair.
 
 The guarantee is about experts' policies, over the randomness of their trajectories. Two fixed data sets can
-differ more (expert.fixed_data). If the draws from logged data alone exceed the target, whatever the noise, the
-search does not start and the error names the cause.
+differ more (expert.fixed_data). If the draws from logged data alone exceed the target for any noise, the
+search does not start, and the error names the cause.
 
 Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
 """
@@ -45,7 +45,7 @@ from dpproof.accountant.theorems.optimal_composition import compose_approx_optim
 
 LEAST_FAILURE: Final = 1e-60
 MOST_FAILURE: Final = 0.1
-"""The domain of the chance that a round releases what is not stable."""
+"""The domain of the probability that a round releases a prefix that is not stable."""
 
 _TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
 _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
@@ -55,7 +55,7 @@ _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
 
 
 def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
-    """Error text if logged data run out with a probability that no noise can repair; otherwise nothing.
+    """Return an error text if logged data run out with a probability that no noise can repair; otherwise nothing.
 
     >>> drawn_out(Logged(rounds=25, experts=3000, each=20), "walk")
     ()
@@ -64,7 +64,7 @@ def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
 
 
 def failure_share(delta: Fraction, rounds: int) -> float:
-    """A fifth of delta divided by the rounds, within the domain of a round's failure probability.
+    """Return a fifth of delta divided by the rounds, within the domain of a round's failure probability.
 
     >>> failure_share(Fraction(1, 1000), 20), failure_share(Fraction(9, 10), 1)
     (1e-05, 0.1)
@@ -80,7 +80,7 @@ def failure_share(delta: Fraction, rounds: int) -> float:
 
 
 def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
-    """Raise an error if the draws alone exceed the target, whatever the noise.
+    """Raise an error if the draws alone exceed the target for any noise.
 
     Raises:
         UnreachableTargetError: logged data are drawn out; an epsilon below that of the walk.
@@ -97,7 +97,7 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class ExpertReleaseParameters(Parameters):
-    """Logged data, number of rounds, and noise: printed for a budget, or of a given scale and shape.
+    """Logged data, the number of rounds, and noise: as printed for a budget, or of a given scale and shape.
 
     >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
     Traceback (most recent call last):
@@ -187,7 +187,7 @@ class ExpertReleaseParameters(Parameters):
 
     @property
     def design(self) -> Design:
-        """The noise and the thresholds that are run, in doubles.
+        """The noise and the thresholds that are used, in doubles.
 
         Raises:
             ValueError: for noise so small that there is no count to speak of.
@@ -212,14 +212,17 @@ class ExpertReleaseParameters(Parameters):
 
 
 def _fresh(parameters: ExpertReleaseParameters) -> Rounds:
-    """The guarantee of T rounds with fresh draws."""
+    """Return the guarantee of T rounds with fresh draws."""
     found = round_losses(parameters.design, parameters.least_probability, parameters.experts)
     gone, come, failure = (exact(bound.upper) for bound in found)
     return Rounds(parameters.trajectories, gone, max(come, _room_for(failure)), failure)
 
 
 def _room_for(failure: Fraction) -> Fraction:
-    """-log(1 - 2 d): a loss when an expert comes that leaves room for a failure d; more is a weaker claim."""
+    """Return -log(1 - 2 d), a loss for a joining expert that leaves room for a failure d.
+
+    A larger loss is a weaker claim.
+    """
     if 2 * failure >= 1:
         return Fraction(0)
     with precision(_BITS):
@@ -235,7 +238,7 @@ def _guarantee(parameters: ExpertReleaseParameters) -> Profile:
 
 
 def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of all released prefixes, for one expert with all its trajectories more or less.
+    """The guarantee of all released prefixes, if one expert with all its trajectories is added or removed.
 
     >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
     >>> account(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
@@ -265,7 +268,7 @@ _ENDS = "lower ends are those of this bound: no pair of neighbours is known to a
 
 
 def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
-    """Whether (epsilon_1, delta_1, T) is where Theorem 5.5 is proved for rounds that draw afresh.
+    """Whether Theorem 5.5 is proved at (epsilon_1, delta_1, T) for rounds with fresh draws.
 
     >>> in_printed_domain(10, "1/3000", 25), in_printed_domain(120, "3/10000", 100)
     (True, False)
@@ -291,7 +294,7 @@ def _domain(parameters: ExpertReleaseParameters) -> tuple[str, ...]:
 
 
 def _published(parameters: ExpertReleaseParameters) -> PublishedGuarantee | None:
-    """The printed budget, and its rounds of (2 epsilon', delta_1/(2T)) composed without loss."""
+    """Return the printed budget, and its rounds of (2 epsilon', delta_1/(2T)) composed without loss."""
     budget, failure = parameters.printed_epsilon, parameters.printed_delta
     if budget is None or failure is None:
         return None
@@ -314,7 +317,7 @@ def _published(parameters: ExpertReleaseParameters) -> PublishedGuarantee | None
 def _calibrate(
     parameters: ExpertReleaseParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ExpertReleaseParameters, ExpertReleaseParameters]:
-    """The least scale that meets the target; a fifth of delta is for the rounds' failures, unless given."""
+    """Return the least scale that meets the target. By default a fifth of delta is for the rounds' failures."""
     account(parameters, adjacency)
     target = exact(delta, "delta")
     if not 0 < target < 1:
@@ -331,7 +334,7 @@ def _calibrate(
 
 
 def _compare(parameters: ExpertReleaseParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """The count that passes with probability one half, printed for the same target and here."""
+    """Return the count that passes with probability one half, as printed for the same target and as found here."""
     p, ours = parameters, parameters.design.cutoff
     budget = float(exact(epsilon)), float(exact(delta))
     theirs = printed_design(*budget, p.trajectories, p.length, p.least_probability).cutoff

@@ -1,10 +1,11 @@
 """Accountant of selective DP-SGD: training in which a coin decides for each step which data it reads.
 
-With probability p a step reads the experts' private transitions and adds noise. Otherwise it reads released prefixes
-only. The paper accounts for this at the Poisson rate p b/m, as if a step of the second kind were a noisy step whose
-batch missed the expert. But such a step carries no noise, so everybody sees which kind it was. The exact loss of a
-step is therefore that of a noisy step at the rate b/m, with probability p. Each reading of the coin has its own
-guarantee (docs/notes/expert_accounting.md, sections 1 to 3), which is attained where a pair is named.
+With probability p a step reads the experts' private transitions and adds noise. Otherwise it reads released
+prefixes only. The paper accounts for this at the Poisson rate p b/m, as if a step of the second kind were a
+noisy step whose batch missed the expert. But such a step has no noise, so everybody sees which kind it was.
+So the exact loss of a step is, with probability p, that of a noisy step at the rate b/m. Each interpretation
+of the coin has its own guarantee (docs/notes/expert_accounting.md, sections 1 to 3). If a pair is named, it
+attains the guarantee.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4, section 4 and Appendix B.2.
 """
@@ -34,7 +35,7 @@ _LEAST_RATE = Fraction(1, 10**300)
 
 @dataclass(frozen=True)
 class SelectiveDPSGDParameters(Parameters):
-    """The rate of an expert in noisy steps, the share of noisy steps, and who sees which steps are noisy.
+    """The sampling rate of an expert in noisy steps, the share of noisy steps, and who sees which steps are noisy.
 
     >>> SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="seen")
     Traceback (most recent call last):
@@ -83,15 +84,16 @@ class SelectiveDPSGDParameters(Parameters):
 
     @property
     def noisy_steps(self) -> int:
-        """Number of noisy steps of a schedule fixed in advance: p times the steps, halves rounded to even."""
+        """The number of noisy steps of a schedule fixed in advance: p times the steps, halves rounded to even."""
         return round(exact(self.branch_probability) * self.steps)
 
 
 def account(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """The guarantee of training for every fixed data set and release, one expert added, removed or replaced.
 
-    Compare like with like. By loss distributions the printed rate has 5.848345 where the true epsilon is
-    8.925092. By Renyi accounting, which the published answer uses, it has 6.34 where the truth is 9.64.
+    Compare answers of the same method. By loss distributions the printed rate gives 5.848345, and the true
+    epsilon is 8.925092. By Renyi accounting, which the published answer uses, the printed rate gives 6.34,
+    and the true loss 9.64.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
     >>> found = account(training, Adjacency.EXPERT)
@@ -116,7 +118,7 @@ def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
 
 
 def _guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """See ``guarantee``; a search over steps passes through schedules without a noisy one."""
+    """Return the guarantee as `account` does, also for a schedule without a noisy step, which a search may meet."""
     key = (parameters.batch, adjacency)
     if key not in STEPS:
         why = "proved relations: expert (one more or less), replace (one expert for another)"
@@ -143,7 +145,10 @@ _NOTES = (
 
 
 def _published(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PublishedGuarantee | None:
-    """Renyi accounting of Poisson sampling at the printed rate; exactly, what a PLD accountant finds."""
+    """Return the published answer: Renyi accounting of Poisson sampling at the printed rate.
+
+    Its ``exact`` is what an accountant by privacy loss distributions finds at that rate.
+    """
     if adjacency is not Adjacency.EXPERT:
         return None
     noise, steps = exact(parameters.noise_multiplier), parameters.steps
@@ -163,7 +168,7 @@ def _published(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Pu
 
 
 def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, epsilon: Any, delta: Any) -> int:
-    """The largest number of steps certified to stay within a budget, with all other ``parameters``.
+    """Return the largest number of steps certified to stay within a budget, with all other ``parameters``.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.8, 60.0, 282_000)
     >>> steps_within(training, Adjacency.EXPERT, 2.5, "3.3333e-5")
@@ -180,7 +185,10 @@ def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, eps
 
 
 def _compare(parameters: SelectiveDPSGDParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """For one expert more or less: what the printed rate needs for the target, and what that really costs."""
+    """Return the noise that the printed rate needs for the target, and what it really costs.
+
+    This is for one expert added or removed.
+    """
     training = replace(parameters, coin="independent", batch="poisson")
     theirs = replace(
         parameters,

@@ -1,8 +1,8 @@
-"""Privacy loss of one step of selective DP-SGD, by the sampling of batches, and its composition over all steps.
+"""Privacy loss of one step of selective DP-SGD for each way to sample batches, and its composition.
 
-The composition depends on who sees the coin that turns a noisy step on. A step with a visible coin has a
-moment-generating function, so that it can be composed fast. Proofs: docs/notes/expert_accounting.md, sections 1
-to 3.
+The composition depends on who sees the coin that selects a noisy step. A step with a visible coin has a
+moment-generating function, so it can be composed fast. Proofs: docs/notes/expert_accounting.md, sections 1 to
+3.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True)
 class CoinedStep(VisibleChoice):
-    """``visible_coin`` whose moment-generating function is known wherever the step's own is.
+    """``visible_coin`` with a moment-generating function, if the step's own is known.
 
-    With M that of the step and p the coin's probability it is 1 - p + p M: the coin is shown, and a step that
-    it leaves out has the loss 0 (docs/notes/expert_accounting.md, section 1).
+    With M that of the step and p the coin's probability it is 1 - p + p M. The coin is shown, and a step that
+    is left out has the loss 0 (docs/notes/expert_accounting.md, section 1).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -49,14 +49,14 @@ class CoinedStep(VisibleChoice):
         return CoinedStep(super().reversed().branches)
 
     def characteristic(self) -> Characteristic | None:  # type: ignore[override] # the base knows of none
-        """See ``DominatingPair.characteristic``; None where the step has none."""
+        """See ``DominatingPair.characteristic``. It is None if the step has none."""
         (weight, step), *_ = self.branches
         inner = step.characteristic()
         return None if inner is None else _Coined(inner, float(exact(weight)))
 
 
 def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
-    """``step`` with that probability, otherwise nothing; the coin is visible.
+    """Return ``step`` with that probability, otherwise an output that is independent of the data; the coin is visible.
 
     Raises:
         ValueError: unless 0 < probability <= 1.
@@ -66,13 +66,13 @@ def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
 
 @dataclass(frozen=True)
 class _Coined:
-    """1 - p + p M(z); ``share`` is p to the nearest double, a relative error of half an ulp."""
+    """The function 1 - p + p M(z). ``share`` is p rounded to the nearest double."""
 
     step: Characteristic
     share: float
 
     def tilted(self, c: float) -> Tilted:
-        """See ``Characteristic.tilted``; log(1 - p + p M) moves by no more than log M does."""
+        """See ``Characteristic.tilted``. The error of log(1 - p + p M) is at most that of log M."""
         inner = self.step.tilted(c)
         value, weight = _log_mixed(inner.log_mgf, self.share)
         mean = weight * inner.mean
@@ -85,7 +85,10 @@ class _Coined:
         return Tilted(value, _error(value, inner), mean, max(spread, 0.0), uniform)
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``: the step's own, times the weight p M/(1 - p + p M) of a step."""
+        """See ``Characteristic.minus_one``.
+
+        It is the step's own value times p M/(1 - p + p M), the weight of a step.
+        """
         inner = self.step.tilted(c)
         value, weight = _log_mixed(inner.log_mgf, self.share)
         values, errors = self.step.minus_one(c, step, count)
@@ -93,7 +96,7 @@ class _Coined:
 
 
 def _log_mixed(log_mgf: float, share: float) -> tuple[float, float]:
-    """log(1 - p + p M), without cancellation near M = 1, and p M/(1 - p + p M)."""
+    """Return log(1 - p + p M), without cancellation near M = 1, and p M/(1 - p + p M)."""
     if log_mgf > 30:
         value = log_mgf + math.log(share) + math.log1p((1 - share) / share * math.exp(-log_mgf))
     else:
@@ -102,13 +105,13 @@ def _log_mixed(log_mgf: float, share: float) -> tuple[float, float]:
 
 
 def _error(value: float, inner: Tilted) -> float:
-    """That of the step's own, and 32 ulp of every term: elementary functions at 4 ulp each."""
+    """Return the error of the step's own value plus 32 ulp of every term: elementary functions at 4 ulp each."""
     size = abs(value) + (abs(inner.log_mgf) + 750.0 if inner.log_mgf > 30 else 0.0)
     return 1.01 * inner.log_mgf_error + 32 * _ULP * size
 
 
 def _doubt(value: float, inner: Tilted) -> float:
-    """The relative error of the weight exp(log p + log M - log(1 - p + p M)), M at least 1."""
+    """Return the relative error of the weight exp(log p + log M - log(1 - p + p M)), M at least 1."""
     return (
         2 * inner.log_mgf_error + 2 * _error(value, inner) + 8 * _ULP * (abs(inner.log_mgf) + abs(value) + 8)
     )
@@ -131,10 +134,10 @@ class _Training(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A noisy step: its pairs by rate and noise multiplier, and the neighbours that attain them.
+    """A kind of noisy step: its pairs for a rate and a noise multiplier, and the neighbours that attain them.
 
     Attributes:
-        moved: how far the expert moves the sum at most, in clipping norms: the step is as private as that.
+        moved: the largest change of the sum by the expert, in clipping norms; sampling only adds privacy.
     """
 
     pairs: Callable[[float, float], tuple[DominatingPair, ...]]
@@ -168,7 +171,7 @@ def _poisson_replaced(rate: float, noise: float) -> tuple[DominatingPair, ...]:
 
 
 def _exact(rate: float, noise: float) -> tuple[DominatingPair, ...]:
-    """The pairs if an expert replaces another: the sum moves by 2, which is like half the noise."""
+    """Return the pairs if an expert replaces another one: the sum moves by 2, which is the same as half the noise."""
     return _both(SubsampledGaussian(rate, noise / 2))
 
 
@@ -196,20 +199,20 @@ STEPS: Mapping[tuple[str, Adjacency], Kind] = {
     ),
     ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None, 2),
 }
-"""How a batch is drawn, relation -> what one noisy step reveals."""
+"""For each way to draw a batch and each relation, the kind of a noisy step."""
 
 _PROVED = "expert.training"
 
 
 def _visible(training: _Training, kind: Kind) -> Composed:
-    """Composition with visible coins: each step reveals with probability p what a noisy step reveals."""
+    """Return the composition with visible coins: each step is, with probability p, a noisy step."""
     pairs = kind.pairs(training.sampling_rate, training.noise_multiplier)
     steps = tuple(coined_step(pair, training.branch_probability) for pair in pairs)
     return Composed(composed(training.steps, *steps), _PROVED, kind.attained, kind.notes)
 
 
 def _hidden(training: _Training, kind: Kind) -> Composed:
-    """Composition with hidden coins: post-processing of visible coins, so never less private."""
+    """Return the composition with hidden coins. It is post-processing of visible coins, so at least as private."""
     seen = _visible(training, kind)
     return Composed(seen.guarantee, _PROVED, None, (*kind.notes, _AS_VISIBLE))
 
@@ -226,7 +229,7 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 
 
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
-    """Bounds on the rate q = p b/m at which the paper accounts for a step.
+    """Return bounds on the rate q = p b/m at which the paper accounts for a step.
 
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)
@@ -238,7 +241,7 @@ def printed_rate(probability: float, rate: float) -> tuple[float, float]:
 
 
 def _independent(training: _Training, kind: Kind) -> Composed:
-    """Composition in which every step is noisy and two coins act as one with the product of their chances."""
+    """Return the composition if every step is noisy and the two coins act as one with the product of their rates."""
     ends = printed_rate(training.branch_probability, training.sampling_rate)
     less, more = (composed(training.steps, *kind.pairs(rate, training.noise_multiplier)) for rate in ends)
     found = more if ends[0] == ends[1] else Enclosed(less, more)
@@ -251,11 +254,11 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
     "independent": _independent,
     "fixed": _scheduled,
 }
-"""Who sees which kind a step was, by the word of the command line."""
+"""For each word of the command line, the composition; it depends on who sees which kind a step was."""
 
 
 def composed_steps(training: _Training, kind: Kind) -> Composed:
-    """The composition of all steps of ``training``, whose noisy ones are of that ``kind``.
+    """Return the composition of all steps of ``training``, whose noisy steps are of that ``kind``.
 
     >>> from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
     >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")
@@ -271,11 +274,11 @@ def composed_steps(training: _Training, kind: Kind) -> Composed:
 
 
 _LITTLE = 0.02
-"""Noise below which losses are too large for a grid: without sampling and coins the bound is a formula."""
+"""Below this noise, losses are too large for a grid. The bound without sampling and coins has a closed form."""
 
 
 def _unsampled(training: _Training, kind: Kind) -> Profile:
-    """Composition in which every step moves by an expert's largest change; sampling reveals no more."""
+    """Return the composition if every step moves by an expert's largest change. Sampling reveals no more."""
     with precision(128):
         moved = arb_of(exact(kind.moved) / exact(training.noise_multiplier))
         return GaussianDP(exact(round_up(moved * flint.arb(training.steps).sqrt())))

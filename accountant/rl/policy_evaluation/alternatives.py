@@ -1,11 +1,11 @@
 """Alternatives to the printed noise of policy evaluation, and the ladder of scales for exact noise.
 
-Each alternative has a smoothing of its own and is compared on given visits. ``Ladder`` rounds psi up to public
-rungs, so that the released noise has an exact rational variance. The rungs are L_0 < L_1 < ..., about floor r^j
-with r^64 = e^beta. The least rung that is at least psi replaces psi. If psi changes at most by the factor
-e^beta between neighbours, its rung moves by at most 64 places, so that the rung also changes at most by e^beta.
-Rounding up therefore keeps the smoothness. Section 6 of docs/notes/policy_evaluation.md has the proof for the
-numbers that are used, with all rounding.
+Each alternative has its own smoothing and is compared on given visits. ``Ladder`` rounds psi up to public
+rungs, so the released noise has an exact rational variance. The rungs are L_0 < L_1 < ..., about floor r^j
+with r^64 = e^beta. The smallest rung that is at least psi replaces psi. If psi changes by at most the factor
+e^beta between neighbours, its rung moves by at most 64 places, so the rung also changes by at most e^beta.
+Rounding up therefore preserves the smoothness. Section 6 of docs/notes/policy_evaluation.md has the proof for
+the computed numbers, with all rounding.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Alternative:
     """A kind of noise that meets the target.
 
     Attributes:
-        name: what it is.
-        beta: the smoothing it goes with.
+        name: the name of the noise.
+        beta: the smoothing that it uses.
         deviation: standard deviation of one coordinate, for a unit of sensitivity; rounded to nearest.
     """
 
@@ -51,11 +51,11 @@ class Alternative:
 
 
 def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> list[Alternative]:
-    """The printed and the exact Gaussian noise, and the best other noise that was tried.
+    """Return the printed and the exact Gaussian noise, and the best noise of every other kind that was tried.
 
-    Student's t and Laplace-log-normal noise are certified through zCDP, Student's t also as purely private
-    (docs/notes/policy_evaluation.md, section 4), Laplace noise exactly, for one feature only. A kind that
-    cannot meet the target with any smoothing tried has an infinite deviation.
+    Student's t and Laplace-log-normal noise are certified through zCDP, and Student's t also as purely
+    private (docs/notes/policy_evaluation.md, section 4). Laplace noise is certified exactly, for one feature
+    only. A kind that cannot meet the target with any smoothing tried has an infinite deviation.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([3000], [1.0])
@@ -92,7 +92,7 @@ def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBo
 
 
 def _shift_budget(epsilon: Number, delta: Number) -> float:
-    """sqrt(2 rho) of the largest rho that meets the target, from the scale it allows a constant bound."""
+    """Return sqrt(2 rho) of the largest rho that meets the target, from the scale for a constant bound."""
     family = laplace_log_normal(1.0)
     with precision(64):
         return float(family.shift()) / least_coordinates(family, epsilon, delta, 1, 0)
@@ -101,7 +101,7 @@ def _shift_budget(epsilon: Number, delta: Number) -> float:
 def _proposed(
     family: Coordinates, beta: float, epsilon: float, root: float, dimension: int, bound: SmoothBound
 ) -> float:
-    """Estimate of the deviation, for a choice that is then certified; infinite if none is private."""
+    """Estimate the deviation, for a choice that is certified later; infinite if no choice is private."""
     with precision(64):
         shift, dilation = float(family.shift()), float(family.dilation()) * beta / 2
     left = root - math.sqrt(dimension) * dilation
@@ -134,7 +134,7 @@ def _tried(
 
 
 STEPS = 64
-"""Rungs for a factor of e^beta: rounding up multiplies the noise by at most e^(beta/128)."""
+"""The number of rungs for a factor of e^beta. Rounding up multiplies the noise by at most e^(beta/128)."""
 _BITS = 128
 
 
@@ -143,9 +143,9 @@ class Ladder:
     """Public rungs, each an exact rational.
 
     Attributes:
-        floor: the lowest rung, above 0: a public number below which psi never is.
+        floor: the lowest rung, above 0; a public number that psi is never below.
         beta: the smoothing, above 0.
-        allowance: t, above 2^-45, such that the logarithm of the psi that is computed changes by at most
+        allowance: t, above 2^-45, such that the logarithm of the computed psi changes by at most
             beta - 3t/2 between neighbours.
 
     >>> Ladder(Fraction(1, 100), 0.5, 1e-12).at_least(0.5)
@@ -157,7 +157,7 @@ class Ladder:
     allowance: float
 
     def at_least(self, bound: float) -> tuple[int, Fraction]:
-        """The number of the least rung that is at least `bound`, and the rung; both are private."""
+        """Return the number of the smallest rung that is at least ``bound``, and the rung; both are private."""
         wanted = Fraction(bound)
         ratio = max(wanted / self.floor, Fraction(1))
         guess = math.log(ratio.numerator) - math.log(ratio.denominator)
@@ -169,7 +169,7 @@ class Ladder:
         return place, self.rung(place)
 
     def rung(self, place: int) -> Fraction:
-        """L_place, a number of 128 bits."""
+        """Return L_place, a number of 128 bits."""
         with precision(4 * _BITS):
             power = arb_of(self._rate * place / STEPS).exp() * arb_of(self.floor)
             assert power.rel_accuracy_bits() > 2 * _BITS, "Arb encloses it closely"
@@ -177,12 +177,12 @@ class Ladder:
 
     @property
     def _rate(self) -> Fraction:
-        """The logarithm of 64 steps: within `allowance` below beta, and above what psi can move."""
+        """The logarithm of 64 steps: ``allowance`` below beta, and above the largest change of log psi."""
         return Fraction(min(self.beta, MOST_BETA)) - Fraction(self.allowance)
 
 
 def _cut(value: flint.arb) -> Fraction:
-    """The largest number of 128 bits that is at most an exact one."""
+    """Return the largest number of 128 bits that is at most an exact one."""
     mantissa, exponent = value.man_exp()
     found = int(mantissa)
     spare = max(found.bit_length() - _BITS, 0)

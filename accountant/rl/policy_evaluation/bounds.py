@@ -1,18 +1,18 @@
 """Smooth upper bounds on the sensitivity to one trajectory: psi of DP-LSW and of DP-LSL, exact and fast.
 
 Both are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) is the squared sensitivity on data that differ in k
-trajectories, and beta smooths the square, hence the variance. For DP-LSW the maximum is at k = 0 or where k + 1 is
-the number of visits of a state. For DP-LSL the logarithm is concave in k. So the code does not try every k
-(docs/notes/policy_evaluation.md).
+trajectories. beta smooths the square, and therefore the variance. For DP-LSW the maximum is at k = 0 or at a
+k such that k + 1 is the number of visits of a state. For DP-LSL the logarithm is concave in k. So the code
+does not try every k (docs/notes/policy_evaluation.md).
 
-DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k, which takes O(n log K) altogether. The whole numbers 2, 3, ...
-between k and v fall into dyadic boxes, two for each scale. Each box is at least 1.5 of its lengths away, so that
-1/(v - k)^2 is a short power series about its middle. A box of length 1 holds one number, so nothing is left out
-(section 1 of the note).
+DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k, which takes O(n log K) altogether. The whole numbers 2, 3
+and so on between k and v fall into dyadic boxes, two for each scale. Each box is at least 1.5 of its lengths
+away, so 1/(v - k)^2 is a short power series about its middle. A box of length 1 holds one number, so nothing
+is omitted (section 1 of the note).
 
-The computed number is a valid bound: it is smooth with beta and at least phi(0), rounding included. Its arithmetic
-is that of IEEE 754: sums, products, quotients and square roots of doubles. Powers of exp(-beta) are products of a
-few numbers that Arb certifies.
+The computed number is a valid bound: it is smooth with beta and at least phi(0), rounding included. It
+assumes IEEE 754 arithmetic for sums, products, quotients and square roots of doubles. Powers of exp(-beta)
+are products of a few numbers that Arb certifies.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from dpproof.accountant.numbers.inversion import first_whole
 Reals = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 TERMS = 40
-"""Of the power series, whose ratio is below 1/3: what is cut off is below 2^-54 of the whole."""
+"""The number of terms of the power series, whose ratio is below 1/3. The omitted part is below 2^-54 of the sum."""
 _FEW = 2**20
-"""Up to so many pairs of a level and an offset are added one by one, which is faster."""
+"""Up to this number of pairs of a level and an offset, the pairs are added one by one, which is faster."""
 
 
 def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """The sum over all levels v of mass/max(v - k, 1)^2, for each offset k.
+    """Return the sum over all levels v of mass/max(v - k, 1)^2, for each offset k.
 
-    Within (2n + 1024) 2^-52 of it, relatively, n the number of levels.
+    The relative error is at most (2n + 1024) 2^-52, where n is the number of levels.
 
     Args:
         levels: rising whole numbers (n,), in [1, 2^53).
@@ -58,7 +58,7 @@ def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals
 
 
 def _from_afar(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """``inverse_square_sums`` by boxes; levels up to k + 1 count in full."""
+    """Return ``inverse_square_sums`` computed by boxes; levels up to k + 1 count in full."""
     near = np.append(0.0, np.cumsum(masses))
     found: Reals = near[np.searchsorted(levels, offsets + 1, side="right")]
     for scale in range(int(levels[-1]).bit_length()):
@@ -73,7 +73,7 @@ def _from_afar(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
 
 
 def _moments(levels: Counts, masses: Reals, boxes: Counts, starts: Counts, scale: int) -> Reals:
-    """Sums of mass x^p (p, box), x in (-1/2, 1/2) being where in its box a level is, in box lengths."""
+    """Return sums of mass x^p (p, box); x in (-1/2, 1/2) is the place of a level in its box, in box lengths."""
     length = 2.0**scale
     ends = np.append(starts[1:], len(levels))
     place = ((levels - np.repeat(boxes << scale, ends - starts)) - (length - 1) / 2) / length
@@ -85,7 +85,7 @@ def _moments(levels: Counts, masses: Reals, boxes: Counts, starts: Counts, scale
 
 
 def _series(boxes: Counts, moments: Reals, offsets: Counts, scale: int) -> Reals:
-    """The sum over p of (-1)^p (p + 1) moment_p y^p / distance^2, y the lengths of a box in the distance."""
+    """Return the sum over p of (-1)^p (p + 1) moment_p y^p / distance^2, y the box length over the distance."""
     length = 2.0**scale
     distance = ((boxes << scale) - offsets) + (length - 1) / 2
     ratio, total = -length / distance, np.zeros(len(boxes))
@@ -99,23 +99,23 @@ _LEAST, _MOST = 2.0**-500, 2.0**500
 _EPS = 2.0**-52
 _MOST_SHARE = 2.0**300
 MOST_BETA = 64.0
-"""A larger smoothing is replaced by this one: what is smooth with less is smooth with more."""
+"""A larger smoothing is replaced by this one. A bound that is smooth with less is smooth with more."""
 
 
 class SmoothBound(Protocol):
     """A smooth bound on a squared sensitivity, as a function of the smoothing."""
 
     def squared(self, beta: float) -> float:
-        """Psi at ``beta`` > 0, rounded up."""
+        """Return psi at ``beta`` > 0, rounded up."""
         ...
 
     def local(self) -> float:
-        """phi(0): the square of the local bound, of infinite smoothing; not private."""
+        """Return phi(0): the square of the local bound, for infinite smoothing. It is not private."""
         ...
 
     @property
     def allowance(self) -> float:
-        """t: the computed logarithm changes by at most beta - 3t/2 between neighbours."""
+        """The t such that the computed logarithm changes by at most beta - 3t/2 between neighbours."""
         ...
 
 
@@ -145,12 +145,12 @@ def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
 
 
 def _slack(states: int) -> float:
-    """Bound on the relative error of psi: sums over ``states``, and powers of exp(-beta)."""
+    """Return a bound on the relative error of psi, from sums over ``states`` and powers of exp(-beta)."""
     return (2 * states + 2048) * _EPS
 
 
 def _decay(beta: float, offsets: Counts) -> Reals:
-    """exp(-beta k) for each k below 2^53, within 60 units of 2^-52, relatively; what underflows may be 0."""
+    """Return exp(-beta k) for each k below 2^53, with relative error 60 units of 2^-52; underflow may give 0."""
     with precision(128):
         squares = [float((-flint.arb(beta) * 2**bit).exp().mid()) for bit in range(53)]
     found = np.ones(len(offsets))
@@ -160,7 +160,7 @@ def _decay(beta: float, offsets: Counts) -> Reals:
 
 
 def _reduced(beta: float, slack: float) -> float:
-    """The smoothing to compute with, so that errors of ``slack`` on both sides stay within ``beta``."""
+    """Return the smoothing to compute with, so that errors of ``slack`` on both sides stay within ``beta``."""
     if not 0 < beta < math.inf:
         raise ValueError(f"beta ({beta!r}) must be a number above 0")
     if beta <= 8 * slack:
@@ -221,7 +221,7 @@ class WeightedBound:
 
     @cached_property
     def _envelope(self) -> tuple[Counts, Reals]:
-        """Every k at which the maximum can be, with phi(k); the same for each smoothing."""
+        """Every k at which the maximum can be, with phi(k). They are the same for each smoothing."""
         offsets = np.unique(np.append(self._levels - 1, 0))
         return offsets, inverse_square_sums(self._levels, self._masses, offsets)
 
@@ -232,8 +232,8 @@ class RidgeBound:
 
     c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
 
-    The paper's Lemma 9 prints max for min; with max there is no smooth bound (eval.lemma9.constant, refuted).
-    The minimum is the algorithm's own, and what is proved (eval.lemma9.corrected).
+    The paper's Lemma 9 prints max instead of min. With max there is no smooth bound (eval.lemma9.constant,
+    refuted). The algorithm itself uses the minimum, which is proved (eval.lemma9.corrected).
 
     >>> RidgeBound([30, 40], [1.0, 1.0], 50, 0.1).squared(0.01)
     5.071...
@@ -275,7 +275,7 @@ class RidgeBound:
         return self._at(0)
 
     def squared(self, beta: float) -> float:
-        """See ``SmoothBound.squared``; beside the place where the concave logarithm turns, by bisection."""
+        """See ``SmoothBound.squared``. Bisection finds the maximum of the concave logarithm."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
         high = max(self.trajectories - int(self.visits.min()), 0)
@@ -290,9 +290,9 @@ class RidgeBound:
         return _slack(len(self.visits))
 
     def _slope(self, k: int) -> float:
-        """The right-hand derivative of log phi at k, whose sums have no negative terms.
+        """Return the right-hand derivative of log phi at k, whose sums have no negative terms.
 
-        A difference of two values of the logarithm would lose a slow rise in its rounding.
+        A difference of two values of the logarithm would lose a slow rise in its rounding error.
         """
         root = math.sqrt(self._total(k))
         rise = self.share * float(self.weights[self.visits + k < self.trajectories].sum())

@@ -1,10 +1,11 @@
 """Noise constants of private policy evaluation: as printed, the least for a given smoothing, and the best pair.
 
-The noise is ``alpha`` times the smooth bound sqrt(psi), times what a unit of it is worth, and ``beta`` smooths psi.
-Both are the paper's parameters. The accountant of smooth Gaussian noise smooths the scale instead, with beta/2.
+The standard deviation of the noise is ``alpha`` times the smooth bound sqrt(psi), for a unit of sensitivity.
+``beta`` smooths psi. Both are the paper's parameters. The accountant of smooth Gaussian noise smooths the
+scale instead, with beta/2.
 
-The two searches (for the sign change of a rising function, and for a least value) work in ordinary numbers. They
-return a place at which the caller has answered its own certified question, or only propose one.
+The two searches (for the sign change of a rising function, and for a smallest value) use ordinary numbers.
+The first returns a place that the caller has certified. The second only proposes a place.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 
 
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
-    """An evaluated place where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
+    """Return an evaluated place where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
 
-    None where it is above 0 down to ``least``.
+    Return None if ``gap`` is above 0 down to ``least``.
 
     >>> round(last_place(lambda x: x**3 - 8, 0.0, -9.0, 1e-9), 6)
     2.0
@@ -51,7 +52,9 @@ def last_place(gap: Callable[[float], float], start: float, least: float, close:
 
 
 def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, int]) -> tuple[int, float]:
-    """A whole place where ``at`` is about least, and its value; from the best of ``begin``, by halved steps.
+    """Return a whole number where ``at`` is about smallest, and its value.
+
+    The search starts at the best of ``begin`` and halves its steps.
 
     >>> descent(lambda x: (x - 5) ** 2, (12, -4, -20), (-28, 20))
     (5, 0)
@@ -72,11 +75,11 @@ def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, i
 
 
 ROOM = 1.1
-"""Where no data may be looked at: the noise over that of constant scale, spent on the most smoothing."""
+"""Without data: the ratio of the noise to that of constant scale. The extra noise allows more smoothing."""
 _LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
 _CLOSE, _ROUGHLY = 1e-12, 1e-3
 _MANY = 10_000
-"""Beyond so many features, an even number of them is counted as one more: odd ones are far cheaper."""
+"""Above this number of features, an even number of them counts as one more, since odd numbers are far cheaper."""
 
 
 _ABOVE = Reals(0, lower_open=True)
@@ -104,19 +107,19 @@ class Noise:
                 raise ValueError(f"{name} ({value!r}) must be {_ABOVE}")
 
     def deviation(self, bound: SmoothBound) -> float:
-        """Alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
+        """Return alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
         return self.alpha * math.sqrt(bound.squared(self.beta))
 
 
 def _counted(dimension: int) -> int:
-    """The number of features to use: noise that is private with one more is private without it."""
+    """Return the number of features to use. Noise that is private with one more feature is private without it."""
     return dimension | 1 if dimension > _MANY else dimension
 
 
 def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
-    """The exact guarantee over all means and scales that the two constants allow.
+    """Return the exact guarantee over all means and scales that the two constants allow.
 
-    Of an even number of features above 10,000 it is that of one more.
+    An even number of features above 10,000 is replaced by one more.
 
     >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
     True
@@ -134,9 +137,10 @@ def _target(epsilon: Number, delta: Number) -> Target:
 
 
 def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
-    """Lemma 1's constants: 5 sqrt(2 log(2/delta))/epsilon rounded up, epsilon/(4(d + log(2/delta))) down.
+    """Return Lemma 1's constants: 5 sqrt(2 log(2/delta))/epsilon rounded up, epsilon/(4(d + log(2/delta))) down.
 
-    Private for epsilon up to 15 (eval.lemma1.corrected), not for all (eval.lemma1 is refuted).
+    They are private for epsilon up to 15 (eval.lemma1.corrected), but not for every epsilon (eval.lemma1 is
+    refuted).
 
     >>> printed("0.1", "0.1", 40)
     Noise(alpha=122.387..., beta=0.0005814...)
@@ -155,9 +159,9 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
 def least(
     epsilon: Number, delta: Number, dimension: int, beta: float, begin: float | None = None
 ) -> tuple[Noise, Noise]:
-    """The least noise certified to meet the target at that smoothing, and slightly less that misses it.
+    """Return the least noise certified to meet the target at that smoothing, and slightly less that misses it.
 
-    The search begins at the noise ``begin``; without it at that of constant scale.
+    The search begins at the noise ``begin``, or else at that of constant scale.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
@@ -178,7 +182,7 @@ def least(
 
 @lru_cache(maxsize=64)
 def _constant(epsilon: Fraction, delta: Fraction) -> float:
-    """The noise that meets a target if the scale never changes."""
+    """Return the noise that meets a target if the scale never changes."""
     return math.nextafter(1 / gaussian_mu(epsilon, delta)[0], math.inf)
 
 
@@ -186,14 +190,14 @@ def _constant(epsilon: Fraction, delta: Fraction) -> float:
 def _roomy(
     epsilon: Fraction, delta: Fraction, dimension: int, room: float, start: float, close: float
 ) -> Noise:
-    """``room`` times the constant noise, and the largest smoothing that meets the target, up to ``close``.
+    """Return ``room`` times the constant noise, with the largest smoothing that meets the target, up to ``close``.
 
     The search begins at the smoothing ``start``.
     """
     alpha, limit = room * _constant(epsilon, delta), Target(epsilon, delta).below
 
     def gap(place: float) -> float:
-        """At most 0 where the smoothing exp(place) is certified to meet the target."""
+        """Return a number that is at most 0 if the smoothing exp(place) is certified to meet the target."""
         upper = guarantee_of(Noise(alpha, math.exp(place)), dimension).delta(limit).upper
         far = _score(upper) - _score(float(delta))
         return min(far, -(2.0**-60)) if upper <= delta else max(far, 2.0**-60)
@@ -205,14 +209,14 @@ def _roomy(
 
 
 def _score(delta: float) -> float:
-    """A function that is about linear in the noise of a Gaussian, for the secant search."""
+    """Return a function of delta that is about linear in the noise of a Gaussian, for the secant search."""
     return -math.sqrt(-2 * math.log(delta)) if delta > 0 else -40.0
 
 
 def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
-    """``room`` times the noise of constant scale, with the largest smoothing certified to be private.
+    """Return ``room`` times the noise of constant scale, with the largest smoothing certified to be private.
 
-    It looks at no data.
+    The result does not depend on any data.
 
     >>> found = with_room("0.1", "0.1", 40)
     >>> found.alpha, found.beta
@@ -229,10 +233,10 @@ def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM
 
 
 def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
-    """Noise and smoothing that meet the target with about the least noise on given visits, certified.
+    """Return noise and smoothing that certifiably meet the target, with about the least noise on given visits.
 
-    The visits must not be private: a plan, an expectation or public data. That nothing does better is not
-    certified; the target is met whatever the visits are.
+    The visits must not be private: use a plan, an expectation or public data. It is not certified that no
+    other choice is better. The target is met for any visits.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
@@ -249,7 +253,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
         return _roomy(target.epsilon, target.delta, size, 1 + 2.0 ** (place / 4), start, close)
 
     def at(place: int) -> float:
-        """Roughly, and in an odd dimension: places are only compared by it."""
+        """Return the rough deviation in an odd dimension, which is only used to compare places."""
         try:
             tried[place] = found(place, dimension | 1, _ROUGHLY)
             return tried[place].deviation(bound)
@@ -263,10 +267,10 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 
 
 def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
-    """The factor by which the data must grow for at most that ``deviation``; up to 0.1%, rounded up.
+    """Return the factor by which the data must grow for at most that ``deviation``; up to 0.1%, rounded up.
 
-    The visits of every state are multiplied alike; infinite where 2^30 times the data are not enough, as
-    with a state that nobody visits.
+    The visits of every state are multiplied by the same factor. The result is infinite if 2^30 times the data
+    are not enough, for example if nobody visits some state.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)

@@ -1,9 +1,9 @@
 """Accountant of private policy evaluation: the exact guarantee of the noise of DP-LSW and DP-LSL.
 
-Both release a vector with Gaussian noise of deviation alpha sqrt(psi), times what a unit of sensitivity is worth.
-psi is a smooth bound on the squared sensitivity. The guarantee is the worst case over all means and variances that
+Both release a vector with Gaussian noise of deviation alpha sqrt(psi) for a unit of sensitivity. psi is a
+smooth bound on the squared sensitivity. The guarantee is the worst case over all means and variances that
 this allows (classic.smooth_gaussian). The printed constants are valid up to epsilon 15 and far too large.
-Calibration finds the least noise, and chooses the smoothing with it.
+Calibration finds the least noise, and also chooses the smoothing.
 
 Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
 project (eval.theorem6.corrected, eval.theorem10.corrected).
@@ -45,7 +45,7 @@ _OPEN = Reals(0, lower_open=True)
 
 @dataclass(frozen=True)
 class PolicyEvaluationParameters(Parameters):
-    """Noise ``noise`` sqrt(psi), psi smoothed with ``beta``; the paper's for a printed target without it.
+    """The constants ``noise`` (alpha) and ``beta``; without ``noise``, the paper's for a printed target.
 
     >>> PolicyEvaluationParameters(dimension=40, printed_epsilon=1.0, printed_delta=1e-6).constants
     Noise(alpha=26.93..., beta=0.00458...)
@@ -107,7 +107,7 @@ class PolicyEvaluationParameters(Parameters):
         return Noise(self.noise, self.beta)
 
     def bound(self) -> SmoothBound | None:
-        """The smooth bound on the visits of the file; None without one.
+        """Return the smooth bound on the visits of the file; None without a file.
 
         Raises:
             ValueError: for a file that is not of visits, more visits than trajectories, a ridge not above
@@ -145,7 +145,7 @@ _NOTES = (
 
 
 def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The exact guarantee of the released parameter vector when one trajectory is replaced.
+    """The exact guarantee of the released parameter vector, if one trajectory is replaced.
 
     >>> theirs = PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1)
     >>> account(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
@@ -178,7 +178,7 @@ def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Pri
 
 
 def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
-    """The least epsilon whose printed alpha and beta both allow the noise; infinite beyond 15."""
+    """Return the least epsilon whose printed alpha and beta both allow the noise; infinite above 15."""
     with precision(192):
         shift = published("eval.lemma1.epsilon_shift").formula
         ratio = published("eval.lemma1.epsilon_ratio").formula
@@ -191,9 +191,9 @@ def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
 def _calibrate(
     parameters: PolicyEvaluationParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[PolicyEvaluationParameters, PolicyEvaluationParameters]:
-    """The least noise at the given smoothing; without one, smoothing chosen for the visits or with room.
+    """Return the least noise at the given smoothing; without one, smoothing chosen for the visits or with room.
 
-    Noise that is given begins the search; it can do so only at a smoothing that is given too.
+    If noise is given, the search begins there; this needs a given smoothing too.
     """
     if parameters.noise is not None and parameters.beta is None:
         rule = "must be left out, or be given with beta: both are what calibration chooses"
@@ -212,7 +212,7 @@ def _calibrate(
 
 
 def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """The printed noise for the same target, beside the noise found, on the visits if there are any."""
+    """Return the printed noise for the same target beside the noise found, on the visits if there are any."""
     bound = parameters.bound()
     found = _against_printed(parameters, parameters.constants, epsilon, delta, bound)
     if bound is not None:
@@ -224,10 +224,10 @@ def _compare(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -
 
 
 def _beside(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) -> Mapping[str, Any] | None:
-    """Printed and exact noise on the visits; None without visits.
+    """Return the printed and the exact noise on the visits; None without visits.
 
-    For a printed target the exact noise is the least that meets it; noise that is given stands beside what is
-    printed for the guarantee that it has.
+    For a printed target, the exact noise is the least that meets it. Given noise is shown beside the noise
+    that the paper prints for the same guarantee.
     """
     bound = parameters.bound()
     if bound is None:
@@ -260,7 +260,7 @@ def _against_printed(
 
 
 def _printed_by(algorithm: str, epsilon: Fraction) -> dict[str, str]:
-    """The statement behind the printed noise, and that it does not hold beyond epsilon 15."""
+    """Return the statement behind the printed noise, with a remark if epsilon is above 15, where it does not hold."""
     proved = _STATEMENTS[algorithm]
     if epsilon <= 15:
         return {"statement": proved}

@@ -1,7 +1,7 @@
 """Files of visits: how many trajectories visit each state, and the weight of each state.
 
-CSV with a header, Parquet, or NPZ. The columns are ``visits`` (integers) and, if wanted, ``weight`` (w or
-rho; 1/N without it); ``state`` is allowed, and must then count 0, 1, ....
+The file is CSV with a header, Parquet, or NPZ. The columns are ``visits`` (integers) and optionally
+``weight`` (w or rho; 1/N by default). A column ``state`` is allowed, and must then count 0, 1, ....
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SUFFIXES = (".csv", ".npz", ".parquet")
 
 @dataclass(frozen=True)
 class VisitsFile:
-    """The names of such files, as the values of a parameter.
+    """The domain of names of files of visits.
 
     >>> VisitsFile().admits("visits.csv"), VisitsFile().admits("visits")
     (True, False)
@@ -30,19 +30,19 @@ class VisitsFile:
     kind: type = str
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is text with one of the endings; the file need not be there."""
+        """Whether ``value`` is text with one of the endings. The file need not exist."""
         return isinstance(value, str) and Path(value).suffix in _SUFFIXES
 
     def read(self, text: str) -> str:
-        """The name itself."""
+        """Return the name itself."""
         return text
 
     def some(self) -> str:
-        """A name."""
+        """Return the name of such a file."""
         return "visits.csv"
 
     def schema(self) -> dict[str, Any]:
-        """A path with one of the endings."""
+        """Return a path with one of the endings, as JSON Schema."""
         endings = "|".join(suffix.lstrip(".") for suffix in _SUFFIXES)
         return {"type": "string", "format": "path", "pattern": rf"\.({endings})$"}
 
@@ -51,7 +51,7 @@ class VisitsFile:
 
 
 def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """The columns of a CSV (with a header), Parquet or NPZ file, by name.
+    """Return the columns of a CSV (with a header), Parquet or NPZ file, by name.
 
     Raises:
         ValueError: for another ending, a file that is not of its kind, an empty one, or a value that is no
@@ -83,7 +83,7 @@ def _csv(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def _narrowed(column: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """The column as integers, where it holds nothing else."""
+    """Return the column as integers if it holds only integers."""
     whole = np.isfinite(column) & (np.abs(column) < 2**53) & (column == np.trunc(column))
     return column.astype(np.int64) if whole.all() else column
 
@@ -109,7 +109,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def read_visits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Visits (N,) and weights (N,) of a file.
+    """Return the visits (N,) and weights (N,) of a file.
 
     Raises:
         ValueError: for a missing or unknown column, columns of unequal lengths, states out of order, visits

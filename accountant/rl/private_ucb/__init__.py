@@ -1,1 +1,1 @@
-"""PRIVATE-UCB with its privatizers: central, local, batched counts."""
+"""PRIVATE-UCB with its privatizers: central, local and batched counts."""

@@ -1,9 +1,9 @@
-"""Accountant of counts in batches: fewer releases, and fewer counted visits of a user, need less noise.
+"""Accountant of counts in batches. Fewer releases, and fewer counted visits of a user, need less noise.
 
-A user is an episode. At most ``cap`` visits of a state and action in an episode are counted, over all steps
-together. Running counts over batches of users are released before some episodes only, through the square root
-of their matrix, with Gaussian noise. One user changes one batch, by a vector of known largest norm, so the run
-is one Gaussian mechanism (docs/notes/ucb_batches.md).
+A user is an episode. At most ``cap`` visits of a state and action are counted in an episode, over all steps
+together. Running counts over batches of users are released before some episodes only. They use the square
+root of the running-count matrix and Gaussian noise. One user changes one batch, by a vector whose largest
+norm is known, so the run is one Gaussian mechanism (docs/notes/ucb_batches.md).
 
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """
@@ -32,7 +32,7 @@ _RELEASED = "the noisy counts of every batch of users, and with them every priva
 
 @dataclass(frozen=True)
 class BatchedCountsParameters(Parameters):
-    """Sizes, noise, the cap and the releases of pooled, capped counts.
+    """Sizes, noise, the cap and the release times of pooled, capped counts.
 
     >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
     9
@@ -82,9 +82,9 @@ class BatchedCountsParameters(Parameters):
 
 
 def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
-    """The largest sum of squared visits of cells in one episode, with at most `cap` visits counted for each.
+    """Return the largest sum of squared visits of cells in one episode, with at most `cap` visits counted for each.
 
-    H visits are spread over S A cells, `cap` in a cell where possible (docs/notes/ucb_batches.md).
+    H visits are spread over S A cells, with `cap` in a cell if possible (docs/notes/ucb_batches.md).
 
     >>> squared_counts(6, 2, 20, 5), squared_counts(6, 2, 20, 20), squared_counts(6, 2, 20, 1)
     (100, 400, 12)
@@ -98,7 +98,7 @@ def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
 def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of all releases, in the central model: mu = norm/sigma.
 
-    No pair is known that attains it.
+    No pair of neighbours is known that attains it.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
     >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)
@@ -121,7 +121,7 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
 
 
 def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.arb:
-    """The norm of one user's change of what is released, in units of sigma = 1; call it inside ``precision``."""
+    """Return the norm of one user's change of the release for sigma = 1. Call it inside ``precision``."""
     if adjacency not in _USERS:
         known = ", ".join(relation.value for relation in _USERS)
         raise UnprovedAdjacencyError("batched-counts", adjacency, f"proved relations: {known}")
@@ -134,7 +134,7 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
 def _calibrate(
     parameters: BatchedCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
-    """The least sigma that meets (epsilon, delta), and one just below it that does not."""
+    """Return the least sigma that meets (epsilon, delta), and one just below it that does not."""
     with precision(_BITS):
         found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
     return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)

@@ -1,10 +1,11 @@
 """Accountant of CENTRAL-PRIVATIZER: the exact guarantee of its noise, beside the printed epsilon.
 
 A user is an episode. Running counts of visits, costs and transitions are released before each episode through
-one binary tree for each counter. The printed scale 3H log K/epsilon counts one change in each step and family,
-but replacing a user makes two. It also counts log K nodes where there are ceil(log2 K). So the true epsilon is
-(2 - 1/H) ceil(log2 K)/log K times the printed one, and it is attained (docs/notes/ucb_privacy.md). Gaussian
-noise, averaged subtrees and the square root of the running count are accounted in the same way.
+one binary tree for each counter. The printed scale 3H log K/epsilon counts one change in each step and
+family, but replacing a user makes two changes. It also counts log K nodes, but there are ceil(log2 K). So the
+true epsilon is (2 - 1/H) ceil(log2 K)/log K times the printed one, and it is attained
+(docs/notes/ucb_privacy.md). Gaussian noise, averaged subtrees and the square root of the running count are
+accounted for in the same way.
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.1; the exact statements are this project's own.
 """
@@ -47,7 +48,7 @@ _RELEASED = "every private count before every episode"
 
 
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
-    """The largest change by one user under ``adjacency``, and the number of noisy nodes that have it.
+    """Return the largest change by one user under ``adjacency``, and the number of noisy nodes that have it.
 
     >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
@@ -67,9 +68,9 @@ def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
 
 
 def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of all releases, in the central model, attained by a pair of users.
+    """The proved guarantee of all releases, in the central model. A pair of users attains it.
 
-    Adding or removing a user takes the user's counts as 0 and leaves the others in place. The other users'
+    If a user is added or removed, the user's counts become 0 and the others stay in place. The other users'
     actions are jointly private with the same parameters.
 
     >>> found = account(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
@@ -99,7 +100,7 @@ def _laplace(parameters: CentralCountsParameters, user: Moved, adjacency: Adjace
 
 
 def _sampler(parameters: CentralCountsParameters) -> str | None:
-    """How the noise is drawn: exactly for whole noise on whole counts of the tree, with `dpproof.SecureNoise`."""
+    """Return the exact sampler of integer noise on the integer counts of the tree; None for other noise."""
     return "dpproof.PrivateCounts" if parameters.integer and parameters.counter == "tree" else None
 
 
@@ -150,7 +151,7 @@ _NOISE = {
 
 
 def _norm(parameters: CentralCountsParameters) -> flint.arb:
-    """The squared norm of one user's unit change: nodes of a tree, or a column of the factor."""
+    """Return the squared norm of one user's unit change: nodes of a tree, or a column of the factor."""
     if parameters.counter == "square-root":
         return participation_norm(parameters.strategy)
     return flint.arb(parameters.levels)
@@ -168,7 +169,7 @@ _COUNTED = "how many counts one user moves is ucb.central_privacy's"
 
 
 def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
-    """The assumptions of the guarantee, to be printed beside it."""
+    """Return the assumptions of the guarantee, which are printed beside it."""
     shifted = {
         Adjacency.ADD_REMOVE: ("the other users keep their episodes",),
         Adjacency.REPLACE: (_STARTS[parameters.start],),
@@ -183,7 +184,7 @@ def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[s
 
 
 def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, ...]:
-    """The printed noise with log K to the other base; the paper does not name the base."""
+    """Return a note about the printed noise with log K to the other base; the paper does not name the base."""
     if parameters.scale is not None:
         return ()
     other = {"natural": "binary", "binary": "natural"}[parameters.log_base]
@@ -195,7 +196,7 @@ def _other_base(parameters: CentralCountsParameters, user: Moved) -> tuple[str, 
 def _calibrate(
     parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[CentralCountsParameters, CentralCountsParameters]:
-    """The least scale that meets (epsilon, delta), and one just below it that does not."""
+    """Return the least scale that meets (epsilon, delta), and one just below it that does not."""
     unit = replace(parameters, printed_epsilon=None, scale=1.0)
     with precision(_BITS):
         mu = gaussian(moved(unit, adjacency), _norm(unit))

@@ -1,8 +1,8 @@
 """Sensitivity of PRIVATE-UCB's counts to one user: visits N(s, a), costs C(s, a), transitions N(s, a, s').
 
 A user is a trajectory of H steps. Each step adds one to a cell of visits, one to a cell of transitions, and a
-cost in [0, 1] to the cell of costs. Every step has tables of its own, or all steps share one (pooled). Laplace
-noise needs the sum of the changes, Gaussian noise the sum of their squares. One pair attains both
+cost in [0, 1] to the cell of costs. Either every step has its own tables, or all steps share one (pooled).
+Laplace noise needs the sum of the changes, Gaussian noise the sum of their squares. One pair attains both
 (docs/notes/ucb_counters_exact.md).
 """
 
@@ -15,12 +15,12 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 
 VISITS, COSTS, TRANSITIONS = FAMILIES = ("visits", "costs", "transitions")
 Moves = tuple[tuple[int, int], ...]
-"""(size, count): so many entries that move by so much."""
+"""Pairs (size, count): ``count`` entries move by ``size``."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """States, actions, steps, and whether all steps share one table."""
+    """The number of states, actions and steps, and whether all steps share one table."""
 
     states: int
     actions: int
@@ -37,9 +37,9 @@ class Change:
     """
 
     worst: Moves
-    """What the worst pair moves."""
+    """The moves of the worst pair."""
     boxes: Moves = ()
-    """Moves into which those of every pair can be packed; ``worst`` where left out."""
+    """Moves into which the moves of every pair can be packed; by default ``worst``."""
 
     @property
     def dominating(self) -> Moves:
@@ -70,14 +70,14 @@ Changes = Mapping[str, Change]
 
 
 def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
-    """The change by ``users`` users who share no cell, each of whom visits the same cell in all ``steps``."""
+    """Return the change by ``users`` users without common cells, each of whom visits one cell in all ``steps``."""
     return Change(((steps, users),) if sizes.pooled else ((1, users * steps),))
 
 
 def between(
     mechanism: str, sizes: Sizes, adjacency: Adjacency, *, any_start: bool, own_actions: bool
 ) -> Changes:
-    """The largest changes between neighbours under ``adjacency``.
+    """Return the largest changes between neighbours under ``adjacency``.
 
     Args:
         mechanism: whose command-line name an error gives.
@@ -97,7 +97,7 @@ def between(
 
 
 def added(sizes: Sizes) -> Changes:
-    """The changes between a user and no user: every step adds at most one to one entry of each family.
+    """Return the changes between a user and no user: every step adds at most one to one entry of each family.
 
     >>> added(Sizes(6, 2, 20))["visits"].total
     20
@@ -106,12 +106,14 @@ def added(sizes: Sizes) -> Changes:
 
 
 def _only_costs(sizes: Sizes) -> Changes:
-    """The changes between two users who meet the same cells, whose costs differ."""
+    """Return the changes between two users who visit the same cells but have different costs."""
     return {VISITS: Change(()), COSTS: _all_in_one(sizes, sizes.horizon, 1), TRANSITIONS: Change(())}
 
 
 def replaced(sizes: Sizes) -> Changes:
-    """The changes between any two trajectories: users without a common cell, or with one cell, whose costs differ.
+    """Return the changes between any two trajectories.
+
+    They have no common cell. If there is only one cell, their costs differ.
 
     >>> [change.total for change in replaced(Sizes(6, 2, 20)).values()]
     [40, 40, 40]
@@ -122,10 +124,10 @@ def replaced(sizes: Sizes) -> Changes:
 
 
 def same_start(sizes: Sizes, *, own_actions: bool) -> Changes:
-    """The changes between two trajectories that share the first state and action.
+    """Return the changes between two trajectories that share the first state and action.
 
-    ``own_actions`` says that later actions are the users' own data. Otherwise the algorithm draws them, and
-    users differ in what they answer: costs and next states, of which one state leaves no choice.
+    If ``own_actions`` is true, later actions are the users' own data. Otherwise the algorithm draws them, and
+    users differ only in costs and next states. With a single state the next state is always the same.
 
     >>> [change.total for change in same_start(Sizes(6, 2, 20), own_actions=False).values()]
     [38, 39, 40]

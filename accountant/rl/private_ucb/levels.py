@@ -1,8 +1,8 @@
 """Precision levels of private counts (Assumption 1): the printed ones, and certified ones.
 
-With probability 1 - delta all private counts of all episodes are within the levels of their families at once.
-delta is split evenly over the three families and over the counters of each. A counter's level is the quantile
-of its largest error over all releases (docs/notes/ucb_counters_exact.md).
+With probability 1 - delta all private counts of all episodes are within the levels of their families at the
+same time. delta is split evenly over the three families and over the counters of each. A counter's level is
+the quantile of its largest error over all releases (docs/notes/ucb_counters_exact.md).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpproof.accountant.rl.private_ucb.parameters import (
 _BITS, _CELLS = 128, 512
 _UNITS: dict[str, Noise] = {NoiseLaw.LAPLACE: LaplaceNoise(1), NoiseLaw.GAUSSIAN: GaussianNoise(1)}
 Quantile = Callable[[int, Fraction], Bound]
-"""(copies of the noise added up, failure probability) -> a counter's level, noise of scale 1."""
+"""Function from (copies of the noise added up, failure probability) to a counter's level, for noise of scale 1."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 
 
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
-    """Certified levels of running counts.
+    """Return certified levels of running counts.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
@@ -111,7 +111,7 @@ def _factorised_quantile(leaves: int, bands: int | None, beta: Fraction) -> Boun
 
 
 def _rooted(unit: Bound, copies: int) -> Bound:
-    """The bound for a sum of several normal copies, each bounded by ``unit``."""
+    """Return the bound for a sum of several normal copies, each bounded by ``unit``."""
     with precision(_BITS):
         low, high = (
             bound_of(arb_of(exact(end)) * flint.arb(copies).sqrt()) for end in (unit.lower, unit.upper)
@@ -128,7 +128,7 @@ _COUNTERS: dict[str, Callable[[CentralCountsParameters, int, Fraction], Bound]] 
 
 @dataclass(frozen=True)
 class _Summed:
-    """The sum of several copies of a noise, as a noise of its own."""
+    """The sum of several copies of a noise, as another noise."""
 
     noise: Noise
     copies: int
@@ -144,10 +144,10 @@ class _Summed:
 
 
 def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevels:
-    """Certified levels of the sums of what users send.
+    """Return certified levels of the sums of the counts that users send.
 
-    The error before episode k is a random walk of k - 1 symmetric steps: its largest value exceeds x with at
-    most twice (Levy), and at least once, the chance of the last one.
+    The error before episode k is a random walk of k - 1 symmetric steps. The probability that its largest
+    value exceeds x is at most twice (Levy), and at least once, the probability that its last value does.
 
     >>> parameters = LocalCountsParameters(6, 2, 20, 2000, printed_epsilon=1.0)
     >>> found, printed = local_levels(parameters, "0.1"), printed_levels(parameters, "0.1")
@@ -167,7 +167,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
 
 @lru_cache(maxsize=64)
 def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
-    """Bounds on the quantile of the largest value of a walk whose last value has that many terms."""
+    """Return bounds on the quantile of the largest value of a walk whose last value has ``terms`` terms."""
     start = 5 * float(terms * _UNITS[noise].variance) ** 0.5
     if noise == NoiseLaw.LAPLACE and terms > MOST_TERMS:
         return Bound(0.0, bracket(lambda x: 4 * _chernoff(terms, x), beta, start)[1])
@@ -177,7 +177,7 @@ def _walk_quantile(noise: str, terms: int, beta: Fraction) -> Bound:
 
 
 def _chernoff(terms: int, point: Fraction) -> flint.arb:
-    """Upper bound on P(sum of Laplace variables > point): exp(-h x)(1 - h^2)^(-m) with the best h, rounded."""
+    """Return an upper bound on P(sum of Laplace variables > point): exp(-h x)(1 - h^2)^(-m), with rounded best h."""
     if point == 0:
         return flint.arb(1)
     m, x = float(terms), float(point)
@@ -186,7 +186,7 @@ def _chernoff(terms: int, point: Fraction) -> flint.arb:
 
 
 def printed_levels(parameters: CountsParameters, delta: Number) -> CountLevels:
-    """The paper's levels for the epsilon that it names for this noise; logarithms are natural.
+    """Return the paper's levels for the epsilon that it states for this noise; logarithms are natural.
 
     Raises:
         ValueError: for a delta outside (0, 1].

@@ -1,8 +1,9 @@
 """Accountant of LOCAL-PRIVATIZER: the exact guarantee of one user's noise, beside the printed epsilon.
 
 Every user adds noise to each of its own counts and sends them. The printed scale 3H/epsilon counts one change
-in each step and family, but two trajectories differ in two. So the true epsilon is twice the printed one, and 2
-- 1/H times for trajectories that share the first state and action (docs/notes/ucb_privacy.md).
+in each step and family, but two trajectories differ in two. So the true epsilon is twice the printed one. For
+trajectories that share the first state and action it is 2 - 1/H times the printed one
+(docs/notes/ucb_privacy.md).
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
 """
@@ -42,7 +43,7 @@ _BITS = 192
 
 
 def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
-    """The largest change between two users' counts, or between one user's counts and none.
+    """Return the largest change between two users' counts, or between one user's counts and none.
 
     >>> moved(LocalCountsParameters(6, 2, 20, 9, scale=1.0), Adjacency.REPLACE).total()
     Fraction(120, 1)
@@ -61,10 +62,10 @@ def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
 
 
 def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of what one user sends, in the local model, attained by a pair of trajectories.
+    """The proved guarantee of what one user sends, in the local model. A pair of trajectories attains it.
 
-    ``replace`` compares any two trajectories, as Definition 2.3 does; ``add-remove`` one with none, for
-    which noise is sent alike.
+    ``replace`` compares any two trajectories, as Definition 2.3 does. ``add-remove`` compares a trajectory
+    with none; without a trajectory the noise alone is sent.
 
     >>> found = account(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
@@ -121,7 +122,7 @@ _PAIRS = {
 
 
 def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
-    """The assumptions of the guarantee, to be printed beside it."""
+    """Return the assumptions of the guarantee, which are printed beside it."""
     counted = ("how many counts one user moves is ucb.local_privacy's",)
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
@@ -135,7 +136,7 @@ def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
 def _calibrate(
     parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[LocalCountsParameters, LocalCountsParameters]:
-    """The least scale that meets (epsilon, delta), and one just below it that does not."""
+    """Return the least scale that meets (epsilon, delta), and one just below it that does not."""
     unit = replace(parameters, printed_epsilon=None, scale=1.0)
     user = moved(unit, adjacency)
     with precision(_BITS):

@@ -1,14 +1,14 @@
 """Guarantees of noise on counts: the composed losses of all counters that one user changes, and the least noise.
 
-A user changes entries of the three families by known amounts, each in ``nodes`` noisy values. The loss is that of as
-many shifted pairs of the Laplace law that is drawn, or of one Gaussian mechanism of known norm
-(docs/notes/ucb_counters_exact.md). If the largest loss is known between two doubles only, it still gives pure
-privacy at delta 0.
+A user changes entries of the three families by known amounts, each in ``nodes`` noisy values. The loss is
+that of the same number of shifted pairs of the Laplace distribution that is drawn, or of one Gaussian
+mechanism of known norm (docs/notes/ucb_counters_exact.md). If the largest loss is only known to lie between
+two doubles, it still gives pure privacy at delta 0.
 
-Discrete laws have pairs of their own. Discrete Laplace noise has the same largest loss as the continuous law, but
-takes it with a larger probability, so it is less private at delta above 0. A scale found for one of the two laws is
-therefore not valid for the other. The least noise that meets a target has a closed form in some cases; a search
-finds it in the others.
+Discrete distributions have their own pairs. Discrete Laplace noise has the same largest loss as the
+continuous one, but reaches it with a larger probability, so it is less private at delta above 0. So a scale
+found for one of the two is not valid for the other. The least noise that meets a target has a closed form in
+some cases; otherwise a search finds it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = (
 
 
 class Step(NamedTuple):
-    """``times`` noisy values that move by ``size``, with noise of ``scale``, both in the values' units."""
+    """A group of ``times`` noisy values that move by ``size``, with noise of ``scale``, both in the values' units."""
 
     scale: flint.arb
     size: int
@@ -65,10 +65,10 @@ class Step(NamedTuple):
 
 
 def composed(law: str, steps: Sequence[Step]) -> Profile | None:
-    """The composition of all steps; None if one is outside the pairs' range. Call it inside ``precision``.
+    """Return the composition of all steps; None if one is outside the pairs' range. Call it inside ``precision``.
 
-    Less noise of either law dominates more (docs/notes/ucb_counters_exact.md), so that the two ends of an
-    inexact scale enclose the guarantee.
+    For both distributions less noise dominates more noise (docs/notes/ucb_counters_exact.md). So the two ends
+    of an inexact scale enclose the guarantee.
     """
     ends = [_ENDS[NoiseLaw(law)](step) for step in steps]
     if any(end is None for end in ends):
@@ -78,14 +78,14 @@ def composed(law: str, steps: Sequence[Step]) -> Profile | None:
 
 
 def _relative(step: Step) -> tuple[float, float] | None:
-    """The doubles just below and above the scale in units of the shift."""
+    """Return the doubles just below and above the scale, in units of the shift; None outside the pairs' range."""
     ends = bound_of(step.scale / step.size)
     inside = ends.lower > _LEAST_SCALE and ends.upper < _LARGEST_SCALE
     return (ends.lower, ends.upper) if inside else None
 
 
 def _whole(step: Step) -> tuple[float, float] | None:
-    """The doubles just below and above the scale, in units that make the shift a whole number."""
+    """Return the doubles just below and above the scale, in units in which the shift is a whole number."""
     ends = bound_of(step.scale)
     inside = step.size <= min(_MOST_SHIFT, _MOST_LOSS * ends.lower) and ends.upper < _LARGEST_WHOLE
     return (ends.lower, ends.upper) if inside else None
@@ -120,20 +120,22 @@ class Moved:
     nodes: int
 
     def families(self) -> Iterable[tuple[Change, Fraction]]:
-        """The change and the noise factor of each family."""
+        """Return the change and the noise factor of each family."""
         return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
 
     def total(self) -> Fraction:
-        """The sum of all changes, each in units of its family's noise factor."""
+        """Return the sum of all changes, each in units of its family's noise factor."""
         return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
 
     def squares(self) -> Fraction:
-        """The sum of squared changes of one node, each in units of its family's noise factor."""
+        """Return the sum of squared changes of one node, each in units of its family's noise factor."""
         return sum((change.squares / factor**2 for change, factor in self.families()), Fraction(0))
 
 
 def pure_epsilon(moved: Moved) -> Fraction | Bound:
-    """The largest loss under Laplace noise: the sum of all changes over the scale; exact where the scale is.
+    """Return the largest loss under Laplace noise: the sum of all changes over the scale.
+
+    It is exact if the scale is exact.
 
     >>> from dpproof.accountant.rl.private_ucb.changes import added
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
@@ -149,7 +151,7 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
 
 
 def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
-    """The guarantee of Laplace noise, and what the worst pair attains; None where losses cannot be composed."""
+    """Return the guarantee of Laplace noise, and what the worst pair attains; None if losses cannot be composed."""
     most = pure_epsilon(moved)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
@@ -165,7 +167,7 @@ _LAWS = {
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
-    """The assumed law of the noise, and where only the pure guarantee is stated."""
+    """Return notes on the assumed noise distribution, and on whether only the pure guarantee is stated."""
     pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
         *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),
@@ -182,7 +184,7 @@ def _attained(change: Change) -> Moves:
 
 
 def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
-    """The pairs of all changes for the law that is drawn; None if one is outside the pairs' range."""
+    """Return the composed pairs of all changes for the noise that is drawn; None outside the pairs' range."""
     parameters = moved.parameters
     with precision(_BITS):
         unit = parameters.noise_scale()
@@ -195,7 +197,7 @@ def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
 
 
 def discrete_gaussian(mu: Bound) -> ZCDP:
-    """The guarantee of discrete Gaussian noise whose Gaussian law is mu-GDP: (mu^2/2)-zCDP.
+    """Return the guarantee of discrete Gaussian noise: (mu^2/2)-zCDP if Gaussian noise of its scale is mu-GDP.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4; zCDP adds up (Bun and Steinke).
     """
@@ -205,12 +207,12 @@ def discrete_gaussian(mu: Bound) -> ZCDP:
 
 
 def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
-    """The mu of Gaussian noise, ``norm`` the squared norm of a unit change; call it inside ``precision``."""
+    """Return the mu of Gaussian noise; ``norm`` is the squared norm of a unit change. Call it inside ``precision``."""
     return (norm * arb_of(moved.squares())).sqrt() / moved.parameters.noise_scale()
 
 
 def printed_value(parameters: CountsParameters) -> Bound:
-    """The epsilon that the paper states for this noise: the given one, or its formula solved for the scale.
+    """Return the epsilon that the paper states for this noise: the given one, or its formula solved for epsilon.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
@@ -224,7 +226,7 @@ def printed_value(parameters: CountsParameters) -> Bound:
 
 
 def published_guarantee(parameters: CountsParameters, statement: str) -> PublishedGuarantee | None:
-    """The paper's own answer: pure privacy with its epsilon; None for noise that it does not print."""
+    """Return the paper's own answer, pure privacy with its epsilon; None for noise that the paper does not print."""
     if not parameters.as_printed:
         return None
     value = printed_value(parameters)
@@ -248,7 +250,7 @@ def least_scale(
     epsilon: Number,
     delta: Number,
 ) -> tuple[Chosen, Chosen]:
-    """Parameters with the least ``scale`` that meets the target, and nearby ones that do not.
+    """Return parameters with the least ``scale`` that meets the target, and nearby ones that do not.
 
     Args:
         unit: the parameters with noise of scale 1.
@@ -293,10 +295,11 @@ def _laplace(
 def _nearly_pure(
     unit: Chosen, moved: Moved, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends | None:
-    """The scale of pure privacy, if slightly less noise certifiably misses the target; otherwise None.
+    """Return the scale of pure privacy if slightly less noise certifiably misses the target; otherwise None.
 
-    All of ``moves`` values have their largest loss at once with probability 2^-moves or more, so that a
-    delta far below that allows next to nothing. The guess saves a long search; certified is what misses.
+    All ``moves`` values have their largest loss at the same time with probability at least 2^-moves. So a
+    delta far below that allows almost no less noise than pure privacy. The guess saves a long search, and the
+    miss is certified.
     """
     moves = moved.nodes * sum(count for change, _ in moved.families() for _, count in change.dominating)
     if target.epsilon == 0 or moves > _FEW or target.delta > target.epsilon * _A_LITTLE / 2 ** (moves + 2):
@@ -318,7 +321,7 @@ def _discrete_gaussian(
 def _searched(
     unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
-    """The scale by the general search, which starts at the Gaussian's answer."""
+    """Return the scale by the general search, which starts at the scale for Gaussian noise."""
     with precision(_BITS):
         start = float((mu / arb_of(Fraction(gaussian_mu(target.epsilon, target.delta)[0]))).mid())
     pair = calibrate_noise(unit.with_scale(start), "scale", guarantee_of, target.epsilon, target.delta)
@@ -327,7 +330,7 @@ def _searched(
 
 
 def _pure(total: Fraction, target: Target) -> Ends:
-    """The doubles around total/epsilon: the loss rounds to at most the target at one, and above it at the other."""
+    """Return the doubles around total/epsilon. At one the loss is at most the target, at the other it is above."""
     with precision(_BITS):
         enough = round_up(arb_of(total / exact(target.below)))
         short = round_down(arb_of(total / exact(math.nextafter(target.above, math.inf))))

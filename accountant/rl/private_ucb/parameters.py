@@ -20,10 +20,10 @@ _MOST, _BITS = 10**12, 192
 
 @dataclass(frozen=True)
 class CountsParameters(Parameters):
-    """Sizes, noise and families of counts that both privatizers have.
+    """Sizes, noise and families of counts of both privatizers.
 
-    The noise is given by ``scale``, or is the paper's for ``printed_epsilon``; that of epsilon 1 where
-    neither is said.
+    The noise is given by ``scale``, or it is the paper's noise for ``printed_epsilon``. If neither is given,
+    it is the paper's noise for epsilon 1.
     """
 
     states: int = parameter(Integers(1, _MOST), "states", "number of states S")
@@ -85,12 +85,12 @@ class CountsParameters(Parameters):
 
     @property
     def integer(self) -> bool:
-        """Whether the noise is integer, and so are the counts that it is added to."""
+        """Whether the noise is integer. The counts to which it is added are then integers too."""
         return self.noise.startswith("discrete-")
 
     @property
     def sizes(self) -> Sizes:
-        """The sizes on which the changes of one user depend."""
+        """The sizes that determine the changes by one user."""
         return Sizes(self.states, self.actions, self.horizon, self.pooled)
 
     @property
@@ -100,7 +100,7 @@ class CountsParameters(Parameters):
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The families that have counters of their own."""
+        """The families that have their own counters."""
         return tuple(name for name in FAMILIES if name != VISITS or self.visits == "released")
 
     @property
@@ -111,47 +111,47 @@ class CountsParameters(Parameters):
 
     @property
     def as_printed(self) -> bool:
-        """Whether the paper has these counters, whatever the scale of their noise is."""
+        """Whether the paper has these counters, for any scale of their noise."""
         plain = self.noise == NoiseLaw.LAPLACE and self.cost_factor == 1
         return plain and self.visits == "released" and not self.pooled
 
     @property
     def own_actions(self) -> bool:
-        """Whether a user's actions are its own data, as opposed to drawn by the algorithm for everybody alike."""
+        """Whether a user's actions are its own data, instead of being drawn by the algorithm for all users alike."""
         raise NotImplementedError
 
     @property
     def printed(self) -> dict[str, str]:
-        """The published formulas of these parameters, by ``scale`` and ``epsilon``."""
+        """The ids of the published formulas of these parameters, by ``scale`` and ``epsilon``."""
         raise NotImplementedError
 
     def noise_scale(self) -> flint.arb:
-        """The scale of the noise, enclosed; call it inside ``precision``."""
+        """Return the scale of the noise, enclosed. Call it inside ``precision``."""
         if self.scale is not None:
             return arb_of(exact(self.scale))
         epsilon = arb_of(exact(self.printed_epsilon or 0))
         return published(self.printed["scale"]).formula.arb(**self.paper_sizes(), epsilon=epsilon)
 
     def used_scale(self) -> float:
-        """The scale that samplers use: the least double certified to be no less than ``noise_scale``."""
+        """Return the scale that samplers use: the smallest double certified to be at least ``noise_scale``."""
         with precision(_BITS):
             return round_up(self.noise_scale())
 
     def paper_sizes(self) -> dict[str, flint.arb]:
-        """S, A, H and K as the paper's formulas call them."""
+        """Return S, A, H and K by their names in the paper's formulas."""
         names = {"S": self.states, "A": self.actions, "H": self.horizon, "K": self.episodes}
         return {name: flint.arb(value) for name, value in names.items()}
 
     def factor(self, family: str) -> Fraction:
-        """The noise of a family in units of ``scale``."""
+        """Return the noise of a family in units of ``scale``."""
         return exact(self.cost_factor) if family == COSTS else Fraction(1)
 
     def units(self, family: str) -> int:
-        """The number of units in a count of 1; for integer noise costs are counted in grains."""
+        """Return the number of units in a count of 1. For integer noise costs are counted in grains."""
         return (self.grains or 1) if family == COSTS else 1
 
     def with_scale(self, scale: float) -> Self:
-        """The parameters with noise of that scale.
+        """Return the parameters with noise of that scale.
 
         >>> LocalCountsParameters(6, 2, 20, 9, printed_epsilon=1.0).with_scale(2.0).printed_epsilon is None
         True
@@ -161,7 +161,7 @@ class CountsParameters(Parameters):
 
 @dataclass(frozen=True)
 class CentralCountsParameters(CountsParameters):
-    """The CENTRAL-PRIVATIZER: running counts over the episodes, released before each.
+    """The CENTRAL-PRIVATIZER: running counts over the episodes, released before each episode.
 
     >>> CentralCountsParameters(states=6, actions=2, horizon=20, episodes=20000, printed_epsilon=1.0).counters
     1920
@@ -219,17 +219,17 @@ class CentralCountsParameters(CountsParameters):
 
     @property
     def own_actions(self) -> bool:
-        """See ``CountsParameters.own_actions``: only where any trajectories are compared."""
+        """See ``CountsParameters.own_actions``. It is true only if any trajectories are compared."""
         return self.start == "any"
 
     @property
     def leaves(self) -> int:
-        """The number of users that a release counts: all but the last."""
+        """The number of users that a release counts: all but the last one."""
         return self.episodes - 1
 
     @property
     def levels(self) -> int:
-        """The most nodes of a tree that hold one user: ceil(log2 K), the binary digits of K - 1."""
+        """The largest number of tree nodes that contain one user: ceil(log2 K), the binary digits of K - 1."""
         return self.leaves.bit_length()
 
     @property

@@ -1,1 +1,1 @@
-"""RLSVI, whose exploration noise makes it jointly private."""
+"""RLSVI: its exploration noise makes it jointly private."""

@@ -1,7 +1,7 @@
 """The privacy loss that a run of RLSVI actually had, from its visit counts: an odometer and a filter.
 
 Under ``rewards-only`` the counts are the same for both neighbours, so they may be used. A cell with N visits
-costs its users (N+1)/(2 beta_k N^2) of rho at every later release, instead of the worst case 1/beta_k.
+costs its users a rho of (N+1)/(2 beta_k N^2) at every later release. The worst case would be 1/beta_k.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _SMALLEST = 2.0**-1022
 
 
 def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.float64]:
-    """(N+1)/(2 beta_k N^2) for each count, 0 where N = 0; relative error at most 16 units.
+    """Return (N+1)/(2 beta_k N^2) for each count, 0 if N = 0; relative error at most 16 units.
 
-    A numpy logarithm is charged 4 ulp (8 units); the eight roundings around it make up the rest. The
-    smallest normal number on top pays for underflow, and for a noise variance too large for a double.
+    A numpy logarithm is assumed to be within 4 ulp (8 units). The eight roundings around it make up the rest.
+    The smallest normal number is added to cover underflow, and a noise variance too large for a double.
     """
     sizes = parameters.beta_scale * parameters.states * float(parameters.horizon**3)
     twice_beta = sizes * np.log(float(parameters.log_scale * k))
@@ -29,16 +29,15 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
 
 
 class RewardsFilter:
-    """A privacy filter: decides before each release whether it still fits into a budget of rho.
+    """A privacy filter that decides before each release whether it fits into a budget of rho.
 
-    If tables are released only while ``admits`` returns True (from its first False on, no more), the
-    whole run is rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, whatever the
-    policies and the number of episodes. Conditions: the counts passed in are those the release uses;
-    whether and when to stop depends on nothing but released tables and counts. Proof:
-    docs/notes/rlsvi_tight.md (adaptive costs within a fixed budget); Feldman and Zrnic,
-    arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
+    Release tables only while ``admits`` returns True, and none after its first False. Then the whole run is
+    rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any policies and any number of
+    episodes. There are two conditions. The counts passed in are those that the release uses. The decision to
+    stop depends only on released tables and counts. Proof: docs/notes/rlsvi_tight.md (adaptive costs within a
+    fixed budget); Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
 
-    The charge is for the worst user: at every step the cell that has cost most since its first visit.
+    The charge is for the worst user: at every step the cell with the largest cost so far.
 
     >>> spender = RewardsFilter(RLSVIParameters(1, 1, 1, 10), budget=0.1)
     >>> spender.admits(np.zeros((1, 1, 1))), spender.admits(np.ones((1, 1, 1)))
@@ -64,7 +63,10 @@ class RewardsFilter:
         return float(self._costs.max(axis=(1, 2)).sum() * slack)
 
     def admits(self, counts: npt.ArrayLike) -> bool:
-        """Charge the release of the next episode's tables with visit counts (H, S, A), if it fits."""
+        """Charge the release of the next episode's tables with visit counts (H, S, A), if it fits.
+
+        Return whether it does.
+        """
         table = np.asarray(counts, dtype=np.float64)
         if table.shape != self._costs.shape:
             raise ValueError(f"counts (shape {table.shape}) must have shape {self._costs.shape}")
@@ -80,11 +82,11 @@ class RewardsFilter:
 
 
 def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDArray[np.float64]:
-    """Upper bounds on the rho spent on each user (episode) of a finished run, shape (episodes,).
+    """Return upper bounds on the rho spent on each user (episode) of a finished run, shape (episodes,).
 
-    Never by themselves a guarantee: the numbers depend on the run. What a run stopped by a
-    ``RewardsFilter`` guarantees is the filter's budget, fixed beforehand; any other run guarantees the
-    worst case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``. The numbers say how much of either was used.
+    These numbers alone are never a guarantee, because they depend on the run. A run stopped by a
+    ``RewardsFilter`` has the filter's budget, fixed in advance, as its guarantee. Any other run has the worst
+    case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``. The numbers show how much of it was used.
 
     Raises:
         ValueError: if the episodes do not have the sizes in ``parameters``.

@@ -1,11 +1,11 @@
 """Accountant of RLSVI: the published epsilon, the exact one, and the tight one.
 
-A user is an episode. The release is every perturbed table Q_h^k; policies and actions follow by post-processing and
-the billboard lemma. Under ``rewards-only`` a changed user changes one cell in each step. So the whole run is a
-Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk)) (docs/notes/rlsvi_tight.md). Sums of
-1/log(c k) are added term by term at first and then enclosed by two integrals. Under ``replace`` the visit counts
-change too. The accountant covers this where values are clipped (docs/notes/rlsvi_state_neighbours.md), but the
-guarantee is too weak to be useful.
+A user is an episode. The release is every perturbed table Q_h^k. Policies and actions follow by
+post-processing and the billboard lemma. Under ``rewards-only`` a changed user changes one cell in each step.
+So the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
+(docs/notes/rlsvi_tight.md). Sums of 1/log(c k) are added term by term at first and then enclosed by two
+integrals. Under ``replace`` the visit counts change too. The accountant covers this if values are clipped
+(docs/notes/rlsvi_state_neighbours.md), but the guarantee is too weak to be useful.
 
 Source: arXiv:2606.01952v1; the tight statements are this project's own.
 """
@@ -36,9 +36,9 @@ _DIRECT = 16384
 
 
 def sum_of_reciprocal_logs(scale: int, first: int, last: int) -> flint.arb:
-    """An enclosure of sum_{k=first}^{last} 1/log(scale * k), for scale * first > 1, at any length.
+    """Return an enclosure of sum_{k=first}^{last} 1/log(scale * k), for scale * first > 1, at any length.
 
-    f(k) = 1/log(scale k) is decreasing and convex, so that for m <= n
+    f(k) = 1/log(scale k) is decreasing and convex, so for m <= n
     (f(m) + f(n))/2 + int_m^n f  <=  sum_{k=m}^n f(k)  <=  int_{m-1/2}^{n+1/2} f,
     and int f = li(scale x)/scale. Beyond the first 16,384 terms the two differ by less than 1e-10 of
     the whole sum.
@@ -124,7 +124,7 @@ def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
 
 
 def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
-    """The noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
+    """Return the noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
 
     >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
     148170.866...
@@ -170,12 +170,12 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 
 
 def attained_mu(parameters: RLSVIParameters) -> Bound:
-    """The mu of a Gaussian pair; a named pair of neighbours is at least as distinguishable.
+    """Return the mu of a Gaussian pair; a named pair of neighbours is at least as distinguishable.
 
-    The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the
-    start state after one step and nobody follows, so that the cell has N = 1 visit in all later
-    episodes at every step but the first; in the start state N <= k - 1, whatever the policies do. The
-    upper end has no meaning of its own: it tells how exactly the lower one was computed.
+    The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the start
+    state after one step and nobody follows. So the cell has N = 1 visit in all later episodes at every step
+    but the first. In the start state N <= k - 1, for any policies. The upper bound has no meaning of its own.
+    It only shows how exactly the lower bound was computed.
     """
     shared = parameters.horizon if parameters.states == 1 else 1
     last = min(parameters.episodes, 1 + _TERMS)
@@ -196,7 +196,7 @@ _RELEASED = "every perturbed table Q of every episode"
 
 
 def _pair(parameters: RLSVIParameters) -> str:
-    """The pair behind ``attained_mu``, in words."""
+    """Return the pair behind ``attained_mu``, in words."""
     where = "in states nobody visits after the first step" if parameters.states > 1 else "in the only state"
     return f"first user's rewards all 0 against all 1, {where}"
 
@@ -204,8 +204,8 @@ def _pair(parameters: RLSVIParameters) -> str:
 def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
     """The proved guarantee of a run under ``adjacency``, for all released tables, in the central model.
 
-    The users' actions follow by the billboard lemma (``dpproof.accountant.claims.trust.billboard``), jointly private
-    with the same parameters.
+    By the billboard lemma (``dpproof.accountant.claims.trust.billboard``), the users' actions are jointly
+    private with the same parameters.
 
     >>> found = account(RLSVIParameters(6, 2, 20, 1000), Adjacency.REWARDS_ONLY)
     >>> found.guarantee.epsilon("1e-6").upper, found.published.epsilon("1e-6").upper
@@ -260,7 +260,7 @@ def _replace(parameters: RLSVIParameters) -> PrivacyResult:
 
 
 def _state_curve(parameters: RLSVIParameters, total: flint.arb, order: flint.arb) -> flint.arb:
-    """The Renyi curve for replaced trajectories, finite for orders in (1, 2).
+    """Return the Renyi curve for replaced trajectories, finite for orders in (1, 2).
 
     Statement rlsvi.state_neighbours; ``total`` is the sum of 1/beta_k.
 
@@ -279,7 +279,7 @@ _PROVED = {Adjacency.REWARDS_ONLY: _rewards_only, Adjacency.REPLACE: _replace}
 def _calibrate(
     parameters: RLSVIParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[RLSVIParameters, RLSVIParameters]:
-    """The smallest beta_scale that meets (epsilon, delta), and one just below it that does not."""
+    """Return the smallest beta_scale that meets (epsilon, delta), and one just below it that does not."""
     if adjacency is not Adjacency.REWARDS_ONLY:
         account(parameters, adjacency)
         raise ValueError(

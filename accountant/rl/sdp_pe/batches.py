@@ -1,15 +1,15 @@
-"""Privacy of one batch of SDP-PE: the counters that a replaced user changes, and their exact loss together.
+"""Privacy of one batch of SDP-PE: the counters that a replaced user changes, and their exact joint loss.
 
-At every released step a replaced user leaves one cell of each family and enters another: one counter falls by one,
-and one rises by one. With h steps and f families a release is h f pairs of shifted binomials in each direction. Two
-trajectories that differ in every cell attain it, whatever the other users hold. Fewer changes are post-processing of
-these. A user is in one batch, and given the past the other batches have the same law. So all batches together are
-as private as the least private one.
+At every released step a replaced user leaves one cell of each family and enters another one. So one counter
+falls by one, and one rises by one. With h steps and f families a release is h f pairs of shifted binomials in
+each direction. Two trajectories that differ in every cell attain it, for any data of the other users. Fewer
+changes are post-processing of these. A user is in one batch, and given the past the other batches have the
+same distribution. So all batches together are as private as the least private one.
 
-Three routes bound the loss, and each is valid everywhere: the sum of all counters where bits are fair
-(``fair_counters``), certain events and Chernoff's bound where noise bits are rare (``rare_counters``), and the
-grid of losses. The first two take milliseconds and come first. The grid is used where they leave a gap above a
-thousandth and where it is small enough.
+Three methods bound the loss, and each is valid everywhere. For fair bits it is the sum of all counters
+(``fair_counters``). For rare noise bits it is certain events and Chernoff's bound (``rare_counters``). The
+third method is the grid of losses. The first two take milliseconds and come first. The grid is used if they
+leave a relative gap above a thousandth and the grid is small enough.
 
 Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md, sections 1 and 6.
 """
@@ -34,22 +34,22 @@ from dpproof.accountant.shuffling.counters import certain_mass, fair_counters, r
 
 _WIDE = 1e-3
 _WIDEST = 3e9
-"""The largest variance of a counter's noise that the grid is asked about."""
+"""The largest variance of a counter's noise for which the grid is used."""
 _RAREST = Fraction(1, 10**200)
 _FAIR = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
 class BatchLoss(Profile):
-    """The guarantee of counters whose noise has Binomial(trials, probability) bits each.
+    """The guarantee of counters, each with Binomial(trials, probability) noise.
 
     >>> BatchLoss(1, 5000, Fraction(9, 100)).delta("0.5").upper < 1e-6
     True
 
     Attributes:
-        changes: counters that fall by one; as many rise.
+        changes: counters that fall by one; the same number rises.
         trials: noise bits of a counter.
-        probability: of a noise bit to be 1, in (0, 1).
+        probability: the probability that a noise bit is 1, in (0, 1).
     """
 
     changes: int
@@ -58,7 +58,7 @@ class BatchLoss(Profile):
 
     @property
     def composed(self) -> PrivacyLoss:
-        """The guarantee as dominating pairs, one for each direction, for the composition engine."""
+        """The guarantee as one composition of dominating pairs, for counters that fall and counters that rise."""
         # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one
         # grid for both: split by rare jumps they would take ten times as long for the same few digits.
         falls = ShiftedBinomial(self.trials, self.probability)
@@ -72,7 +72,7 @@ class BatchLoss(Profile):
         return Bound(low, high)
 
     def _epsilon_at(self, target: Fraction) -> Bound:
-        """Bounds on epsilon; infinite for a delta below the probability that a counter reveals the user."""
+        """Bounds on epsilon. It is infinite if delta is below the probability that a counter reveals the user."""
         if certain_mass(self.changes, self.trials, self.probability)[0] > target or target == 0:
             return Bound(math.inf, math.inf)
         check_least(target)
@@ -83,13 +83,13 @@ class BatchLoss(Profile):
         return Bound(low, high)
 
     def _quick(self, epsilon: Fraction) -> tuple[float, float]:
-        """Bounds by the fast route that fits the noise."""
+        """Return bounds by the fast method that fits the noise."""
         if self.probability == _FAIR:
             return fair_counters(2 * self.changes, self.trials, epsilon)
         return rare_counters(self.changes, self.trials, self.probability, epsilon)
 
     def _by_grid(self, ask: Callable[[PrivacyLoss], Bound]) -> Bound | None:
-        """Bounds by the grid of losses; None if the grid would be too large."""
+        """Return bounds by the grid of losses; None if the grid would be too large."""
         chance = self.probability
         if self.trials * chance * (1 - chance) > _WIDEST or not _RAREST < chance < 1 - _RAREST:
             return None
@@ -101,9 +101,9 @@ class BatchLoss(Profile):
 
 @dataclass(frozen=True)
 class ReleaseShape:
-    """The counters of one release: ``steps`` times (s, a) and (s, a, s'), and rewards where released.
+    """The counters of one release: ``steps`` times (s, a) and (s, a, s'), and rewards if they are released.
 
-    Without ``own_visits`` N(h, s, a) is released as the sum of N(h, s, a, .): it has no counters.
+    Without ``own_visits`` N(h, s, a) is released as the sum of N(h, s, a, .), so it has no counters.
 
     >>> ReleaseShape(6, 4, 2, rewards=True).changes
     18
@@ -125,24 +125,24 @@ class ReleaseShape:
 
     @property
     def cells(self) -> int:
-        """Pairs and steps (h, s, a)."""
+        """The number of cells (h, s, a)."""
         return self.steps * self.states * self.actions
 
     @property
     def counters(self) -> int:
-        """All counters that are released."""
+        """The number of all released counters."""
         return self.cells * (int(self.own_visits) + self.states + int(self.rewards))
 
     @property
     def changes(self) -> int:
-        """The largest number of counters that fall by one when a user is replaced; as many rise."""
+        """The largest number of counters that fall by one if a user is replaced. The same number rises."""
         return self.steps * (1 + int(self.own_visits) + int(self.rewards))
 
 
 def printed_budget(
     horizon: int, states: int, actions: int, epsilon: Number, beta: Number, *, beyond_proof: bool = False
 ) -> tuple[Fraction, Fraction]:
-    """The paper's (epsilon', beta') of one counter: epsilon/(3H) and beta/(HXA).
+    """Return the paper's (epsilon', beta') of one counter: epsilon/(3H) and beta/(HXA).
 
     >>> printed_budget(6, 4, 2, "0.9", "0.048")
     (Fraction(1, 20), Fraction(1, 1000))
@@ -167,7 +167,7 @@ def printed_budget(
 def printed_threshold(
     horizon: int, states: int, actions: int, epsilon: Number, beta: Number, *, beyond_proof: bool = False
 ) -> float:
-    """The paper's tau = 96 log(2/beta')/epsilon'^2, rounded up.
+    """Return the paper's tau = 96 log(2/beta')/epsilon'^2, rounded up.
 
     >>> round(printed_threshold(6, 4, 2, "0.9", "1e-6"))
     705787
@@ -182,9 +182,9 @@ def printed_threshold(
 
 
 def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> BatchLoss:
-    """The guarantee of one batch's release when one user is replaced, with bits as messages.
+    """Return the guarantee of one batch's release if one user is replaced, with bits as messages.
 
-    Both directions stand equally often, so that exchanging the two users changes nothing.
+    The same number of counters falls and rises, so exchanging the two users changes nothing.
 
     >>> batch_loss(ReleaseShape(1, 2, 1, rewards=False), 5000, 900.0).delta("0.5").upper < 1e-6
     True

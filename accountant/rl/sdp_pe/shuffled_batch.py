@@ -1,8 +1,8 @@
 """Accountant of one whole release of SDP-PE: all counters that a replaced user changes, over all batches.
 
-A fine release has visits, transitions and rewards of all H steps. A crude one has visits and transitions of one
-step. Every bit is a message of its own. A user is in one batch, so all batches together have the guarantee of
-one batch.
+A fine release has visits, transitions and rewards of all H steps. A crude one has visits and transitions of
+one step. Every bit is a separate message. A user is in one batch, so all batches together have the guarantee
+of one batch.
 
 Source: Section V and Lemma 10 of the paper; classic.shuffled_counters; docs/notes/sdp_batches.md.
 """
@@ -67,7 +67,7 @@ class ShuffledBatchParameters(Parameters):
 
     @property
     def counter(self) -> ShuffledCountParameters:
-        """One of the counters, bits as messages."""
+        """One of the counters, with bits as messages."""
         return ShuffledCountParameters(self.users, self.threshold, "bits")
 
     @property
@@ -79,7 +79,7 @@ class ShuffledBatchParameters(Parameters):
 
 
 def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of all batches together when one user's trajectory is replaced.
+    """The guarantee of all batches together, if one user's trajectory is replaced.
 
     >>> chosen = ShuffledBatchParameters(5000, 1600.0, states=4, actions=2, horizon=6, batches=12)
     >>> account(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
@@ -113,7 +113,7 @@ _PAIR = "one user at another state and action at every step, with reward 1, what
 
 
 def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> PublishedGuarantee:
-    """The printed tau of a counter, solved for the epsilon of all counters; valid for epsilon < 1."""
+    """Return the printed tau of a counter, solved for the epsilon of all counters; valid for epsilon < 1."""
 
     def epsilon(failure: Fraction) -> Bound:
         sizes = {"H": parameters.horizon, "X": parameters.states, "A": parameters.actions}
@@ -129,7 +129,7 @@ def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> Published
 def _calibrate(
     parameters: ShuffledBatchParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledBatchParameters, ShuffledBatchParameters]:
-    """A tau with which a release meets the target, and one below it with which it does not."""
+    """Return a tau at which a release meets the target, and a smaller one at which it does not."""
     account(parameters, adjacency)
     if exact(delta, "delta") == 0:
         raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
@@ -138,7 +138,7 @@ def _calibrate(
 
 
 def _compare(parameters: ShuffledBatchParameters, epsilon: Any, delta: Any) -> Mapping[str, Any]:
-    """The printed tau for the same target, beside the one found, and a counter's noise with each."""
+    """Return the printed tau for the same target beside the one found, and a counter's noise with each."""
     sizes = parameters.horizon, parameters.states, parameters.actions
     printed = printed_threshold(*sizes, epsilon, delta, beyond_proof=True)
     ours, theirs = _deviation(parameters.users, parameters.threshold), _deviation(parameters.users, printed)
@@ -154,7 +154,7 @@ def _compare(parameters: ShuffledBatchParameters, epsilon: Any, delta: Any) -> M
 
 
 def _deviation(users: int, threshold: float) -> float:
-    """Standard deviation of a counter's noise."""
+    """Return the standard deviation of a counter's noise."""
     noise = view(ShuffledCountParameters(users, threshold, "bits"))
     chance = float(exact(noise.probability))
     return math.sqrt(noise.trials * chance * (1 - chance))

@@ -1,9 +1,9 @@
 """Accountant of the shuffled count of SDP-PE: every user's bit with noise bits, in both readings of the paper.
 
-With ``bits`` each user sends the data bit and the noise bits as separate messages. The view is one binomial sum
-with the users' total, and its exact divergence is attained whatever the others hold. With ``sum`` each user
-sends the printed z = d + noise as one number. If all other users hold 1, a message 0 can only come from the
-user who holds 0, so shuffling hides almost nothing (docs/notes/shuffling.md).
+With ``bits`` each user sends the data bit and the noise bits as separate messages. The view is one binomial
+sum that contains the users' total. Its exact divergence is attained for any data of the others. With ``sum``
+each user sends the printed z = d + noise as one number. If all other users hold 1, a message 0 can only come
+from the user who holds 0, so shuffling hides almost nothing (docs/notes/shuffling.md).
 
 Source: Lemma 10 of the paper and its proof; the exact statements are this project's own.
 """
@@ -63,18 +63,18 @@ class ShuffledCountParameters(Parameters):
 
     @property
     def noise_bits(self) -> int:
-        """Fair noise bits of each user where users <= tau: the integer m = ceil(tau / n); else 0."""
+        """The number m of fair noise bits of each user: ceil(tau / n) if n <= tau, otherwise 0."""
         ratio = exact(self.threshold) / self.users
         return math.ceil(ratio) if ratio >= 1 else 0
 
     @property
     def noise_chance(self) -> Fraction:
-        """The chance of the single noise bit of each user where users > tau: tau / (2 n); else 1/2."""
+        """The probability of the single noise bit of each user: tau / (2 n) if n > tau, otherwise 1/2."""
         return exact(self.threshold) / (2 * self.users) if self.noise_bits == 0 else Fraction(1, 2)
 
 
 def view(parameters: ShuffledCountParameters) -> BinomialView:
-    """The noise sum that a changed bit shifts by one: of all users' bits, or of one user's printed sum.
+    """Return the noise sum that a changed bit shifts by one: of all users' bits, or of one user's printed sum.
 
     >>> view(ShuffledCountParameters(1000, 3000.0, "bits")).trials
     3000
@@ -84,7 +84,7 @@ def view(parameters: ShuffledCountParameters) -> BinomialView:
 
 
 def account(parameters: ShuffledCountParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of the shuffled messages when one user's bit is replaced.
+    """The proved guarantee of the shuffled messages, if one user's bit is replaced.
 
     >>> found = account(ShuffledCountParameters(278566, 139283.0, "sum"), Adjacency.REPLACE)
     >>> found.attained.guarantee.delta("0.1").lower
@@ -116,7 +116,7 @@ def _bits(parameters: ShuffledCountParameters) -> PrivacyResult:
 
 
 def _sum(parameters: ShuffledCountParameters) -> PrivacyResult:
-    """The guarantee of printed sums: with n > tau that of one message alone, otherwise for users who are alike."""
+    """Return the guarantee of printed sums: with n > tau that of one message, otherwise for users with equal bits."""
     found, among, note = _named(parameters) if parameters.noise_bits == 0 else _few(parameters)
     statement = "classic.shuffled_sums" if parameters.noise_bits == 0 else "classic.shuffled_sums.few"
     return PrivacyResult(
@@ -167,7 +167,7 @@ class _Leak(Profile):
 
 
 def _published(parameters: ShuffledCountParameters, own: Profile, statement: str) -> PublishedGuarantee:
-    """The printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; valid for epsilon < 1."""
+    """Return the printed relation tau = 96 log(2/beta)/epsilon^2, solved for epsilon; valid for epsilon < 1."""
 
     def epsilon(failure: Fraction) -> Bound:
         with precision(_BITS):
@@ -182,11 +182,12 @@ def _published(parameters: ShuffledCountParameters, own: Profile, statement: str
 def _calibrate(
     parameters: ShuffledCountParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ShuffledCountParameters, ShuffledCountParameters]:
-    """A tau that meets the target together with every larger one, and one next to it that misses.
+    """Return a tau that meets the target together with every larger one, and one next to it that misses.
 
-    Delta rises and falls in tau below n (peaks in either direction): what is returned lies behind the last
-    peak above the target, all later ones being certified below it (``dpproof.accountant.shuffling.peaks``).
-    For the printed sums it falls in tau. From tau = n on it falls with every further fair bit.
+    Below n, delta rises and falls in tau (there are peaks in both directions). The returned tau lies beyond
+    the last peak above the target. All later peaks are certified to be below the target
+    (``dpproof.accountant.shuffling.peaks``). For the printed sums delta falls in tau. From tau = n on it
+    falls with every further fair bit.
     """
     account(parameters, adjacency)
     target, failure = at_least_zero(epsilon, "epsilon"), below_one(delta, "delta")
@@ -223,7 +224,11 @@ def _calibrate(
 def _single_bits(
     crossing: Fraction, most: float, meets: Callable[[float], bool], misses: Callable[[float], bool]
 ) -> tuple[float, float]:
-    """The doubles around the tau with 1 - tau/(2n) = delta, increased, up to n, until rounded deltas agree."""
+    """Return the doubles around the tau with 1 - tau/(2n) = delta.
+
+    The first is increased, up to n, until its rounded delta meets the target. The second is decreased until
+    it misses.
+    """
     low, high = neighbours_of(crossing)
     high = low if low == crossing else high
     low = math.nextafter(high, 0)
@@ -234,7 +239,7 @@ def _single_bits(
 
 
 def _few_bits(users: int, around: tuple[Fraction, Fraction], failure: Fraction) -> tuple[int, int]:
-    """Numbers of fair bits for each user: one with which printed sums meet the target, and one with which they miss."""
+    """Return a number of fair bits per user with which printed sums meet the target, and one with which they miss."""
 
     def meets(bits: int) -> bool:
         return PrintedSums(users, bits).delta(around[0]).upper <= failure
@@ -250,7 +255,7 @@ _LEAST = math.ulp(0.0)
 
 
 def _least_bits(enough: Callable[[int], bool], most: int) -> int:
-    """The least sufficient number of fair bits for each user. More bits are post-processing."""
+    """Return the least sufficient number of fair bits for each user. More bits are post-processing."""
     low, high = 0, 1
     while not enough(high):
         if high >= most:

@@ -1,14 +1,14 @@
-"""The least noise with which a batch of counters keeps a target, and the precision level of its raw counts.
+"""The least noise at which a batch of counters meets a target, and the precision level of its raw counts.
 
 The noise is found from the exact loss of all changed counters. If a batch has fewer users than the fair bits
 that it needs, the users share these bits. More fair bits are post-processing, so delta falls in their number.
-The sufficient number is found once for all batches of so few users. In larger batches every user has one rare
-bit. There delta is not monotone in tau, so the certificate is about the returned threshold only, not about
-larger ones.
+The sufficient number is found once for all batches with so few users. In larger batches every user has one
+rare bit. There delta is not monotone in tau, so the certificate holds for the returned threshold only, not
+for larger ones.
 
 Raw counts are within E/4 of the true ones, for all counters of a release at once, except with the failure
-probability. E comes from exact binomial tails with a union bound over the counters, or as printed. The linear
-programme then makes counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
+probability. E comes from exact binomial tails with a union bound over the counters, or is the printed one.
+The linear programme then makes counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
 """
 
 from __future__ import annotations
@@ -32,22 +32,25 @@ from dpproof.accountant.rl.sdp_pe.batches import BatchLoss, ReleaseShape, batch_
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
 
 _MOST = 10**15
-"""Fair bits of one counter that are tried at most."""
+"""The largest number of fair bits of one counter that is tried."""
 _NEAR = 1e-3
 _STEPS = 60
-"""Amounts of noise that are tried."""
+"""The number of amounts of noise that are tried."""
 _APART, _CLOSER = 1e-2, 5
-"""From which distance on, and how often, it is halved on either side of what the ends of delta leave open."""
+"""If the two amounts are farther apart than the first number, the undecided range is halved on each side.
+
+The second number is the number of halvings on each side.
+"""
 _NOTHING = 1 - Fraction(1, 10**9)
-"""A delta above it is met by noise that hides next to nothing."""
+"""A delta above this number is met by noise that hides almost nothing."""
 
 
 @lru_cache(maxsize=4096)
 def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
-    """A tau at which a batch certifiably meets (epsilon, delta), and one below it that certifiably misses.
+    """Return a tau at which a batch certifiably meets (epsilon, delta), and a smaller one at which it misses.
 
-    They are about 0.1% apart, or one fair bit of each user, or as near as the two ends of delta allow. Of
-    tau between users and twice that many both are 2 users: the bits of each are whole.
+    They are about 0.1% apart, or one fair bit of each user, or as close as the bounds on delta allow. Every
+    tau between users and 2 users gives each user 2 whole bits, so in that range the first one is 2 users.
 
     >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
     >>> 0.99 * meets <= misses < meets
@@ -79,13 +82,13 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
 
 
 def _missing(delta_at: Callable[[float], Bound], target: Fraction, start: float) -> float:
-    """An amount of noise at or below ``start`` that certifiably misses the target."""
+    """Return an amount of noise at or below ``start`` that certifiably misses the target."""
     return first_step(lambda noise: delta_at(noise).lower > target, start, -start * _NEAR / 4, math.ulp(0.0))
 
 
 @lru_cache(maxsize=256)
 def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
-    """A number of fair bits that is sufficient for a counter in total, and one that is not."""
+    """Return a number of fair bits that is sufficient for a counter in total, and one that is not."""
 
     def found(bits: float) -> Bound:
         return BatchLoss(changes, round(bits), Fraction(1, 2)).delta(epsilon)
@@ -102,9 +105,9 @@ def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, i
 def _bracket(
     delta_at: Callable[[float], Bound], target: Fraction, start: float, most: float, *, whole: bool = False
 ) -> tuple[float, float]:
-    """Two close amounts of noise: the first is certified to meet the target, the second to miss it.
+    """Return two close amounts of noise: the first is certified to meet the target, the second to miss it.
 
-    One evaluation says whether an amount meets, whether it misses, and how far it is off.
+    One evaluation shows whether an amount meets, whether it misses, and how far it is off.
     """
 
     def rounded(value: float) -> float:
@@ -126,7 +129,7 @@ def _bracket(
 def _closer(
     delta_at: Callable[[float], Bound], target: Fraction, search: _Search, rounded: Callable[[float], float]
 ) -> tuple[float, float]:
-    """Both amounts, moved closer where delta's bounds allow it, if they are more than 1% apart."""
+    """Return both amounts, moved closer if delta's bounds allow it and they are more than 1% apart."""
     meets, misses = search.meets, search.misses
     if meets <= misses * math.exp(_APART):
         return meets, misses
@@ -142,10 +145,10 @@ def _closer(
 
 @dataclass
 class _Search:
-    """The amounts tried so far, and the next one: the secant rule over logarithms of the noise.
+    """The amounts tried so far, and the next one, by the secant rule over logarithms of the noise.
 
-    Distances are differences of sqrt(-2 log delta), which is about linear in the logarithm. It aims a little
-    to the side that is still open, farther where the two ends of delta are too wide to decide.
+    Distances are differences of sqrt(-2 log delta), which is about linear in the logarithm. The search aims
+    slightly to the side that is still open, and farther if the bounds on delta are too wide to decide.
     """
 
     target: Fraction
@@ -172,7 +175,7 @@ class _Search:
         return 0 < self.misses < self.meets <= self.misses * math.exp(wide)
 
     def next(self, rounded: Callable[[float], float]) -> float:
-        """The amount to try next."""
+        """Return the amount to try next."""
         last, gap = self.tried[-1]
         crossing = last + min(max(-gap / self._slope(), -0.7), 0.7)
         up = self.meets > math.exp(min(crossing, 700) + 2 * self.aside)
@@ -184,7 +187,7 @@ class _Search:
         return rounded(math.sqrt(self.misses * self.meets))
 
     def _slope(self) -> float:
-        """The slope of the distance over the logarithm, below 0."""
+        """Return the slope of the distance over the logarithm, below 0."""
         usual = -math.sqrt(-2 * _log(self.target)) / 2
         (x, low), (y, high) = ([*self.tried, *self.tried] if len(self.tried) == 1 else self.tried)[-2:]
         return min((high - low) / (y - x), usual / 4) if x != y else usual
@@ -199,7 +202,7 @@ def _log(value: Fraction) -> float:
 
 
 def _variance(changes: int, epsilon: Fraction, delta: Fraction) -> float:
-    """The variance of Gaussian noise on 2 ``changes`` counters, at which the search starts."""
+    """Return the variance of Gaussian noise on 2 ``changes`` counters, at which the search starts."""
     return 2 * changes / gaussian_mu(epsilon, delta)[0] ** 2
 
 
@@ -208,9 +211,10 @@ _BITS = 128
 
 @lru_cache(maxsize=4096)
 def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: Number) -> float:
-    """The least E, up to rounding, that exact tails certify for one release except with chance ``failure``.
+    """Return the least E that exact tails certify for one release, except with probability ``failure``.
 
-    Where visits are sums of transitions their noise is that of S counters together, and stays within E/4 too.
+    It is the least up to rounding. If visits are sums of transitions, their noise is that of S counters
+    together, and stays within E/4 too.
 
     >>> precision_level(ReleaseShape(6, 4, 2), 5000, 900.0, "0.05") / 4
     76.0
@@ -228,13 +232,13 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
 
     @cache
     def beyond(least: tuple[tuple[int, int], ...]) -> float:
-        """Upper bound on the probability that some counter's noise leaves its range, given by its ends."""
+        """Return an upper bound on the probability that some counter's noise leaves its range, given by its ends."""
         with precision(_BITS):
             each = zip(laws.items(), least, strict=True)
             return round_up(sum((count * _outside(n, p, *ends) for (n, count), ends in each), flint.arb(0)))
 
     def chance_at(quarters: int) -> float:
-        """The failure probability as a function of E. It falls in steps, at further whole numbers in a range."""
+        """Return the failure probability as a function of E. It falls in steps."""
         return beyond(tuple(_ends(n, p, Fraction(quarters, 4)) for n in laws))
 
     goal = round_down(arb_of(chance))
@@ -245,20 +249,21 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
 
 
 def _ends(trials: int, p: Fraction, away: Fraction) -> tuple[int, int]:
-    """The number of low and of high numbers of ones that are more than ``away`` from the mean."""
+    """Return how many of the lowest and of the highest numbers of ones are more than ``away`` from the mean."""
     mean = trials * p
     return max(math.ceil(mean - away), 0), max(math.ceil(trials - mean - away), 0)
 
 
 def _outside(trials: int, p: Fraction, low: int, high: int) -> flint.arb:
-    """The probability of the ``low`` least and the ``high`` largest numbers of ones."""
+    """Return the probability of the ``low`` smallest and the ``high`` largest numbers of ones."""
     return lower_tail(trials, p, low - 1) + lower_tail(trials, 1 - p, high - 1)
 
 
 def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: int, most: int) -> int:
-    """The least whole number in [1, most] with a chance of at most ``goal``; chances fall, to 0 at ``most``.
+    """Return the least whole number in [1, most] with a probability of at most ``goal``.
 
-    The root of minus the logarithm of one side's chance is about linear.
+    Probabilities fall, to 0 at ``most``. The root of minus the logarithm of one side's probability is about
+    linear.
     """
     wanted = math.sqrt(-math.log(goal / sides))
 
@@ -275,9 +280,9 @@ def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: 
 
 
 def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> float:
-    """The paper's E: exp(-(E/4)^2/(3 tau)) on each side, at ``failure`` over two sides of all counters.
+    """Return the paper's E, from exp(-(E/4)^2/(3 tau)) on each side at ``failure`` over two sides of all counters.
 
-    The printed tail holds for E/4 up to the noise's mean only (docs/findings.md).
+    The printed tail holds only for E/4 up to the noise's mean (docs/findings.md).
 
     >>> round(printed_level(ReleaseShape(6, 4, 2), 900.0, "0.05") / 4)
     159

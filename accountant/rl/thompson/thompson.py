@@ -1,17 +1,17 @@
-"""Gaussian Thompson sampling for bandits with rewards in [0, 1]: private as it is.
+"""Gaussian Thompson sampling for bandits with rewards in [0, 1], which is private without any change.
 
-Before every round each arm i is given a draw from N(S_i/(n_i + 1), c/(n_i + 1)), S_i the sum of its n_i
-rewards so far; the arm of the largest draw is pulled. Every arm may be pulled b times before. A user is a
-round. What is released is every draw; the arms pulled follow by post-processing.
+Before every round each arm i gets a draw from N(S_i/(n_i + 1), c/(n_i + 1)), where S_i is the sum of its n_i
+rewards so far. The arm with the largest draw is pulled. Every arm may be pulled b times in advance. A user is
+a round. The release is every draw. The pulled arms follow by post-processing.
 
-A changed reward of one round moves the mean of one arm by at most 1/(n_i + 1) in every later round, in which
-n_i >= max(b, 1): a round costs mu^2 <= 1/(c (max(b, 1) + 1)), and a run is mu-GDP with
+A changed reward of one round moves the mean of one arm by at most 1/(n_i + 1) in every later round, where
+n_i >= max(b, 1). So a round costs mu^2 <= 1/(c (max(b, 1) + 1)), and a run is mu-GDP with
 
     mu^2 = T / (c (b + 1)),  or (T - 1) / (2 c) for b = 0
 
-(docs/notes/thompson.md). That the algorithm is private without a change was shown by Ou, Avella Medina and
-Cummings, "Thompson sampling itself is differentially private", AISTATS 2024, arXiv:2407.14879v1, whose b and
-c these are; the account here is this project's own.
+(docs/notes/thompson.md). Ou, Avella Medina and Cummings showed that the algorithm is private without a change
+("Thompson sampling itself is differentially private", AISTATS 2024, arXiv:2407.14879v1). b and c are theirs.
+The account here is this project's own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ThompsonParameters(Parameters):
 
     @property
     def square(self) -> Fraction:
-        """The mu^2 of a run, exactly."""
+        """The exact mu^2 of a run."""
         rounds, fewest = (self.rounds - 1, 1) if self.pulls == 0 else (self.rounds, self.pulls)
         return Fraction(rounds) / (exact(self.variance) * (fewest + 1))
 
@@ -98,7 +98,7 @@ def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResu
 def _calibrate(
     parameters: ThompsonParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[ThompsonParameters, ThompsonParameters]:
-    """The smallest variance factor that meets (epsilon, delta), and one just below it that does not."""
+    """Return the smallest variance factor that meets (epsilon, delta), and one just below it that does not."""
     account(parameters, adjacency)
     unit = replace(parameters, variance=1.0).square
     if unit == 0:
