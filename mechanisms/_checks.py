@@ -1,4 +1,4 @@
-"""Checks of arguments that several mechanisms share: each error names the value and the rule."""
+"""Argument checks that several mechanisms share. Each error states the value and the rule it breaks."""
 
 from __future__ import annotations
 

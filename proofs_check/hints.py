@@ -1,6 +1,6 @@
-"""Proof nodes as functions: the hints that statements carry, in the form the kernel reads.
+"""Functions that build proof nodes. Statements carry them as hints, in the format of the kernel.
 
-Formulas and relations are written as text, like those of a claim. A hint is untrusted: the kernel decides.
+Formulas and relations are written as text, as in a claim. A hint is untrusted, because the kernel checks it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,15 @@ def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
 
 
 def mono(var: str, direction: int, sub: Node) -> Node:
-    """Goal grows (1) or falls (-1) in ``var``: ``sub`` proves it on the face where it is least."""
+    """The goal increases (1) or decreases (-1) in ``var``.
+
+    ``sub`` proves it on the face where it is least.
+    """
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
 
 
 def taylor(var: str, at: str, order: int) -> Node:
-    """Signs of the derivatives at ``at`` below ``order``, and of that one everywhere."""
+    """The derivatives at ``at`` below ``order`` have the right signs, and that of order ``order`` everywhere."""
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
 
@@ -68,22 +71,22 @@ def subst(old: str, text: str, new: str, interval: str, sub: Node) -> Node:
 
 
 def have(text: str, proof: Node, sub: Node) -> Node:
-    """Prove a relation first; it is one more hypothesis for ``sub``."""
+    """Prove a relation first. ``sub`` has it as one more hypothesis."""
     return {"have": relation(text), "proof": proof, "sub": sub}
 
 
 def cases(text: str, nonnegative: Node, nonpositive: Node) -> Node:
-    """Two proofs: with the hypothesis that the formula is >= 0, and with the one that it is <= 0."""
+    """Give two proofs: one with the hypothesis that the formula is >= 0, one with <= 0."""
     return {"cases": expression(text), "nonnegative": nonnegative, "nonpositive": nonpositive}
 
 
 def induct(var: str, base: Node, step: Node) -> Node:
-    """Induction over the whole numbers of ``var``'s interval; ``step`` has the goal as a hypothesis."""
+    """Use induction over the whole numbers of ``var``'s interval. ``step`` has the goal as a hypothesis."""
     return {"induct": var, "base": base, "step": step}
 
 
 def enumerated(var: str, sub: Node) -> Node:
-    """``sub`` proves the goal at each whole number of ``var``'s interval."""
+    """Prove the goal by ``sub`` at each whole number of ``var``'s interval."""
     return {"enumerated": var, "sub": sub}
 
 
@@ -104,7 +107,7 @@ def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node)
 
 
 def expect(facts: Sequence[tuple[str, Node]], sub: Node) -> Node:
-    """Formulas that are surely nonnegative have nonnegative expectations: hypotheses for ``sub``."""
+    """Add hypotheses for ``sub``: formulas that are surely nonnegative have nonnegative expectations."""
     return {"expect": [[expression(text), proof] for text, proof in facts], "sub": sub}
 
 

@@ -1,4 +1,4 @@
-"""Statements: what a paper says, as data, with the obligations that carry its numbers."""
+"""Statements of papers as data, with the obligations that the kernel checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
-"""The reason of every definition, and of nothing else: a theorem must not pass for one."""
+"""The reason of every definition. No other statement may have this reason."""
 
 
 class Severity(Enum):
@@ -39,7 +39,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """How severe a refutation is, and one sentence that says why."""
+    """The severity of a refutation, and one sentence that explains it."""
 
     severity: Severity
     why: str
@@ -116,7 +116,7 @@ class Statement:
 
 
 def formula(identity: str, **values: str) -> str:
-    """The text of a published formula, in brackets, with variables replaced by formulas.
+    """Return the text of a published formula, in brackets, with variables replaced by formulas.
 
     >>> formula("rlsvi.lemma12", alpha="2")
     '(2*(2)*A*K/(H**2*log(2*H*S*A)))'
@@ -135,7 +135,7 @@ def make_goal(
     random: Mapping[str, str] | None = None,
     independent: Iterable[Iterable[str]] = (),
 ) -> Goal:
-    """A claim in the kernel's format, from relations written as text.
+    """Return a claim in the kernel's format, from relations written as text.
 
     ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables with
     the intervals that they surely lie in: the goal may speak of expectations ``E(...)``, a hypothesis that
@@ -160,7 +160,9 @@ def make_goal(
 
 
 def expression(text: str) -> Any:
-    """A formula in the kernel's format: also ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)``, ``E(x)``.
+    """Return a formula in the kernel's format.
+
+    It may also contain ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)`` and ``E(x)``.
 
     >>> expression("x + 1")
     ['+', 'x', '1']
@@ -169,7 +171,7 @@ def expression(text: str) -> Any:
 
 
 def relation(text: str) -> list[Any]:
-    """A relation in the kernel's format.
+    """Return a relation in the kernel's format.
 
     >>> relation("1 >= x")
     ['>=', '1', 'x']
