@@ -168,7 +168,7 @@ def _episodes(
 def demonstrations(
     experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
 ) -> ExpertData:
-    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (default: its own).
+    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (or its own).
 
     Raises:
         ValueError: `each` is no positive integer.

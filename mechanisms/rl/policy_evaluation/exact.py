@@ -98,7 +98,9 @@ def norm_above(features: Floats) -> float:
 
 
 def pseudo_inverse_norm_above(features: Floats, weights: Floats) -> float | None:
-    """Return a double certified to be at least ||(diag(weights)^(1/2) Phi)^+||, or None if the rank is not certified.
+    """Return a double certified to be at least ||(diag(weights)^(1/2) Phi)^+||.
+
+    Return None if full rank cannot be certified.
 
     >>> pseudo_inverse_norm_above(np.eye(2), np.array([0.25, 1.0]))
     2.0

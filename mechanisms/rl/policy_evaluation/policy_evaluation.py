@@ -69,7 +69,7 @@ class Squares(ABC):
         return Fraction(low), Fraction(high)
 
     def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
-        """Return sigma_X^2, an exact rational: the noise for the public grid value just above psi.
+        """Return sigma_X^2, an exact rational, from the value of a public ladder just above psi.
 
         It is private.
         """

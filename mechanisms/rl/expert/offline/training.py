@@ -241,7 +241,10 @@ class Training:
             self._check_share(self.private.present)
 
     def _check_share(self, present: NDArray[np.int64]) -> None:
-        """Refuse exact batches if there are too few experts for the accounted rate, which must be at least b/m."""
+        """Refuse exact batches if there are too few experts for the accounted rate.
+
+        It must be at least b/m.
+        """
         rate, batch = self.settings.budget.sampling_rate, self.settings.batch
         if Fraction(rate) * len(present) < batch:
             raise ValueError(

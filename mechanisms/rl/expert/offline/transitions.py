@@ -105,9 +105,9 @@ class Transitions:
 
 
 def _poisson(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
-    """Sample each expert by a coin of its own.
+    """Sample each expert by an independent coin.
 
-    ``size`` is the expected number for public numbers, not for the data.
+    ``size`` is not used. It is the expected number of experts for the public numbers, not for the data.
     """
     return data.one_each(np.flatnonzero(rng.random(data.experts) < rate), rng)
 
@@ -129,7 +129,7 @@ BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generat
 
 
 def batch_rate(size: int, experts: int) -> float:
-    """Return the rate b/m, rounded up to a double, so that the accounted rate is at least the one that is drawn.
+    """Return the rate b/m, rounded up to a double, so that the accounted rate is at least the true one.
 
     Both are public numbers, fixed before the data are seen. With exact batches ``experts`` is at most the
     number of experts in either of two neighbouring sets; with Poisson batches any number is allowed.
