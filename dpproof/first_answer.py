@@ -132,7 +132,7 @@ def _of_statement(entry: Result) -> list[str]:
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
-    """Return how many assumptions, readings and laws statements rest on, and how many conditions the audits have.
+    """Return how many assumptions, readings and laws statements use, and how many conditions the audits have.
 
     >>> taken_on_trust(Verified(()))
     'Taken on trust: nothing.'
@@ -146,7 +146,7 @@ def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
 
 
 def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
-    """Return the answer of ``dpproof check FILE``: counts of outcomes, and what is wrong with failed claims."""
+    """Return the answer of ``dpproof check FILE``: counts of outcomes, and the problems of failed claims."""
     counted = Counter(ledger.verdict for ledger in ledgers)
     counted[Outcome.REFUSED] += len(refusals)
     words = ", ".join(f"{counted[one]} {one.value}" for one in Outcome if counted[one])
@@ -196,7 +196,7 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
 
 
 def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
-    """Return the papers whose certified epsilon is smaller than the published one, and those with a larger one."""
+    """Return the papers whose certified epsilon is smaller than the published one, and those with a larger."""
     known = [(ledger.paper.name, ratio) for ledger in asked if (ratio := _ratio(ledger)) is not None]
     smaller = [f"{rounded(ratio, up=False, digits=2)} ({name})" for name, ratio in known if ratio > 1]
     larger = [f"{rounded(1 / ratio, up=True, digits=2)} ({name})" for name, ratio in known if ratio < 1]

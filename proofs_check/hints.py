@@ -46,7 +46,7 @@ def mono(var: str, direction: int, sub: Node) -> Node:
 
 
 def taylor(var: str, at: str, order: int) -> Node:
-    """The derivatives at ``at`` below ``order`` have the right signs, and that of order ``order`` everywhere."""
+    """The derivatives at ``at`` below ``order``, and everywhere the derivative of that order, have fixed signs."""
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
 

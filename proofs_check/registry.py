@@ -128,7 +128,7 @@ def certificate_id(entry: Statement, obligation: Obligation) -> str:
 
 
 def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
-    """Return the place of a certificate and the kernel's outcome, which is None if it is missing or rejected."""
+    """Return the place of a certificate and the kernel's outcome; None if it is missing or rejected."""
     try:
         found = stored(certificate_id(entry, obligation))
     except (LookupError, OSError):

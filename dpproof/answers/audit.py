@@ -128,7 +128,10 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[Audi
 
 
 def _in_doubles(claim: Claim) -> Claim:
-    """Return the claim with its numbers as doubles, as the implementation uses them and a witness stores them."""
+    """Return the claim with its numbers as doubles.
+
+    The implementation uses them, and a witness stores them.
+    """
 
     def plain(table: Mapping[str, object]) -> dict[str, Any]:
         return {key: float(value) if isinstance(value, Written) else value for key, value in table.items()}

@@ -157,7 +157,7 @@ def heard_in(audit: Evidence | None) -> Outcome | None:
 
 
 def rests_on(account: Account) -> str:
-    """Return the statement behind a guarantee, its verdict, and how many assumptions, readings and laws it uses."""
+    """Return the statement behind a guarantee, its verdict, and the numbers of its assumptions."""
     rests = account.rests
     if rests is None:
         return f"rests on: {account.rests_on}"
@@ -278,7 +278,7 @@ def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tupl
 
 
 def _cost(guarantee: Profile, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
-    """Return bounds on the least epsilon at delta 0, rho or mu that the guarantee implies; None if there is none."""
+    """Return bounds on the least epsilon at delta 0, rho or mu that the guarantee implies, if any."""
     match kind, guarantee:
         case "epsilon", _:
             bound = guarantee.epsilon(0)

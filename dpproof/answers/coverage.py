@@ -90,7 +90,7 @@ def coverage(found: Iterable[Result], prefix: str = "") -> Share:
 
 
 def _parts(name: str, known: Mapping[str, Result]) -> list[Result]:
-    """Return the results for an id and its parts, as printed in the paper, without this project's corrections."""
+    """Return the results for an id and its parts as the paper states them, without our corrections."""
     rows = {item.id for item in items()}
     below = (x for key, x in known.items() if key.startswith(f"{name}.") and key not in rows)
     own = [known[name]] if name in known else []

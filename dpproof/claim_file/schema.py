@@ -194,7 +194,7 @@ def _parameters(name: str) -> Schema:
 
 
 def _sensitivities() -> list[Schema]:
-    """Return the rules for claims with users: they have a sensitivity, or a query that implies one, not both."""
+    """Return the rules for claims with users: give a sensitivity or a query that implies it, never both."""
     fields = {name: {f.name for f in accountant_for(name).parameters.fields()} for name in CATALOGUE}
     measured = [name for name in CATALOGUE if "sensitivity" in fields[name]]
     users = [relation.value for relation in Adjacency if relation is not Adjacency.BY_SENSITIVITY]

@@ -115,7 +115,7 @@ def _script(s: State, node: Node) -> str:
 
 
 def _shifts(s: State, reflected: Sequence[str] = ()) -> str:
-    """Return the tactics that measure each variable from a finite end, from the upper one if in ``reflected``."""
+    """Return the tactics that measure variables from a finite end, those in ``reflected`` from the upper end."""
     steps = []
     for v in s.vars:
         low, high = s.ends(v)

@@ -45,7 +45,7 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
 
 def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
-    """Return what one user adds to the counters of costs and transitions: ``cap`` visits of a cell at most.
+    """Return what one user adds to the counters of costs and transitions: at most ``cap`` visits of each cell.
 
     >>> once = BatchedCountsParameters(2, 1, 3, 9, sigma=1.0, cap=1)
     >>> capped_counts(once, Trajectories([[0, 0, 1, 1]], [[0, 0, 0]], [[1.0, 1.0, 0.5]])).tolist()

@@ -96,7 +96,7 @@ class BatchedCounts(BatchedCountsParameters):
             yield CountNoise(first, transitions.sum(axis=-1), costs, transitions)
 
     def levels(self, delta: float) -> Levels:
-        """Return a union bound over all counters and releases, by the standard deviation of the last release."""
+        """Return a union bound over all counters and releases, from the deviation of the last release."""
         from scipy.special import ndtri_exp
 
         cells, R = self.states * self.actions, len(self.releases)

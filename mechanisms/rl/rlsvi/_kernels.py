@@ -168,8 +168,9 @@ def plan(
 def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
     """Add the cost in rho of releasing episode k's tables to `costs` (H, S, A). Return the worst user's sum.
 
-    A cell of N visits costs (N+1)/(2 beta_k N^2). A user visits one cell in each step, and can affect it from
-    its first visit on. All terms are positive, so the returned slack covers K H roundings.
+    A cell of N visits costs (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a
+    cell is the worst case, so costs count from the first visit on. All terms are positive, so the returned
+    slack covers K H roundings.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)

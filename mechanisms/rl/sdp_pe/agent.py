@@ -42,7 +42,7 @@ Bools = NDArray[np.bool_]
 
 
 class Mixture(NamedTuple):
-    """A policy that every user draws independently: numbers (m,) in increasing order, and probabilities (m,)."""
+    """A policy that every user draws independently: numbers (m,) in increasing order, probabilities (m,)."""
 
     numbers: Ints
     weights: Floats
@@ -229,7 +229,7 @@ class EliminationRun(LearningRun):
 
 
 class _Deployment:
-    """The place where policies are played: their true values, the played mixtures, and the draws of the users."""
+    """The policies in play: their true values, the played mixtures, and the draws of the users."""
 
     def __init__(self, environment: TabularMDP, space: PolicySpace, rng: np.random.Generator) -> None:
         shape = (space.horizon, space.states, space.actions)

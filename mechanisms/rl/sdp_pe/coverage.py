@@ -64,7 +64,7 @@ class Coverage:
 def visited_most(
     space: PolicySpace, transitions: Floats, heads: list[Ints], scores: Floats
 ) -> tuple[list[Ints], Floats]:
-    """Return active policies that visit each pair most, (n, A), for every step, and the probabilities (H, n, A).
+    """Return active policies that visit each pair most, (n, A), for every step, and probabilities (H, n, A).
 
     `transitions` (H, n, A, n) as returned by `PolicySpace.reduced`; `heads` as in the kernel.
     """

@@ -1,4 +1,6 @@
-"""All deterministic policies of a small problem, numbered. Policies that agree on reachable states are equal.
+"""All deterministic policies of a small problem, numbered.
+
+Policies that agree on reachable states count as one.
 
 The digits of a policy's number in base A are the actions at its reachable pairs (step, state), beginning with
 the first step. So policies with the same beginning have consecutive numbers, and their common values are
@@ -68,7 +70,7 @@ class PolicySpace:
 
     @classmethod
     def of(cls, environment: TabularMDP) -> PolicySpace:
-        """Return the policies of an environment whose possible transitions are known, but not their probabilities."""
+        """Return the policies of an environment with known possible transitions and unknown probabilities."""
         possible = environment.transitions.sum(axis=1) > 0
         reachable = np.zeros((environment.horizon, environment.states), np.bool_)
         reachable[0, environment.start] = True

@@ -134,7 +134,7 @@ class _Encoder:
 
 @dataclass(frozen=True)
 class BitEncoder(_Encoder):
-    """Every bit is a message. After shuffling, the data bit cannot be told from the other users' bits.
+    """Every bit is a message. After shuffling, the data bit is one among all users' bits.
 
     >>> encoder, rng = BitEncoder(1000, 300.0), np.random.default_rng(0)
     >>> shown = shuffled(encoder.encode(np.ones((1000, 3), int), rng), rng)
