@@ -1,4 +1,4 @@
-"""dpproof: is this algorithm as private as it says?
+"""dpproof checks whether an algorithm is as private as its authors claim.
 
 The library has four parts: ``dpproof.accountant`` (certified bounds), ``dpproof.mechanisms``
 (the algorithms), ``dpproof.proofs_check`` (verdicts with certificates), ``dpproof.audits`` (tests of

@@ -189,7 +189,7 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     Args:
         workers: number of processes; with 1, this process does the work.
         cluster: the address of a Dask scheduler, such as ``tcp://127.0.0.1:8786``; its workers must have
-            this project, and what is audited, installed.
+            this project and the audited code installed.
 
     Raises:
         ValueError: fewer than one worker, no scheduler at the address, or no package to reach it with.

@@ -196,7 +196,7 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
 
 
 def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
-    """Return the papers whose certified epsilon is smaller than the published one, and those with a larger."""
+    """Return the papers with a certified epsilon below the published one, and those with one above."""
     known = [(ledger.paper.name, ratio) for ledger in asked if (ratio := _ratio(ledger)) is not None]
     smaller = [f"{rounded(ratio, up=False, digits=2)} ({name})" for name, ratio in known if ratio > 1]
     larger = [f"{rounded(1 / ratio, up=True, digits=2)} ({name})" for name, ratio in known if ratio < 1]

@@ -76,7 +76,7 @@ def remarks(result: Result) -> Sequence[str]:
 
 
 def own_remarks(result: Result) -> Sequence[str]:
-    """Return the point, the severity, the conjuncts, the correction and the domain, but not the assumptions."""
+    """Return the point, the severity, the conjuncts, the correction and the domain, without assumptions."""
     lines = [f"not as agreed: {text}" for text in result.changed]
     if result.point:
         lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in result.point.items()))

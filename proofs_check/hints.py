@@ -17,10 +17,10 @@ RANGE: Node = {"leaf": "range"}
 
 
 def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequence[str] = ()) -> Node:
-    """The goal minus formula * hypothesis (* hypothesis) for each multiplier has no negative coefficient.
+    """Prove that the goal minus the sum of formula * hypothesis (* hypothesis) has no negative coefficient.
 
     Hypotheses are counted from 0 in the order of ``given``, then in the order in which nodes add them.
-    ``reflect`` names the variables to be measured from their upper ends.
+    ``reflect`` lists the variables to be measured from their upper ends.
 
     >>> positive(("1/x", 0))["multipliers"]
     [[['/', '1', 'x'], 0]]
@@ -32,36 +32,33 @@ def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequ
 
 
 def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
-    """Both sides agree as normal forms, up to multiples of hypotheses that are equations."""
+    """Prove that both sides have the same normal form, up to multiples of hypotheses that are equations."""
     node: dict[str, Any] = {"leaf": "identity"}
     return node | {"multipliers": [[expression(text), *rest] for text, *rest in multipliers]}
 
 
 def mono(var: str, direction: int, sub: Node) -> Node:
-    """The goal increases (1) or decreases (-1) in ``var``.
-
-    ``sub`` proves it on the face where it is least.
-    """
+    """Prove a goal that grows (1) or falls (-1) in ``var`` by ``sub`` on the face where it is least."""
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
 
 
 def taylor(var: str, at: str, order: int) -> Node:
-    """The derivatives at ``at`` below ``order``, and everywhere the derivative of that order, have fixed signs."""
+    """Prove the goal by the signs of its derivatives: at ``at`` below ``order``, and at ``order`` everywhere."""
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
 
 def sos(*terms: tuple[str, str], over: str = "1") -> Node:
-    """Goal * ``over`` is the sum of coefficient * formula^2."""
+    """Prove that goal * ``over`` is the sum of coefficient * formula^2."""
     return {"leaf": "sos", "terms": [[c, expression(text)] for c, text in terms], "over": expression(over)}
 
 
 def bernstein(var: str, degree: int) -> Node:
-    """The goal is a polynomial in the bounded ``var`` without a negative Bernstein coefficient."""
+    """Prove that the goal, a polynomial in the bounded ``var``, has no negative Bernstein coefficient."""
     return {"leaf": "bernstein", "var": var, "degree": degree}
 
 
 def split(var: str, at: str, left: Node, right: Node) -> Node:
-    """Cut the interval of ``var`` at a point strictly inside."""
+    """Cut the interval of ``var`` at a point strictly inside, and prove both parts."""
     return {"split": [var, at, left, right]}
 
 
@@ -91,11 +88,13 @@ def enumerated(var: str, sub: Node) -> Node:
 
 
 def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node) -> Node:
-    """Bound a finite sum: F(i+1) - F(i) ``sign`` body(i) term by term gives F(hi+1) - F(lo) ``sign`` the sum.
+    """Bound a finite sum.
 
-    ``text`` is the sum as the claim writes it, ``antidifference`` is F in the sum's index, ``sign`` one of
-    ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. For ``proof`` the index is one more variable,
-    with the hypotheses index >= lo and hi >= index; for ``sub`` the bound is one more hypothesis.
+    From F(i+1) - F(i) ``sign`` body(i) it follows that F(hi+1) - F(lo) ``sign`` the sum.
+
+    ``text`` is the sum as written in the claim, ``antidifference`` is F in the sum's index, and ``sign`` is
+    one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. For ``proof`` the index is one more
+    variable, with the hypotheses index >= lo and hi >= index; for ``sub`` the bound is one more hypothesis.
     """
     return {
         "telescope": expression(text),
@@ -112,5 +111,5 @@ def expect(facts: Sequence[tuple[str, Node]], sub: Node) -> Node:
 
 
 def point(**values: str) -> Node:
-    """A refuting point."""
+    """Return a refuting point."""
     return {"point": values}

@@ -155,12 +155,12 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
     """Derive the verdict of ``statement`` from its checked certificates and from what it rests on.
 
-    A certificate that is missing or rejected makes the statement OPEN, also where another one refutes it:
-    the argument may need both. A part or an obligation that is refuted refutes it, unless what the
-    refutation rests on is itself open or refuted. Named rules, a reason and inherited
-    assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
-    A SUBDOMAIN. Any reading, its own or of what it rests on, leaves at best STEPS PROVED: see `_own`.
-    What a refutation assumes stays listed beside it.
+    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes it,
+    because the argument may need both. A refuted part or obligation refutes the statement, unless something
+    that it rests on is open or refuted. With named rules, a reason or inherited assumptions the verdict is at
+    best PROVED GIVEN. With a restricted domain, its own or inherited, it is PROVED ON A SUBDOMAIN. With any
+    reading, its own or inherited, it is at best STEPS PROVED (see `_own`). The assumptions of a refutation
+    stay listed.
 
     Args:
         statement: what is claimed.
@@ -239,7 +239,7 @@ def _judgement(statement: Statement, parts: Sequence[Result]) -> Judgement | Non
 
 
 def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Verdict:
-    """Return the verdict of the obligations, the parts and what the statement rests on, before assumptions."""
+    """Return the verdict of the obligations, the parts and the statements it rests on, before assumptions."""
     parts = {below[name].verdict for name in statement.parts}
     checked = [outcome for _, outcome in outcomes if outcome]
     missing = len(outcomes) != len(statement.obligations) or len(checked) != len(outcomes)

@@ -1,4 +1,4 @@
-"""The guarantee of a training or composition of another library: dp-accounting's events, Opacus's histories."""
+"""The guarantee of a training or composition of another library: dp-accounting events, Opacus histories."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Replayed:
     """The result of a replay.
 
     Attributes:
-        evidence: what the audit found this time.
+        evidence: the result of the new audit.
         recorded: the verdict stored in the witness.
         different: the keys of the witness whose values have changed.
     """

@@ -58,7 +58,7 @@ def _word(integer: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """A header, or a key with its value, and the line it begins on, counted from 1."""
+    """A header, or a key with its value, and its first line, counted from 1."""
 
     line: int
     text: str
@@ -97,7 +97,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 class Lines:
-    r"""The lines of the claims of a text, and of their keys.
+    r"""Line numbers of the claims of a text, and of their keys.
 
     >>> Lines("[[claim]]\nname = 'a'\nepsilon = -1").of(1, "epsilon (-1) must be at least 0")
     3
@@ -183,7 +183,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The valid claims of a file, the errors of the others, and the budget."""
+    """The valid claims of a file, the errors of the other claims, and the budget."""
 
     claims: tuple[Claim, ...]
     refusals: tuple[Refusal, ...]

@@ -19,7 +19,7 @@ SWEEPS = 6
 
 
 def edges(prefix: str) -> dict[str, list[str]]:
-    """Return the graph of a paper: its statements, with their parts merged, and what they rest on directly."""
+    """Return the graph of a paper: statements, with their parts merged, and what they rest on directly."""
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
     graph: dict[str, list[str]] = {}

@@ -214,7 +214,7 @@ def _drawn(
     delta: str = "0",
     along: str | None = None,
 ) -> list[tuple[Markup, str]]:
-    """Return the plots, which take seconds, with captions that name assumptions on the machine's arithmetic."""
+    """Return the plots, which take seconds. Captions name assumptions on the machine's arithmetic."""
     where = (mechanism, dict(parameters), adjacency)
     with assumptions_of() as used:
         drawn = [

@@ -52,7 +52,7 @@ def _all() -> Iterator[Accountant]:
 
 
 def _relation(accountant: Accountant) -> tuple[str]:
-    """Return the parameter for the neighbouring relation, which is required if the mechanism has no default."""
+    """Return the parameter for the neighbouring relation, required if the mechanism has no default."""
     return (f"adjacency: Adjacency | str{' | None = ...' if accountant.adjacency else ''}",)
 
 

@@ -41,7 +41,7 @@ class Dynamics(Protocol):
 
 
 class Batch(Protocol):
-    """Episodes in progress."""
+    """A batch of episodes in progress."""
 
     def observations(self) -> Observations:
         """Return the observations of the policies."""
@@ -64,7 +64,7 @@ class Batch(Protocol):
 
 
 class BatchedEnvironment(Protocol):
-    """An environment in which episodes can be begun."""
+    """An environment in which episodes can be started."""
 
     @property
     def actions(self) -> int:
@@ -98,7 +98,7 @@ class DynamicsBatch:
         return self._dynamics.observe(self._state)
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions; see `Batch.step`."""
+        """Take actions. See `Batch.step`."""
         self._state, rewards, over = self._dynamics.move(self._state, actions, self._rng)
         return self.observations(), rewards, over
 

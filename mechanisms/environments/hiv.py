@@ -82,7 +82,7 @@ def _error(y: Any, h: float, k: Any, trial: Any, tolerance: float) -> float:  # 
 def advance(
     states: Any, first: Any, second: Any, days: float, tolerance: float
 ) -> Any:  # pragma: no cover - compiled
-    """Return the states (n, 6) after `days` days under drugs of these efficacies (n,); NaN if a step fails."""
+    """Return the states (n, 6) after `days` days under drugs of these efficacies (n,), NaN if a step fails."""
     found = np.empty_like(states)
     k, trial = np.empty((7, 6)), np.empty(6)
     for row in range(states.shape[0]):
@@ -110,7 +110,7 @@ FIXED_POINTS: Final = {
     "healthy": (967_839.0, 621.0, 76.0, 6.0, 415.0, 353_108.0),
     "unhealthy": (163_573.0, 5.0, 11_945.0, 46.0, 63_919.0, 24.0),
 }
-"""The printed, rounded fixed points without drugs: no virus, virus controlled by the immune system, and not."""
+"""The printed fixed points without drugs, rounded: without virus, virus controlled by the immune system, and not."""
 _DRUGS = np.array([(0.0, 0.0), (0.7, 0.0), (0.0, 0.3), (0.7, 0.3)])
 """Efficacies of the reverse transcriptase inhibitor and of the protease inhibitor, for each action."""
 

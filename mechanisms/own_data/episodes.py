@@ -36,8 +36,8 @@ class OwnEpisodes(Episodes):
     """Episodes that were read from data, and how they relate to that data.
 
     Attributes:
-        users: the user that each number in ``user`` stands for; empty where users are numbers in the data, too.
-        reward_map: how rewards were moved to [0, 1]; ``reward_map.back`` moves values back.
+        users: the user for each number in ``user``; empty if users are already numbers in the data.
+        reward_map: the map of rewards to [0, 1]; ``reward_map.back`` maps values back.
         ignored: the columns that were not used.
     """
 

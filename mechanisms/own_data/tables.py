@@ -47,7 +47,7 @@ class Table:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.columns["reward"])
 
     def error(self, rule: str, row: int | None = None) -> ValueError:
@@ -280,7 +280,7 @@ _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0
 
 
 def integers(table: Table, name: str) -> NDArray[np.int64]:
-    """A column of integers.
+    """Return a column of integers.
 
     Raises:
         ValueError: naming the first row that holds another value.

@@ -23,7 +23,7 @@ _LARGEST = 60
 
 @numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator] # numba has no types
 def _product(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
-    """High and low word of a b."""
+    """Return the high and the low word of a b."""
     a1, a0, b1, b0 = a >> _HALF_BITS, a & _LOW, b >> _HALF_BITS, b & _LOW
     low, middle = a0 * b0, a1 * b0
     middle += low >> _HALF_BITS
@@ -34,7 +34,7 @@ def _product(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _shifted(high: Any, low: Any, by: Any) -> Any:  # pragma: no cover - compiled
-    """Both words shifted right, by in [1, 127]."""
+    """Return both words shifted right by ``by``, in [1, 127]."""
     if by < _U(64):
         return high >> by, (low >> by) | (high << (_U(64) - by))
     return _ZERO, high >> (by - _U(64))

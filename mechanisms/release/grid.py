@@ -60,7 +60,7 @@ def how_released(simulated: bool) -> str:
 
 
 class _Fixed:
-    """Base of objects whose attributes cannot be set, so that neither type nor mechanism can be changed."""
+    """Base class of objects whose attributes cannot be set, so type and mechanism cannot be changed."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} of what was drawn cannot be changed")
@@ -128,11 +128,11 @@ class OnGrid(_Fixed):
 
 
 class Released(OnGrid):
-    """Integers that were drawn from entropy: private to the last bit."""
+    """Integers drawn from entropy. They are private to the last bit."""
 
 
 class Simulated(OnGrid):
-    """Integers that were drawn from a seed or a given generator: without a guarantee."""
+    """Integers drawn from a seed or a given generator. They have no guarantee."""
 
 
 def _lists(nested: Any) -> Any:

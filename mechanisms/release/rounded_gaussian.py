@@ -2,8 +2,8 @@
 
 **Theorem.** Let f and sigma be real functions of the data and Z a real standard normal variable. Let the real
 mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M / 2^exponent) has the same
-guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism is
-unchanged, whatever f and sigma are. The one condition is that the f and sigma given here are exactly the
+guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism
+is unchanged for all f and sigma. The one condition is that the f and sigma given here are exactly the
 functions of the data for which the account was made. Everything that is computed from the integers alone has
 the guarantee, too, including the doubles 2^exponent times the integers.
 
@@ -160,7 +160,7 @@ class _Uniform:
     words: list[int] = field(default_factory=list)
 
     def word(self, place: int) -> int:
-        """The word at a place of the binary expansion."""
+        """Return the word with this index in the binary expansion."""
         while len(self.words) <= place:
             self.words.append(self.stream.next())
         return self.words[place]

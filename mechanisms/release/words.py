@@ -20,7 +20,7 @@ WordSource = Callable[[int], Words]
 
 
 def system_words(count: int) -> Words:
-    """Words from the entropy source of the operating system (`os.urandom`).
+    """Return words from the entropy source of the operating system (`os.urandom`).
 
     >>> system_words(3).shape
     (3,)

@@ -1,7 +1,7 @@
-"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again; with ``--search`` try the others, too.
+"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again, and with ``--search`` try others.
 
-Exit code 0 if all compile, 1 if one does not any more, 3 without coqc: nothing was checked. With
-COQ_OPTIONAL=1 in the environment a missing coqc is one line and exit code 0.
+The exit code is 0 if all compile, 1 if one no longer compiles, and 3 without coqc, because nothing was
+checked. With COQ_OPTIONAL=1 in the environment, a missing coqc gives one line and exit code 0.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _installed() -> str | None:
 
 
 def _absent() -> int:
-    """Report that there is no coqc; return 0 if that is allowed, otherwise 3."""
+    """Report that there is no coqc. Return 0 if that is allowed, otherwise 3."""
     allowed = os.environ.get(OPTIONAL, "") not in ("", "0")
     print(ABSENT.format(word="SKIPPED" if allowed else "FAILED"))
     print(f"  {INSTALL}" + ("" if allowed else f", or set {OPTIONAL}=1 to go on without it"))

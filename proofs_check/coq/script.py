@@ -64,7 +64,7 @@ class State:
 
 
 def _put(e: Tree, values: Mapping[str, Tree]) -> Tree:
-    """Replace variables by formulas."""
+    """Return a formula with variables replaced by formulas."""
     match e:
         case str():
             return values.get(e, e)
@@ -115,7 +115,7 @@ def _script(s: State, node: Node) -> str:
 
 
 def _shifts(s: State, reflected: Sequence[str] = ()) -> str:
-    """Return the tactics that measure variables from a finite end, those in ``reflected`` from the upper end."""
+    """Return tactics that measure variables from a finite end, those in ``reflected`` from the upper end."""
     steps = []
     for v in s.vars:
         low, high = s.ends(v)
@@ -188,7 +188,7 @@ def _sign(s: State) -> str:
 
 
 def _taylor(s: State, node: Node) -> str:
-    """One step a derivative, on each side of the centre that the interval has."""
+    """Return one proof step for each derivative, on each side of the centre that the interval has."""
     v, h = node["var"], s.fresh("S")
     slopes = [read(_difference(s), set(s.vars))]
     for _ in range(node["order"]):

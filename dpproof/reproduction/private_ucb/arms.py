@@ -215,7 +215,7 @@ class SharedNoise:
 
     @property
     def parameters(self) -> Any:
-        """The sizes."""
+        """The sizes of the problem."""
         return self.privatizer.parameters
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:

@@ -3,7 +3,7 @@
 Experts learn in variations of a problem and act in the default one. Scales are public constants that do not
 depend on data. With them, a network sees observations and rewards of order one.
 
-Source: Sharma et al. (2024), section 6.1 and Appendix B.1: what is varied, within which bounds, pmin = 0.02.
+Source: Sharma et al. (2024), section 6.1 and Appendix B.1: the variations and their bounds, pmin = 0.02.
 """
 
 from __future__ import annotations

@@ -348,7 +348,7 @@ class DPLSW(_Private, LSW):
     Args:
         epsilon: the target, above 0.
         delta: in (0, 1).
-        calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
+        calibration: "room" (independent of data), "planned" (smoothing for `planned_visits`) or "printed".
         planned_visits: visits (N,) that are planned or public; never those of the batch itself.
         random_state: None for a release; with a seed or a generator the result is a simulation without a
             guarantee.

@@ -56,8 +56,8 @@ class Learner(NamedTuple):
 
     `policy` (H, S) is greedy, `chances` (A, H S) and its logarithms `logs` randomised. `values` (H+1, S) are
     optimistic, `table` (H, S A) are their Q. `met` (G, S A) are an episode's visits, `path` (H, 2) its
-    counters (g, c); `scratch` (H+1, S) holds exact values, `q` (S A,) and `sizes` (S,) one step's,
-    `tops` (H S,) what is common to the actions; `optimum` and `regret` are one number each.
+    counters (g, c). `scratch` (H+1, S) has exact values, `q` (S A,) and `sizes` (S,) those of one step, and
+    `tops` (H S,) values common to the actions. `optimum` and `regret` are one number each.
     """
 
     policy: NDArray[np.int64]
@@ -98,11 +98,11 @@ class Rule(NamedTuple):
 
     n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none; 1
     the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
-    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0, N~
-    is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
-    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. With `monotone` a Q
-    never becomes more optimistic than before. `way` is `GREEDY`, `MIRROR` with learning rate `rate`, or
-    `VARIANCE` with the constants `bernstein`.
+    sum is within a quarter of `margin` of N~, then margin/2 more for each cell; 3 counts below `threshold`
+    are set to 0, N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the
+    payoffs counted are rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell.
+    With `monotone` a Q never becomes more optimistic than before. `way` is `GREEDY`, `MIRROR` with learning
+    rate `rate`, or `VARIANCE` with the constants `bernstein`.
     """
 
     shift: float

@@ -87,9 +87,12 @@ class Constants:
 THEORY: Final = Constants()
 """The constants of Theorems 3.2 and 4.2. The levels come from the privatizer."""
 OPPO: Final = THEORY
-"""The theory of policy optimisation on exact counts, where both levels are 0: the bonus is Lc/sqrt(n) + H
-Lp/sqrt(n) and eta is the printed one. These are this paper's constants (Lemma A.1, Algorithm 1), not those of
-OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been compared."""
+"""The theory's constants of policy optimisation on exact counts, where both levels are 0.
+
+The bonus is Lc/sqrt(n) + H Lp/sqrt(n), and eta is the printed one. These are this paper's constants (Lemma
+A.1, Algorithm 1), not those of OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been
+compared.
+"""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
 """Tuned on RiverSwim, without error terms. They have no regret guarantee.
 

@@ -24,7 +24,7 @@ SMALLEST = 2.0**-1022
 class Scale(NamedTuple):
     """Parameters that scale the noise variance and the value range.
 
-    `beta` times log(2HSAk) is the variance beta_k at no visits; `widths` (K+1,) is the noise's standard
+    `beta` times log(2HSAk) is the variance beta_k without visits; `widths` (K+1,) is the noise's standard
     deviation over sqrt(beta_k) by the number of visits.
     """
 

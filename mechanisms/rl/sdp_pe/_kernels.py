@@ -27,7 +27,7 @@ class Layout(NamedTuple):
 
     `sizes[h]` states are reachable at step h and have `configurations[h]` = A^sizes[h] choices of actions;
     `suffixes[h]` policies differ from step h on. Tables of action values of step h begin at `offsets[h]`.
-    `states[h]` lists the reachable states, -1 behind the last.
+    `states[h]` lists the reachable states, followed by -1.
     """
 
     actions: int

@@ -35,7 +35,7 @@ _INNER, _ROUNDS = 2000, 2000
 
 
 class EmptyActiveSetError(ValueError):
-    """No policy is active."""
+    """Raised if no policy is active."""
 
 
 @dataclass(frozen=True, eq=False)

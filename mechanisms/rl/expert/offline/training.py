@@ -105,9 +105,9 @@ class TrainingSettings:
     Attributes:
         budget: the accounted parameters: rate b/m, p, noise multiplier, steps, coin and kind of batch.
         layers: the Q-network; its outputs are the actions.
-        batch: b, a public number: what the sum of a private batch is divided by, and how many experts an
-            exact batch has. Neither it nor the rate may follow the number of experts in the data, which
-            two neighbouring sets differ in.
+        batch: b, a public number: the divisor of the sum of a private batch, and the number of experts in an
+            exact batch. Neither b nor the rate may depend on the number of experts in the data, in which two
+            neighbours may differ.
         loss: conservative Q-learning.
         clip: the norm C that a transition's gradient is cut to, in [1e-9, 1e9].
         optimizer: the rule that applies a gradient.
