@@ -1,4 +1,4 @@
-"""Executors, which run tasks here, in other processes or on a Dask cluster, and a journal of finished tasks.
+"""Executors, which run tasks in this process, in others or on a Dask cluster, and a journal of results.
 
 With a journal, interrupted work continues where it stopped, and nothing is counted twice. A task is a
 function and its arguments. The journal keeps its result under a hash of both, of this project's code, and of
@@ -82,7 +82,7 @@ class JournalExecutor(Executor):
 
     Args:
         journal: where results are kept.
-        inner: runs the other tasks; None to run them in this process, one after the other.
+        inner: does the work that is left; None for this process, one task after the other.
     """
 
     def __init__(self, journal: Journal, inner: Executor | None) -> None:
@@ -187,9 +187,9 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     True
 
     Args:
-        workers: number of processes; with 1, this process does the work.
+        workers: how many processes; 1 for none but this one.
         cluster: the address of a Dask scheduler, such as ``tcp://127.0.0.1:8786``; its workers must have
-            this project and the audited code installed.
+            this project, and what is audited, installed.
 
     Raises:
         ValueError: fewer than one worker, no scheduler at the address, or no package to reach it with.

@@ -208,11 +208,11 @@ class Privacy:
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or a `dpproof.Neighbours`. Whether the two inputs are neighbours is checked as
-                far as possible (`dpproof.audits.data.relations`).
-            second: the other input; omit it if `first` is a `Neighbours`.
-            data: data from which extreme neighbours are made, instead of two inputs.
-            options: of `dpproof.audit`, such as ``scores`` or ``executor``. For a callable also ``failures``,
+            first: one input, or an `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
+                can be (`dpproof.audits.data.relations`).
+            second: the other input; left out beside a `Neighbours`.
+            data: instead of two inputs the data from which extreme neighbours are made.
+            options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1

@@ -104,9 +104,9 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[Audi
 
     Args:
         claim: one that ``check_auditable`` lets pass.
-        elsewhere: if true, an executor in the options also draws from a user's callable or command, which
-            other processes must then be able to load.
-        options: as for `dpproof.audit`; they override the options in the claim.
+        elsewhere: an executor among the options draws from somebody's callable or command, too; this then
+            has to be one that other processes can load.
+        options: as for `dpproof.audit`; they go before what the claim itself says of its audit.
     """
     _check_promise(claim)
     if kind_of(claim):

@@ -91,7 +91,7 @@ def check_claim(
 
     Args:
         claim: one that ``auditing.check_ready`` lets pass.
-        stage: called with a text on the present stage.
+        stage: is told what is going on.
         audited: False for the account alone.
         until: when audits end, on the clock of ``time.monotonic``; see `dpproof.audits.time_budget`.
         options: of the audit.

@@ -1,7 +1,7 @@
 """The dependencies of statements as a layered graph in SVG. The same statements give the same bytes.
 
-A statement is drawn to the right of everything that it rests on. A part is not drawn as a box of its own if
-no other statement rests on it. Statements without any link are left out.
+A statement is drawn to the right of everything that it rests on. A part that no other statement rests on is
+merged into the box of its whole. Statements without any link are left out.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Scale:
 
     @property
     def ticks(self) -> list[float]:
-        """Return powers of ten, at most about seven.
+        """Return powers of ten, at most seven.
 
         >>> Scale(0.1, 10).ticks
         [0.1, 1.0, 10.0]
@@ -164,7 +164,7 @@ def _published(account: Account | None, numbered: Collection[str]) -> tuple[str,
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Return how many published epsilons hold. Without any, the text is empty.
+    """Return in words how many published epsilons hold. Without any, the text is empty.
 
     >>> headline([])
     ''

@@ -189,8 +189,8 @@ def write_rows(file: Path, table: Table, digits: int | None = None) -> None:
     """Write rows as CSV. A missing number is an empty cell.
 
     Args:
-        file: the CSV file.
-        table: at least one row; all rows have the same keys.
+        file: where to.
+        table: rows with the same keys, one at least.
         digits: significant digits of numbers; None for all.
     """
     with file.open("w", newline="", encoding="utf-8") as stream:
@@ -209,7 +209,7 @@ def read_rows(file: Path, text: Collection[str] = ()) -> list[dict[str, Any]]:
 
     Args:
         file: the CSV file.
-        text: columns that are read as text, even if they look like numbers.
+        text: columns that are read as text, also where they look like numbers.
     """
     with file.open(encoding="utf-8", newline="") as stream:
         return [

@@ -38,8 +38,8 @@ def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator
     exp(-(|x| - variance/t)^2 / (2 variance)).
 
     Args:
-        variance: the parameter sigma^2, above 0, at most 2^100.
-        n: how many numbers.
+        variance: the law's parameter sigma^2, above 0, at most 2^100.
+        n: how many.
         rng: all randomness comes from it.
 
     Raises:

@@ -20,10 +20,10 @@ def sample(
     """Draw the sums of all steps, in units of the clipping norm: ``(n, steps)``.
 
     Args:
-        parameters: those of the run.
-        vector: contribution of each of the user's records to a step that samples it, in [-1, 1] because
-            vectors are clipped; 0 for an absent user.
-        n: number of runs.
+        parameters: of the run.
+        vector: what each of the user's records contributes to a step that samples it, in [-1, 1] (vectors
+            are clipped); 0 for a user who is not there.
+        n: how many runs.
         rng: all randomness comes from it.
 
     Raises:

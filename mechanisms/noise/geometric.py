@@ -36,7 +36,7 @@ def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
     Args:
         scale: above 0, at most 2^53.
-        n: how many numbers.
+        n: how many.
         rng: all randomness comes from it.
 
     Raises:

@@ -26,8 +26,8 @@ def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None
     """Return the experts' data from an archive of Minari or D4RL, a mapping of arrays, a file or a recording.
 
     Args:
-        source: what `read_episodes` takes. ``user`` is the expert of a step; without it each episode has a
-            separate expert. Observations are rows of numbers. Rewards are taken as they are.
+        source: what `read_episodes` takes. ``user`` says whose a step is; without it each episode has an expert of its
+            own. Observations are rows of numbers. Rewards are taken as they are.
         columns: names used here -> names in the data, such as ``{"user": "pilot"}``.
 
     >>> log = {"observations": [[0.0, 1.0], [0.5, 1.0]], "actions": [1, 0], "rewards": [-2.0, 5.0],

@@ -45,8 +45,8 @@ class RewardMap:
 
         Args:
             values: a reward, or sums of rewards times discounts.
-            weight: the sum of those discounts: 1 for one reward, H for a sum over H steps, 1/(1 - discount)
-                for infinitely many discounted rewards.
+            weight: the sum of those discounts: 1 for one reward, H for a sum over H steps, 1/(1 - discount) for
+                discounted rewards without an end.
         """
         found = np.asarray(values, dtype=np.float64) * (self.high - self.low) + self.low * weight
         return found if found.ndim else float(found)

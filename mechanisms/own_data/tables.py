@@ -207,8 +207,7 @@ def episodes_of(table: Table) -> tuple[Column, Column]:
     """Return the episode of each row as 0, 1, ..., and the order in which the rows are read.
 
     Raises:
-        ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode
-            that do
+        ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode that do
             not stand together where no column ``step`` says their order, or neither episodes nor ends of episodes.
     """
     if "episode" in table.columns:

@@ -51,8 +51,8 @@ def rounded_gaussian(
         means: f, exact rationals.
         variances: sigma^2, exact rationals above 0, one for each mean; sigma may be irrational.
         exponent: the public grid is all multiples of 2^exponent.
-        times: how often the whole vector is drawn; the results are concatenated.
-        source: of random words. With any other source than the default, the result is a simulation.
+        times: how often the whole vector is drawn anew; the results stand one vector after another.
+        source: of random words. Any other source than the default makes a simulation.
 
     Returns:
         The nearest integers (halves, of probability zero, upwards): the release is 2^exponent times them.

@@ -101,10 +101,10 @@ class DataRelease:
         """Draw the rounds' trajectories and release their stable prefixes.
 
         Args:
-            episodes: the logged episodes; ``user`` is the expert, from 0 on.
+            episodes: what was logged; ``user`` is the expert, from 0 on.
             experts: the policies of those experts.
             rng: draws trajectories and noise; entropy if left out, a seed or a generator for a simulation.
-            states: inputs of the policies, one row for each step; the states of ``episodes`` if left out.
+            states: what the policies look at, one row a step; the states of ``episodes`` if left out.
 
         Raises:
             ValueError: an expert without trajectories or with fewer than ``per_expert``, fewer experts than

@@ -136,11 +136,11 @@ class LSW(_Evaluation):
     """Weighted least squares on average first-visit returns, without privacy.
 
     Args:
-        states: N; may be left out if features are given.
+        states: N; may be left out where features are given.
         features: Phi (N, d); the identity unless given.
         weights: w (N,) in [0, 1]; 1/N each unless given.
         discount: gamma in (0, 1).
-        reward_bound: Rmax in (0, 1]; rewards are in [0, Rmax]; rescale larger ones.
+        reward_bound: Rmax in (0, 1]; rewards are in [0, Rmax], larger ones are to be rescaled.
         return_bound: a public Fmax, to which returns are clipped; Rmax/(1 - gamma) unless given.
 
     >>> batch = Episodes.rectangular([[0, 1], [1, 0]], [[0, 0]] * 2, [[0, 1.0], [0, 1.0]])
@@ -348,12 +348,11 @@ class DPLSW(_Private, LSW):
     Args:
         epsilon: the target, above 0.
         delta: in (0, 1).
-        calibration: "room" (independent of data), "planned" (smoothing for `planned_visits`) or "printed".
+        calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
         planned_visits: visits (N,) that are planned or public; never those of the batch itself.
-        random_state: None for a release; with a seed or a generator the result is a simulation without a
-            guarantee.
+        random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
         noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
-        clip: whether predictions are clipped to [0, Fmax], which costs no privacy.
+        clip: whether predictions are cut off to [0, Fmax], which costs no privacy.
 
     If few trajectories visit one state, the noise on all states is large. `noise_range` and `expected_noise`
     compute its size from public numbers.

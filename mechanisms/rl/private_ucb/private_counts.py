@@ -150,9 +150,9 @@ class PrivateCounts:
     (2, 2, 1, 2)
 
     Args:
-        parameters: sizes, noise and families; the counter must be the tree. With a discrete distribution a
-            user's summed costs are rounded to multiples of 1/grains.
-        noise: the source of noise.
+        parameters: sizes, noise and families; the counter must be the tree. With a discrete law a user's
+            summed costs are rounded to multiples of 1/grains.
+        noise: where noise comes from.
 
     Raises:
         ValueError: for another counter, integer noise without a discrete law, a discrete law without it, or

@@ -114,7 +114,7 @@ class RLSVIStream:
 
     Args:
         parameters: the sizes of the problem, and the scale of the noise.
-        seed: left out for a release, which draws from entropy; with a seed or a generator it is a simulation.
+        seed: left out for a release, which draws from entropy; a seed or a generator makes a simulation.
         exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
 
     Raises:

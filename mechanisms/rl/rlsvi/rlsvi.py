@@ -175,8 +175,8 @@ class RLSVI(RunsMany):
         """Release the perturbed Q tables of one run on `users`, private to the last bit.
 
         Args:
-            users: the responses of each user, with one user for each episode.
-            seed: left out for a release, which draws from entropy; with a seed or generator it is a simulation.
+            users: what each user would answer, one user an episode.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
             exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
 
         Raises:

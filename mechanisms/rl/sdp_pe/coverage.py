@@ -102,8 +102,8 @@ def cover(
         space: the policies.
         transitions: float64 array (H, n, A, n), rows that sum to at most 1: `PolicySpace.reduced`.
         active: bool array (count,).
-        heads: of the active policies with the scores, if the caller has them.
-        scores: decide from which of the policies that visit a pair equally often the search starts.
+        heads: of the active policies with the scores, where the caller has them.
+        scores: which of the policies that visit a pair equally often the search starts from.
         slack: the gap at which it stops.
 
     >>> space = PolicySpace(np.array([[True]]), actions=3)

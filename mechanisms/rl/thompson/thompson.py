@@ -146,7 +146,7 @@ class Thompson:
         Args:
             means: (N,), each in [0, 1].
             n: the number of runs, at least 1.
-            rng: the source of all randomness; with a seed or a generator it is a simulation.
+            rng: the source of all randomness; a seed or a generator makes a simulation.
         """
         chances = _checks.unit_interval("means", means)
         if chances.shape != (self.parameters.arms,):
@@ -164,7 +164,7 @@ class Thompson:
         Use `publish` for a real release.
 
         Args:
-            rewards: (users, N) in [0, 1]: each user's reward for each arm; pull t uses user t.
+            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
             n: the number of runs.
             rng: the source of all randomness.
 
@@ -187,8 +187,8 @@ class Thompson:
         """Release the draws of one run for given users, private to the last bit.
 
         Args:
-            rewards: (users, N) in [0, 1]: each user's reward for each arm; pull t uses user t.
-            seed: left out for a release, which draws from entropy; with a seed or generator it is a simulation.
+            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
+            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
             exponent: draws are multiples of 2^exponent, a number that is fixed without looking at data.
 
         Raises:

@@ -72,10 +72,10 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
     """Train to the end of the budget. Continue an interrupted run in `folder`.
 
     Args:
-        training: a run before its first step. Without a seed it continues with the key in the folder.
-        folder: folder for its state; created if missing.
+        training: a run at its beginning. One drawn from entropy goes on under the key that the folder holds.
+        folder: where its state is kept; made if missing.
         every: steps between two states.
-        progress: called with the progress.
+        progress: told how far it is.
 
     Returns:
         `training`, all steps done.

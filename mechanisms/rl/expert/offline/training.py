@@ -151,11 +151,11 @@ class Training:
     """One training run.
 
     Args:
-        settings: the network and the training parameters.
+        settings: what is trained, and how.
         private: transitions that a private step reads; None only if p is 0.
         released: transitions that a plain step reads; None only if p is 1.
-        seed: all randomness derives from it, and the run is a simulation. Without a seed, randomness derives
-            from 128 bits of entropy, which only a private checkpoint contains.
+        seed: all randomness derives from it, which makes the run a simulation; without one it derives from
+            128 bits of entropy, which only a private checkpoint holds.
 
     Raises:
         ValueError: data are missing, an observation or action does not fit the network, exact batches are a

@@ -21,13 +21,13 @@ class Transitions:
     """Transitions (s, a, r, s'), stored by expert. An expert may have none.
 
     Args:
-        observations, following: (n, d) the observations before and after the action.
+        observations, following: (n, d) what is seen before and after.
         actions: (n,) integers from 0 on.
-        rewards: (n,) the rewards that the learner uses.
-        terminal: (n,) whether the episode ends by itself after the step.
-        expert: (n,) the expert of the step, one of 0, ..., experts - 1.
-        experts: upper bound on the experts' numbers; no released value depends on it. An expert without
-            transitions does not count as an expert.
+        rewards: (n,) as the learner is to see them.
+        terminal: (n,) whether the episode is over by itself after the step.
+        expert: (n,) whose step it is, one of 0, ..., experts - 1.
+        experts: how many experts there may be: it names them, and nothing that is released derives from it.
+            An expert without transitions is none.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
