@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
-"""Conservative Q-learning, expert-level DP-SGD, the method as printed, and it with certified accounting."""
+"""The methods: conservative Q-learning, expert-level DP-SGD, the printed method, and its certified version."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
 }
 """Sharma et al. (2024), Appendix B.3.
 
-Where the paper does not use its method, the choice of the next budget up.
+If the paper does not use its method at a budget, the choice is that of the next larger budget.
 """
 
 
