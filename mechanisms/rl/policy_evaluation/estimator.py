@@ -341,8 +341,8 @@ class DPLSW(_Private, LSW):
     """DP-LSW: `LSW` with noise, private when one trajectory is replaced. It is useless on small data.
 
     With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
-    the bound `return_bound=1` on returns. An estimate of 0 has RMSE .703. With this bound DP-LSW needs some
-    30,000 trajectories to beat it, and some 100,000 to beat Gaussian noise on counts and sums
+    the bound `return_bound=1` on returns, where an estimate of 0 has .703. With this bound DP-LSW needs some
+    30,000 trajectories to beat that estimate, and some 100,000 to beat Gaussian noise on counts and sums
     (docs/how-to/policy-evaluation.md). Predictions are then clipped to [0, Fmax].
 
     Args:

@@ -1,7 +1,7 @@
 """SDP-PE: policy elimination in stages, from private counts of batches of users.
 
-The learner knows which next states each action may lead to, and it learns their probabilities. It enumerates
-all policies, so only tiny problems can be run.
+The possible transitions are taken as known. The learner knows which next states each action may lead to, and
+it learns their probabilities. It enumerates all policies, so only tiny problems can be run.
 
 Each stage explores crudely, step by step, and then finely (Algorithms 2 and 3). It does not use data of
 earlier stages, and it drops the active policies whose estimated value is too low. The paper asks for the best
@@ -258,7 +258,7 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """Policy elimination with any privatizer of batches. The possible transitions are assumed to be known.
+    """Policy elimination with any privatizer of batches. The possible transitions are taken as known.
 
     Attributes:
         privatizer: the privatizer of a batch's counts; `NoPrivacy` gives PE.
