@@ -111,7 +111,10 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return the same log ratio for what users sent, (n, users, counters), from their counts."""
+    """Return the same log ratio for what users sent, (n, users, counters).
+
+    See ``LocalPrivatizer.release``.
+    """
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
 
