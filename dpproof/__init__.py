@@ -1,8 +1,8 @@
-"""dpproof: is this algorithm as private as it says?
+"""dpproof checks whether an algorithm is as private as its authors claim.
 
-The library stands in four parts: ``dpproof.accountant`` (certified bounds), ``dpproof.mechanisms``
+The library has four parts: ``dpproof.accountant`` (certified bounds), ``dpproof.mechanisms``
 (the algorithms), ``dpproof.proofs_check`` (verdicts with certificates), ``dpproof.audits`` (tests of
-implementations). The public names are listed once, in ``__init__.pyi``, and load when first used.
+implementations). The public names are listed in ``__init__.pyi`` only. Each is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PARTS = ("accountant", "mechanisms", "proofs_check", "audits")
 
 @cache
 def _homes() -> dict[str, str]:
-    """Public name -> module that defines it."""
+    """Return a mapping from each public name to the module that defines it."""
     stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     found = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module or "" for node in found for alias in node.names}

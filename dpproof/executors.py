@@ -1,9 +1,10 @@
-"""Executors: where work is done (this process, processes of this machine, a Dask cluster), and a journal of it.
+"""Executors, which run tasks in this process, in others or on a Dask cluster, and a journal of results.
 
-With a journal, work that was interrupted goes on where it stopped, and nothing is counted twice. A task is a
-function and its arguments. The journal keeps its result under a hash of both, of this project's code, and of the
-files of the other modules that the task names: changed code is run again. Modules that those import in turn are not
-looked at; delete the journal when they change. Results are kept as pickles: trust a journal like code.
+With a journal, interrupted work continues where it stopped, and nothing is counted twice. A task is a
+function and its arguments. The journal keeps its result under a hash of both, of this project's code, and of
+the files of the other modules that the task names. So changed code is run again. Changes in modules that
+those import are not noticed; delete the journal when they change. Results are stored as pickles, so a journal
+must be trusted like code.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """Results by key, in an SQLite file that survives an interruption at any moment.
+    """Results by key, in an SQLite file that stays valid if the process is interrupted at any moment.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, Journal(Path(folder, "journal")) as journal:
@@ -57,7 +58,7 @@ class Journal:
             ) from error
 
     def __enter__(self) -> Journal:
-        """Use it as a context; it is closed at the end."""
+        """Return the journal. It is closed at the end of the context."""
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -65,19 +66,19 @@ class Journal:
         self._rows.close()
 
     def known(self, key: str) -> tuple[Any] | None:
-        """The result that is kept under the key, as a tuple of one; None without one."""
+        """Return the result stored under the key, as a tuple of one, or None if there is none."""
         with self._lock:
             row = self._rows.execute("SELECT value FROM done WHERE key = ?", (key,)).fetchone()
         return None if row is None else (pickle.loads(row[0]),)
 
     def keep(self, key: str, value: object) -> None:
-        """Keep a result; it is on the disk when this returns."""
+        """Store a result. It is on disk when this returns."""
         with self._lock, self._rows:
             self._rows.execute("INSERT OR REPLACE INTO done VALUES (?, ?)", (key, pickle.dumps(value)))
 
 
 class JournalExecutor(Executor):
-    """An executor that asks the journal first, and keeps what the other one finishes.
+    """An executor that first looks for results in the journal, and stores new results there.
 
     Args:
         journal: where results are kept.
@@ -88,7 +89,7 @@ class JournalExecutor(Executor):
         self._journal, self._inner = journal, inner
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """See ``Executor.submit``; what cannot be pickled is done and not kept."""
+        """See ``Executor.submit``. A task that cannot be pickled is run, but its result is not stored."""
         key = _key((fn, args, kwargs))
         if key is not None and (known := self._journal.known(key)) is not None:
             found: Future[T] = Future()
@@ -114,7 +115,7 @@ def _now(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
 
 
 def _key(task: object) -> str | None:
-    """A name for a task; None for one that cannot be pickled."""
+    """Return the journal key of a task, or None if the task cannot be pickled."""
     try:
         written = pickle.dumps(task)
     except (pickle.PicklingError, TypeError, AttributeError):
@@ -124,7 +125,7 @@ def _key(task: object) -> str | None:
 
 
 def _modules(written: bytes) -> set[str]:
-    """The modules outside this project that a pickle names."""
+    """Return the modules outside this project that a pickle names."""
     texts = {str(value) for _, value, _ in pickletools.genops(written) if isinstance(value, str)}
     return {text for text in texts if text in sys.modules and text.partition(".")[0] != "dpproof"}
 
@@ -136,7 +137,7 @@ def _file_of(module: str) -> bytes:
 
 @cache
 def _own_code() -> bytes:
-    """All of this project's code, by content."""
+    """Return a hash of all code of this project."""
     digest = hashlib.sha256()
     for package in PACKAGES:
         origin = import_module(package).__file__
@@ -148,7 +149,7 @@ def _own_code() -> bytes:
 
 @contextlib.contextmanager
 def journal_at(path: Path | None) -> Iterator[None]:
-    """Keep a journal of everything that `executor_for` does meanwhile; None for none.
+    """Use a journal for all work of `executor_for` within the context. Without a path, use none.
 
     Raises:
         ValueError: the file is no journal, or cannot be made.
@@ -165,7 +166,7 @@ def journal_at(path: Path | None) -> Iterator[None]:
 
 
 def journaled(executor: Executor | None) -> Executor | None:
-    """The executor, asking the present journal first if there is one."""
+    """Return the executor, with the present journal in front of it if there is one."""
     journal = _CURRENT.get()
     return executor if journal is None else JournalExecutor(journal, executor)
 
@@ -176,10 +177,10 @@ PATIENCE = 10
 
 @contextmanager
 def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Executor | None]:
-    """An executor of ``workers`` processes, or that of the cluster, or None for this process alone.
+    """Provide an executor with ``workers`` processes, or that of the cluster, or None for this process alone.
 
-    What is computed does not depend on it. When the work is interrupted its processes are ended. Within
-    `journal_at` finished work is kept, and found again.
+    The results do not depend on the choice. If the work is interrupted, its processes are terminated. Within
+    `journal_at`, finished work is stored and reused.
 
     >>> with executor_for(1) as executor:
     ...     executor is None

@@ -1,6 +1,6 @@
-"""The first lines of an answer: the question answered in at most ten lines of plain words.
+"""The first lines of an answer: at most ten lines in plain words.
 
-Tables follow them on the terminal, and everything that is taken on trust with ``--verbose``.
+On the terminal, tables follow. With ``--verbose``, all assumptions follow, too.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
 
 MOST = 10
-"""The most lines of a first answer."""
+"""Largest number of lines in a first answer."""
 NAMED = 3
-"""The most statements or claims that a line names."""
+"""Largest number of statements or claims that are named in a line."""
 
 
 def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """What was asked about: mechanism, parameters and neighbouring relation."""
+    """Return the question in words: mechanism, parameters and neighbouring relation."""
     given = ", ".join(f"{field} {value}" for field, value in parameters.items())
     return f"{name} ({given}), neighbours: {adjacency.value}"
 
 
 def of_account(found: Account) -> list[str]:
-    """The answer of ``dpproof account``.
+    """Return the answer of ``dpproof account``.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> from dpproof.accountant.claims.adjacency import Adjacency
@@ -73,24 +73,24 @@ def of_account(found: Account) -> list[str]:
 
 
 def _beside(published: float, ours: float, statement: str) -> str:
-    """The published value beside the certified one, and how many times as large it is."""
+    """Return the published value, and its ratio to the certified value."""
     times = f", {rounded(published / ours, up=True, digits=3)} times as much" if 0 < ours <= published else ""
     return f"The published bound ({statement}) is {at_most(published)}{times}."
 
 
 def _bits(words: str) -> str:
-    """Whether the bound covers the released bits, as a sentence."""
+    """Return a sentence that states whether the bound covers the released bits."""
     return f"The bound {words}." if words.startswith("covers") else f"The bound holds {words}."
 
 
 def _arithmetic(used: Iterable[Assumption]) -> list[str]:
-    """What the number takes on trust of the machine's arithmetic, in one line if anything."""
+    """Return at most one line: the assumptions on the machine's arithmetic that the number needs."""
     named = ", ".join(entry["id"] for entry in listed(used))
     return [f"The number takes on trust of the machine's arithmetic: {named}."] if named else []
 
 
 def of_calibration(found: Calibration) -> list[str]:
-    """The answer of ``dpproof calibrate``."""
+    """Return the answer of ``dpproof calibrate``."""
     noise, quantity = found.accountant.noise, found.asked.quantity
     return [
         f"{noise} = {found.noise!r} is the least noise that is certified to meet {found.asked}.",
@@ -103,7 +103,7 @@ def of_calibration(found: Calibration) -> list[str]:
 
 
 def of_statements(found: Verified) -> list[str]:
-    """The answer of ``dpproof verify``: how many statements have which verdict, and the worst of them."""
+    """Return the answer of ``dpproof verify``: how many statements have which verdict, and the worst ones."""
     entries = found.statements
     if len(entries) == 1:
         return _of_statement(entries[0])
@@ -133,7 +133,7 @@ def _of_statement(entry: Result) -> list[str]:
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
-    """How many assumptions, readings and laws some statements rest on, and how many conditions the audits.
+    """Return how many assumptions, readings and laws statements use, and how many conditions the audits have.
 
     >>> taken_on_trust(Verified(()))
     'Taken on trust: nothing.'
@@ -147,7 +147,7 @@ def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
 
 
 def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
-    """The answer of ``dpproof check FILE``: how many claims stand, and what is wrong with the others."""
+    """Return the answer of ``dpproof check FILE``: counts of outcomes, and the problems of failed claims."""
     counted = Counter(ledger.verdict for ledger in ledgers)
     counted[Outcome.REFUSED] += len(refusals)
     words = ", ".join(f"{counted[one]} {one.value}" for one in Outcome if counted[one])
@@ -163,7 +163,7 @@ def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page:
 
 
 def _wrong(ledger: ClaimLedger) -> str:
-    """One line on a claim that does not stand: what was promised, and what is known."""
+    """Return one line on a failed claim: its promise, and the results."""
     told = [
         f"{ledger.claim.name} is {ledger.verdict.value}: it promises epsilon {figure(ledger.claim.epsilon)}"
     ]
@@ -175,7 +175,7 @@ def _wrong(ledger: ClaimLedger) -> str:
 
 
 def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
-    """The last lines of ``dpproof check papers``: what was checked, what failed, what is taken on trust."""
+    """Return the last lines of ``dpproof check papers``: what was checked, what failed, what is assumed."""
     entries = [entry for ledger in ledgers for entry in ledger.verified.statements]
     audits = [audit for ledger in ledgers for audit in ledger.audits]
     together = Verified(tuple(entries))
@@ -197,7 +197,7 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
 
 
 def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
-    """For which papers the certified epsilon is smaller than the published one, and for which it is larger."""
+    """Return the papers with a certified epsilon below the published one, and those with one above."""
     known = [(ledger.paper.name, ratio) for ledger in asked if (ratio := _ratio(ledger)) is not None]
     smaller = [f"{rounded(ratio, up=False, digits=2)} ({name})" for name, ratio in known if ratio > 1]
     larger = [f"{rounded(1 / ratio, up=True, digits=2)} ({name})" for name, ratio in known if ratio < 1]
@@ -206,7 +206,7 @@ def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
 
 
 def _ratio(ledger: PaperLedger) -> float | None:
-    """The published epsilon of a paper's mechanism, divided by the certified one."""
+    """Return the published epsilon of a paper's mechanism divided by the certified one."""
     found = ledger.account
     if found is None or found.published is None or found.published.printed is None or not found.bound.upper:
         return None
@@ -214,13 +214,13 @@ def _ratio(ledger: PaperLedger) -> float | None:
 
 
 def as_html(lines: Sequence[str]) -> str:
-    """The first lines of an answer for a notebook: the first in bold, the others as a list."""
+    """Return the first lines of an answer for a notebook: the first line in bold, the others as a list."""
     first, *others = map(escape, lines)
     return f"<b>{first}</b><ul>{''.join(f'<li>{line}</li>' for line in others)}</ul>"
 
 
 def _few(names: Sequence[str]) -> str:
-    """The first names of a list, and how many more there are."""
+    """Return the first names of a list, and how many more there are."""
     shown = ", ".join(names[:NAMED])
     return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 

@@ -8,15 +8,15 @@ from dpproof.audits.recording.evidence import Finding
 
 
 class Level(Enum):
-    """How serious an outcome is for tools that show it: SARIF, JUnit, a summary in Markdown."""
+    """Severity of an outcome in SARIF, in JUnit and in a summary in Markdown."""
 
     _value_: str
     mark: str
-    """In Markdown."""
+    """Mark in Markdown."""
     kind: str
-    """In SARIF, where it says that something passes."""
+    """The result kind in SARIF."""
     severity: str
-    """In SARIF, where only what fails has a level."""
+    """The level in SARIF; ``none`` unless the outcome fails."""
 
     def __new__(cls, word: str, mark: str, kind: str, severity: str) -> Level:
         """Make a member whose value is the word."""

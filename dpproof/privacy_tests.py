@@ -1,4 +1,4 @@
-"""The fixture ``privacy`` of the pytest plugin: what marker and ini options say, and what is checked then.
+"""The fixture ``privacy`` of the pytest plugin: its options, and the checks it runs.
 
 See `dpproof.pytest_plugin`.
 """
@@ -43,7 +43,7 @@ MARKED: Mapping[str, tuple[Values, Any]] = {
     "strict": (Flag(), False),
     "arithmetic": (Choice(*ARITHMETIC), ARITHMETIC[0]),
 }
-"""What the marker says besides the promise: the values, and the one that is meant without it."""
+"""Options of the marker besides the promise, each with its domain and its default."""
 INI: Mapping[str, Values] = {
     "privacy_alpha": Reals(0, 1, lower_open=True, upper_open=True),
     "privacy_seed": Integers(0),
@@ -53,9 +53,10 @@ ENGINE = Path(audits.__file__).parent
 
 @contextlib.contextmanager
 def errors_as_failures(where: str | None = None) -> Iterator[None]:
-    """Fail the test in one line that names value and rule, without the frames of this project.
+    """Fail the test with a message of one line that states value and rule, without this project's frames.
 
-    Where somebody's code raised, the line says at which of its own. All frames with DPPROOF_TRACEBACK=1.
+    If a user's code raised the error, the message also states the line in that code. Set DPPROOF_TRACEBACK=1
+    to see all frames.
     """
     try:
         yield
@@ -68,7 +69,7 @@ def errors_as_failures(where: str | None = None) -> Iterator[None]:
 
 
 def _raised_at(cause: BaseException | None) -> str:
-    """The innermost line that raised, if it is none of the engine's."""
+    """Return the innermost line that raised, unless it is in the engine."""
     frames = traceback.extract_tb(None if cause is None else cause.__traceback__)
     if not frames or ENGINE in Path(frames[-1].filename).parents:
         return ""
@@ -76,7 +77,7 @@ def _raised_at(cause: BaseException | None) -> str:
 
 
 def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse the first key that is not known.
+    """Refuse the first unknown key.
 
     Raises:
         ValueError: naming it and the known ones.
@@ -90,7 +91,7 @@ def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
 def promise_of(
     name: str, args: tuple[object, ...], given: Mapping[str, Any]
 ) -> tuple[Claim, Mapping[str, Any]]:
-    """The promise of a marker, and how it is to be audited.
+    """Return the promise of a marker, and the options for its audit.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -117,7 +118,7 @@ def _relations() -> str:
 
 
 def ini(config: pytest.Config, name: str) -> Any:
-    """The value of an ini option.
+    """Return the value of an ini option.
 
     Raises:
         ValueError: naming the option, its text and its domain.
@@ -133,18 +134,17 @@ def ini(config: pytest.Config, name: str) -> Any:
 
 
 HOW = ("failures", "nan", "seeded")
-"""Options of `Privacy.audit` that say what counts as an output, as in the ``audit`` table of a claim file."""
+"""Options of `Privacy.audit` that define the outputs, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *(name for name in Asked.__annotations__ if name != "claim"))
-"""Those, and the options of `dpproof.audit` but the name, which is that of the test."""
+"""Those in ``HOW``, and the options of `dpproof.audit` except the name, which is that of the test."""
 MISSING: Final = object()
-"""No second input: None is one, of mechanisms that take it."""
+"""Marks a missing second input. None cannot mark it, because some mechanisms accept None."""
 
 
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
-    """The fixture of one test: its promise, and its share of the session's error budget.
+    """Return the fixture of one test: its promise, and its share of the session's error budget.
 
-    A mistake (no marker, or one that promises nothing; an ini option outside its domain) fails the test in one
-    line.
+    A missing marker, a marker without a promise, or an invalid ini option fails the test with one line.
     """
     with errors_as_failures(request.node.nodeid):
         marker = request.node.get_closest_marker("privacy")
@@ -172,16 +172,16 @@ def _witnesses(config: pytest.Config) -> Path | None:
 
 @dataclass
 class Privacy:
-    """Holds implementations to the promise of one test.
+    """Check implementations against the promise of one test.
 
     Attributes:
         claim: the promise.
         alpha: the error probability of all audits of the test together.
         seed: everything random derives from it and the test's name.
         budget: the most samples of one audit.
-        strict: whether an audit that could not have seen twice the promise fails the test, too.
-        witnesses: where witnesses of violations go; None for nowhere.
-        properties: gets a line for each check, for JUnit files.
+        strict: whether the test also fails if the audit could not have detected twice the promise.
+        witnesses: folder for witnesses of violations; None to write none.
+        properties: a list to which each check adds a line, for JUnit files.
     """
 
     claim: Claim
@@ -202,9 +202,9 @@ class Privacy:
         data: object = MISSING,
         **options: Any,
     ) -> Evidence:
-        """Run a mechanism on two neighbouring inputs; a violation of the promise fails the test.
+        """Run a mechanism on two neighbouring inputs. A violation of the promise fails the test.
 
-        So does, in one line, what cannot be audited.
+        If the audit is not possible, the test fails with one line.
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
@@ -248,9 +248,9 @@ class Privacy:
         return replace(found, arithmetic=self.claim.arithmetic)
 
     def certify(self, name: str, **parameters: object) -> None:
-        """Account for one of this project's mechanisms; the test fails unless the promise is proved.
+        """Account for one of this project's mechanisms. The test fails unless the promise is proved.
 
-        An unknown mechanism or parameter, or a relation that nothing is proved under, fails it in one line.
+        An unknown mechanism or parameter, or a relation without a proof, fails the test with one line.
         """
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)
@@ -313,7 +313,7 @@ class Privacy:
         return f"{promise} ({self.claim.adjacency.value})"
 
     def _text(self, found: Evidence) -> str:
-        """Why the test fails, with the witness."""
+        """Return the reason why the test fails, with the witness."""
         event = "" if found.event is None else f"{found.score}: {json.dumps(dict(found.event))}"
         lines = [
             f"privacy: {found.verdict.value}",
@@ -334,5 +334,5 @@ class Privacy:
 
 
 def _rests(account: Account) -> tuple[str, ...]:
-    """Words beside a certified epsilon: whether released bits are covered, and what is taken on trust."""
+    """Return remarks on a certified epsilon: its basis, its cover of released bits, and its assumptions."""
     return rests_on(account), f"released bits: {account.released_bits}", in_words(account.arithmetic)

@@ -4,12 +4,12 @@
     def test_counter(privacy):
         privacy.audit(counter, 41, 42)
 
-A session raises a false alarm with probability at most ``privacy_alpha`` (ini option, 0.001), whatever is
-audited in it: each test with the marker gets an equal share, the k-th audit of a test 2^-k of it, and
-an audit errs with probability at most its own alpha (docs/notes/audit_betting.md). Seeds derive from
-``privacy_seed`` and the test's name, so that code which does not change comes out as before.
+A session raises a false alarm with probability at most ``privacy_alpha`` (ini option, default 0.001). Each
+test with the marker gets an equal share, and the k-th audit of a test gets 2^-k of that share. An audit errs
+with probability at most its own alpha (docs/notes/audit_betting.md). Seeds derive from ``privacy_seed`` and
+the test's name, so unchanged code gives the same result again.
 
-Nothing of this project is imported until a test asks for the fixture.
+No other module of this project is imported until a test requests the fixture.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ MARKER = (
     "arithmetic='floating-point'): the promise that the fixture `privacy` holds implementations to"
 )
 USERS = pytest.StashKey[int]()
-"""The number of tests of the session that promise something, or use the fixture."""
+"""Number of tests in the session that have the marker or use the fixture."""
 HELD = pytest.StashKey["Privacy"]()
-"""What a test got from the fixture."""
+"""The fixture object of a test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Count the tests that share the budget, before any is deselected: fewer would only spend less."""
+    """Count the tests that share the budget, before any test is deselected.
+
+    With fewer tests, less is spent.
+    """
     config.stash[USERS] = sum(
         "privacy" in getattr(item, "fixturenames", ()) or item.get_closest_marker("privacy") is not None
         for item in items
@@ -56,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest) -> Privacy:
-    """What a privacy test calls: `audit` and `certify`, against the promise of the marker."""
+    """Provide `audit` and `certify`, which check against the promise of the marker."""
     from dpproof.privacy_tests import privacy_of
 
     held = request.node.stash[HELD] = privacy_of(request, request.config.stash[USERS])
@@ -65,7 +68,7 @@ def privacy(request: pytest.FixtureRequest) -> Privacy:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that passes without holding anything to its promise: it would pass for any mechanism."""
+    """Fail a test with the marker that checks nothing, because it would pass for any mechanism."""
     yield
     held = item.stash.get(HELD, None)
     if item.get_closest_marker("privacy") is not None and not (held and held.checks):
@@ -73,7 +76,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many audits there were, if any."""
+    """Print the number of audits, if there were any."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
     if found:
@@ -86,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _outcome(noted: str) -> str:
-    """Return the word that a note begins with: "consistent, ..." or "kept (name); ..."."""
+    """Return the first word of a note, such as "consistent, ..." or "kept (name); ..."."""
     from dpproof.audits.recording.evidence import Finding
 
     first = noted.partition(",")[0]

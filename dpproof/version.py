@@ -1,3 +1,3 @@
-"""The version of this project, which every answer includes."""
+"""The version of this project. Every answer includes it."""
 
 __version__ = "0.2.0.dev0"

@@ -1,4 +1,4 @@
-"""Texts for people: numbers, verdicts and remarks on them, and the power of an audit."""
+"""Texts for users: numbers, verdicts and remarks on them, and the power of an audit."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 
 def figure(value: float | None) -> str:
-    """A number as people read it: seven digits, a dash for nothing."""
+    """Return a number with seven digits, or a dash for None."""
     return "-" if value is None else f"{value:.7g}"
 
 
 def at_least(value: float | None) -> str:
-    """A lower end, rounded down to what is shown."""
+    """Return a lower bound, rounded down to the digits that are shown."""
     return "-" if value is None else rounded(value, up=False)
 
 
 def at_most(value: float | None) -> str:
-    """An upper end, rounded up to what is shown.
+    """Return an upper bound, rounded up to the digits that are shown.
 
     >>> at_most(1.63380955), at_least(1.63380955)
     ('1.633810', '1.633809')
@@ -33,7 +33,7 @@ def at_most(value: float | None) -> str:
 def verdict_words(
     verdict: Verdict, readings: int = 0, assumptions: int = 0, severity: Severity | None = None
 ) -> str:
-    """A verdict with its severity, what it assumes, and the number of readings that it rests on.
+    """Return a verdict with its severity, its assumptions, and the number of readings on which it rests.
 
     >>> verdict_words(Verdict.SUBDOMAIN, readings=3, assumptions=1)
     'PROVED ON A SUBDOMAIN (given 1 assumption; 3 readings)'
@@ -45,7 +45,7 @@ def verdict_words(
 def beside(
     verdict: Verdict, readings: int = 0, assumptions: int = 0, severity: Severity | None = None
 ) -> list[str]:
-    """What stands beside a verdict: severity, the assumptions that its word does not name, readings.
+    """Return the remarks on a verdict: severity, assumptions that the verdict itself does not name, readings.
 
     >>> beside(Verdict.REFUTED, readings=1, severity=Severity.SLIP)
     ['slip', '1 reading']
@@ -57,7 +57,7 @@ def beside(
 
 
 def result_words(result: Result) -> str:
-    """The verdict on a statement with everything that stands beside it."""
+    """Return the verdict on a statement with its remarks."""
     return verdict_words(result.verdict, len(result.readings), len(result.assumptions), result.severity)
 
 
@@ -71,12 +71,12 @@ def many(number: int, noun: str) -> str:
 
 
 def remarks(result: Result) -> Sequence[str]:
-    """What a verdict needs said beside it: the point, the correction, the assumptions, the domain."""
+    """Return the remarks on a verdict: the point, the correction, the assumptions, the domain."""
     return [*own_remarks(result), *(f"given: {text}" for text in result.assumptions)]
 
 
 def own_remarks(result: Result) -> Sequence[str]:
-    """The point, the severity, the conjuncts, the correction and the domain, without the assumptions."""
+    """Return the point, the severity, the conjuncts, the correction and the domain, without assumptions."""
     lines = [f"not as agreed: {text}" for text in result.changed]
     if result.point:
         lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in result.point.items()))
@@ -93,7 +93,7 @@ def own_remarks(result: Result) -> Sequence[str]:
 
 
 def worth(audit: Evidence) -> str:
-    """What was found on which pair, and the power that was measured; an empty text after a violation."""
+    """Return the finding on the pair that was run, and the measured power. After a violation it is empty."""
     if not audit.power and not audit.weakness:
         return ""
     pair = f"On the pair that was run ({audit.pair})"
@@ -109,7 +109,7 @@ def worth(audit: Evidence) -> str:
 
 
 def would_see(seen: float | None) -> str:
-    """The epsilon that an audit would have seen with power 90 %, as people read it.
+    """Return, as text, the epsilon that an audit would have detected with power 90 %.
 
     >>> would_see(2.0), would_see(math.inf), would_see(None)
     ('2', 'not known', '-')

@@ -1,4 +1,4 @@
-"""Checks of arguments that several mechanisms share: each error names the value and the rule."""
+"""Argument checks that several mechanisms share. Each error states the value and the rule it breaks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def indices(name: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
 def distributions(name: str, values: ArrayLike, tolerance: float = 1e-12) -> NDArray[np.float64]:
     """Return a read-only float64 copy, or raise ValueError unless each row of the last axis sums to one.
 
-    Entries lie in [0, 1]; a row's sum may differ from one by `tolerance`, which leaves room for rounding.
+    Entries lie in [0, 1]. A row's sum may differ from one by `tolerance`, because of rounding.
     """
     array = unit_interval(name, values)
     sums = array.sum(axis=-1)

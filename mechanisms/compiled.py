@@ -1,8 +1,8 @@
-"""Compilation of functions by numba at their first call; the machine code is kept beside their file.
+"""Compilation of functions by numba at their first call. The machine code is cached next to the source file.
 
-The kept code is renewed when its own file changes, but not when another file changes whose functions it inlines
-or calls. So compiled functions that call each other are in one file, except `environments.successors`. Whoever
-changes that file deletes the kept code.
+numba renews the cache when the source file changes. It does not notice a change in another file whose
+functions are inlined or called. So compiled functions that call each other are in one file, except
+`environments.successors`. After a change of that file, delete the cache by hand.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ def njit(function: FunctionT) -> FunctionT:
 
 
 def borrowing(function: FunctionT) -> FunctionT:
-    """Compile, like `njit`, a function that makes no arrays, without reference counts; a run takes half the time.
+    """Compile, like `njit`, a function that makes no arrays.
 
-    Arrays it is given are borrowed: their caller holds them. A generator taken from Python would never be
-    given back (numba takes a reference when it unboxes one): whoever takes one is compiled by `njit`.
+    It runs without reference counts, in half the time.
+
+    The caller must keep a reference to every array that it passes. Compile a function that Python calls with
+    a generator by `njit` instead: numba takes a reference to the generator, and this function would never
+    release it.
     """
     made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
     return cast(FunctionT, made)
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Compile into every caller, so that the optimiser sees through the arrays; twice as fast."""
+    """Compile into every caller, so that the optimiser sees through the arrays. This is twice as fast."""
     made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return cast(FunctionT, made)

@@ -26,35 +26,35 @@ DataT_contra = TypeVar("DataT_contra", contravariant=True)
 
 @runtime_checkable
 class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
-    """A mechanism that can name the guarantee of one of its runs."""
+    """A mechanism that can return the privacy guarantee of one of its runs."""
 
     def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
         """Return the guarantee of one run under this neighbouring relation, with the statement it rests on.
 
-        Raises an error where no proof is known: a guarantee is never guessed.
+        Raises an error if no proof is known.
         """
         ...
 
 
 @runtime_checkable
 class Samples(Protocol[DataT_contra]):
-    """A mechanism whose output can be sampled, independently and any number of times."""
+    """A mechanism whose output can be sampled independently and any number of times."""
 
     def sample(self, data: DataT_contra, n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[Any]]:
         """Draw `n` independent outputs on `data`, one per row of the array returned.
 
-        All randomness comes from `rng`: an equal generator gives an equal array.
+        All randomness comes from `rng`. Two generators in the same state give the same array.
         """
         ...
 
 
 def sampled() -> tuple[str, ...]:
-    """The mechanisms of the catalogue that have a sampler, by their command-line names."""
+    """Return the command-line names of the mechanisms in the catalogue that have a sampler."""
     return tuple(name for name in CATALOGUE if accountant_for(name).unsampled is None)
 
 
 def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
-    """The sampler under that command-line name, called as ``sampler(parameters, data, n, rng)``.
+    """Return the sampler with that command-line name. Call it as ``sampler(parameters, data, n, rng)``.
 
     Raises:
         ValueError: for a name that has no sampler.
@@ -67,7 +67,7 @@ def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
 
 @dataclass(frozen=True)
 class Primitive:
-    """A primitive by its command-line name, with its accountant's parameters.
+    """A primitive: its command-line name and the parameters of its accountant.
 
     >>> import numpy as np
     >>> from dpproof.accountant.noise.laplace import LaplaceParameters
@@ -86,15 +86,15 @@ class Primitive:
         sampler_for(self.name)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """The accountant's guarantee of one run; it covers the released bits only where `sample` is exact."""
+        """Return the guarantee of one run. It covers the released bits only if `sample` is exact."""
         found = accountant_for(self.name).account(self.parameters, adjacency)
         sampler = sampler_for(self.name)
         drawn_here = found.exact_sampler == f"{sampler.__module__}.{sampler.__qualname__}"
         return found if drawn_here else replace(found, exact_sampler=None)
 
     def sample(self, data: Any, n: int, rng: Source = None) -> NDArray[Any]:
-        """Draw ``n`` independent releases on ``data``, whose form is the sampler's.
+        """Draw ``n`` independent releases on ``data``, in the form that the primitive's sampler expects.
 
-        A seed or a generator makes a simulation, of which no guarantee holds.
+        With a seed or a generator the result is a simulation, and no guarantee holds.
         """
         return sampler_for(self.name)(self.parameters, data, n, Randomness.of(rng).generator)

@@ -1,7 +1,8 @@
-"""Sources of randomness, and whether a guarantee may be reported for what they drew.
+"""Sources of randomness, and the rule when a guarantee may be reported for what they drew.
 
-A release is drawn from the operating system's entropy. A seed, or a given generator, makes a *simulation*:
-whoever has it can compute the noise and subtract it, so no guarantee holds. `guaranteed` alone decides this.
+A release is drawn from the operating system's entropy. A draw from a seed or from a given generator is a
+*simulation*: anyone who has the seed can compute the noise and subtract it, so no guarantee holds. Only
+`guaranteed` decides this.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
 Source: TypeAlias = "int | Sequence[int] | np.random.SeedSequence | np.random.Generator | Randomness | None"
-"""None for the operating system's entropy; a seed or a generator for a simulation."""
+"""None for the operating system's entropy, or a seed or a generator for a simulation."""
 SIMULATION = "simulation: drawn from a fixed seed or a given generator, so no guarantee holds"
 _KEY_BITS = 256
 
@@ -32,9 +33,9 @@ class SimulationError(ValueError):
 
 
 class Entropy(np.random.Generator):
-    """A generator from the operating system's entropy: integers directly, all else from a key of 256 bits.
+    """A generator fed by the operating system: integers directly, other draws from a key of 256 bits.
 
-    Exact samplers draw integers only, and so read nothing but `os.urandom`. Floating-point draws come from
+    Exact samplers draw only integers, so they read only `os.urandom`. Floating-point draws come from
     numpy's PCG64DXSM under a fresh key. It cannot be pickled, so that no state of it is ever saved.
 
     >>> Entropy().integers(0, 6, 4).shape
@@ -46,13 +47,13 @@ class Entropy(np.random.Generator):
         super().__init__(np.random.PCG64DXSM(fresh))
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
-        """Return that many new generators, each with its own entropy."""
+        """Return ``n_children`` new generators, each with its own entropy."""
         return [Entropy() for _ in range(n_children)]
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Return uniform integers in [low, high). Arrays as bounds are passed on to numpy."""
+        """Return uniform integers in [low, high). If a bound is an array, numpy draws them."""
         if not (_whole(low) and (high is None or _whole(high))) or dtype is int:
             return super().integers(low, high, size, dtype, endpoint)
         first, end = (0, int(low)) if high is None else (int(low), int(high))
@@ -89,7 +90,7 @@ def _below(span: int, count: int) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Randomness:
-    """A generator, and whether its draws make a simulation.
+    """A generator, and whether draws from it are a simulation.
 
     >>> Randomness.of(None).simulated, Randomness.of(0).simulated
     (False, True)
@@ -101,7 +102,7 @@ class Randomness:
 
     @property
     def simulated(self) -> bool:
-        """Whether the generator is not `Entropy`."""
+        """Whether draws are a simulation: the generator is not `Entropy`."""
         return type(self.generator) is not Entropy
 
     def __repr__(self) -> str:
@@ -141,7 +142,7 @@ class Randomness:
 
 
 def how_drawn(simulated: bool) -> str:
-    """Return in words what drew floating-point noise, to stand in the `repr` of what it was drawn for.
+    """Return text for a `repr` that states how floating-point noise was drawn.
 
     >>> how_drawn(False)
     'drawn from entropy, in real arithmetic; the released doubles are not covered'
@@ -150,7 +151,7 @@ def how_drawn(simulated: bool) -> str:
 
 
 def guaranteed(simulated: bool, guarantee: Callable[[], PrivacyResult]) -> PrivacyResult:
-    """Return the guarantee of what was drawn.
+    """Return the guarantee of a draw, unless it is a simulation.
 
     Raises:
         SimulationError: a fixed seed or a given generator drew it.

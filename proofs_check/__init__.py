@@ -1,4 +1,4 @@
-"""Is the published statement true? Statements, verdicts, certificates and the kernel that re-checks them."""
+"""Statements of papers, their verdicts and certificates, and the kernel that checks certificates again."""
 
 if __name__ != "dpproof.proofs_check":
     raise ImportError(f"{__name__} is no package of its own: import dpproof.proofs_check")

@@ -1,8 +1,8 @@
-"""The manifest: what each statement consisted of when people last agreed to it.
+"""The manifest: the contents of each statement when people last agreed to it.
 
-The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted.
-The manifest does: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest`` lists the
-differences. With ``--update`` it records the statements as they are; people read the change in review.
+The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted. The
+manifest shows this: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest``
+lists the differences. With ``--update`` it records the present statements, and people review the change.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ DIGITS = 16
 
 
 def contents(entry: Statement) -> dict[str, Any]:
-    """What a verdict on a statement depends on, each text as a hash.
+    """Return everything on which a verdict on a statement depends, with each text as a hash.
 
-    An obligation is its claim and the note that says what its letters stand for.
+    The hash of an obligation covers its claim and the note that explains its variables.
     """
     found = {
         "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
@@ -48,7 +48,7 @@ def _hash(*texts: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """Statement id -> its contents as last agreed."""
+    """Return the recorded contents of each statement by its id."""
     found: Mapping[str, Mapping[str, Any]] = {}
     if RECORD.exists():
         found = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def recorded() -> Mapping[str, Mapping[str, Any]]:
 
 
 def differences(entry: Statement) -> tuple[str, ...]:
-    """One line for each way in which a statement is not what it was when people last agreed to it."""
+    """Return one line for each difference between a statement and its recorded contents."""
     known = recorded().get(entry.id)
     if known is None:
         return ("the statement is not in the manifest",)
@@ -67,7 +67,7 @@ def differences(entry: Statement) -> tuple[str, ...]:
 
 
 def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
-    """What is missing, new or changed under one key; nothing stands for an empty list."""
+    """Return what is missing, new or changed under one key. A missing key counts as an empty list."""
     if old == new:
         return ()
     if type(old or new) is str:
@@ -84,14 +84,17 @@ def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
 
 
 def write(statements: Iterable[Statement]) -> None:
-    """Record what the statements consist of today."""
+    """Record the present contents of the statements."""
     rows = {x.id: contents(x) for x in statements}
     RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     recorded.cache_clear()
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print the differences from the manifest; 1 if there are any, unless ``--update`` records them."""
+    """Print the differences from the manifest, and return 1 if there are any.
+
+    ``--update`` records them instead.
+    """
     from dpproof.proofs_check.registry import statements
 
     if unknown := [given for given in arguments if given != "--update"]:

@@ -1,6 +1,7 @@
-"""All statements, by paper, and their verdicts.
+"""All statements of the papers, and their verdicts.
 
-A new paper is a folder below ``papers``: its ``__init__`` has a `Paper`, its modules a tuple ``STATEMENTS`` each.
+To add a paper, add a folder below ``papers``. Its ``__init__`` has a `Paper`, and each of its modules has a
+tuple ``STATEMENTS``.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ FORMER = {
     "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
     "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
 }
-"""Ids that a statement had before, or that name a part in its paper -> ids of today.
+"""Former ids of statements, and other names of parts in their papers, each with the present id.
 
-Those that ended in ``as_meant`` are corrections that change more than a slip.
+The ids that ended in ``as_meant`` belong to corrections of more than a slip.
 """
 
 
 @lru_cache(maxsize=1)
 def papers() -> Mapping[str, Paper]:
-    """The papers by their command-line names, in the order in which they are listed.
+    """Return the papers by their command-line names, in the order in which they are listed.
 
     >>> list(papers())[:3]
     ['rlsvi', 'private-ucb', 'sdp-pe']
@@ -48,7 +49,7 @@ def papers() -> Mapping[str, Paper]:
 
 
 def _folders() -> list[tuple[str, Paper]]:
-    """The package of each paper, and its record."""
+    """Return the package name and the record of each paper."""
     names = [
         f"{library.__name__}.{found.name}" for found in pkgutil.iter_modules(library.__path__) if found.ispkg
     ]
@@ -56,7 +57,7 @@ def _folders() -> list[tuple[str, Paper]]:
 
 
 def folder_of(identity: str) -> str:
-    """The name of the folder of the paper that a statement belongs to.
+    """Return the name of the folder of the paper to which a statement belongs.
 
     >>> folder_of("ucb.lemma1")
     'private_ucb'
@@ -67,13 +68,13 @@ def folder_of(identity: str) -> str:
 
 @cache
 def _of_module(name: str) -> tuple[Statement, ...]:
-    """The statements of one module of a paper."""
+    """Return the statements of one module of a paper."""
     found: tuple[Statement, ...] = tuple(importlib.import_module(name).STATEMENTS)
     return found
 
 
 def _modules(prefix: str = "") -> Iterator[str]:
-    """The modules of the papers, in their order; of one paper, with its ``prefix``."""
+    """Yield the modules of the papers in order, or those of one paper, given its ``prefix``."""
     for home, paper in sorted(_folders(), key=lambda found: found[1].place):
         if prefix in ("", paper.prefix):
             yield from (f"{home}.{name}" for name in paper.modules)
@@ -89,12 +90,12 @@ def _table() -> Mapping[str, Statement]:
 
 
 def statements() -> tuple[Statement, ...]:
-    """All statements, in the papers' order."""
+    """Return all statements, in the papers' order."""
     return tuple(_table().values())
 
 
 def statement_ids(prefix: str = "") -> tuple[str, ...]:
-    """The ids that begin with ``prefix``, in the papers' order.
+    """Return the ids that begin with ``prefix``, in the papers' order.
 
     >>> "rlsvi.lemma6" in statement_ids("rlsvi.")
     True
@@ -103,9 +104,9 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
 
 
 def lookup(identity: str) -> Statement:
-    """The statement with this id, or with one that it had before.
+    """Return the statement with this id or former id.
 
-    Only modules of its paper are imported, and none behind the one that has it.
+    Only modules of its paper are imported, up to the one that contains it.
 
     >>> lookup("sdp.corollary11.regret_as_meant").id
     'sdp.corollary11.repaired'
@@ -122,12 +123,12 @@ def lookup(identity: str) -> Statement:
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
-    """The id that the certificate of an obligation carries."""
+    """Return the id of the certificate of an obligation."""
     return f"{entry.id}.{obligation.name}"
 
 
 def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
-    """The place of a certificate and the kernel's outcome; None for a missing or a rejected one."""
+    """Return the place of a certificate and the kernel's outcome; None if it is missing or rejected."""
     try:
         found = stored(certificate_id(entry, obligation))
     except (LookupError, OSError):
@@ -152,10 +153,9 @@ def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = (
 
 
 def verify(ids: Iterable[str] | None = None) -> list[Result]:
-    """Re-check the certificates of the statements with these ids (all of them without an argument).
+    """Check again the certificates of the statements with these ids, or of all statements.
 
-    A missing, stale or damaged certificate makes its statement OPEN, and so does a statement that is not
-    what the manifest says.
+    A statement is OPEN if its certificate is missing, stale or damaged, or if it differs from the manifest.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
     'STEPS PROVED'
@@ -169,16 +169,18 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
 
 
 def coq_status(result: Result) -> str:
-    """What Coq checked of a result: nothing of a statement that is open or assumes something.
+    """Return what Coq checked of a result.
 
-    An open statement may be one that lost the claims Coq does not have.
+    It is `NOT_CHECKED` for a statement that is open or assumes something.
+
+    An open statement may have lost exactly the claims that Coq has not checked.
     """
     whole = result.verdict.decided and not result.assumptions
     return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """One result with the keys of ``dpproof verify --json``."""
+    """Return one result with the keys of ``dpproof verify --json``."""
     coq, judgement = coq_status(result), result.judgement
     return {
         "id": result.id,

@@ -1,4 +1,4 @@
-"""Untrusted search for proofs and counterexamples; nothing here can make a false claim pass.
+"""Untrusted search for proofs and counterexamples. The kernel checks every result.
 
 It tries ready-made leaves first, then monotone chains, Taylor leaves and bisection. The command
 ``python -m dpproof.proofs_check.search [IDS]`` writes the certificates of the statements with these ids.
@@ -48,7 +48,7 @@ NEAR = [Fraction(sign, 10**k) for sign in (1, -1) for k in (3, 5)]
 
 
 def certificate(identity: str, claim: Goal, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
-    """A certificate file's content."""
+    """Return the content of a certificate file."""
     return {
         "v": 1, "id": identity, "claim": claim, "claim_sha256": goal_hash(claim),
         "verdict": verdict, "proof": proof, "prec": prec,
@@ -63,7 +63,7 @@ def _accepted(claim: Goal, proof: Node, verdict: str = "PROVED") -> Outcome | No
 
 
 def prove(claim: Goal, hint: Node | None = None, depth: int = 6) -> Node | None:
-    """A proof node that the kernel accepts for the claim, or None.
+    """Return a proof node that the kernel accepts for the claim, or None.
 
     >>> prove({"vars": {"x": "[1, inf)"}, "goal": [">=", "x", "1"]})
     {'leaf': 'positive'}
@@ -116,7 +116,7 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
 
 
 def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
-    """A point node that the kernel accepts as a counterexample, or None."""
+    """Return a point node that the kernel accepts as a counterexample, or None."""
     draw = random.Random(seed)
     domain = task(claim, 80).domain
     for attempt in range(tries):
@@ -128,14 +128,14 @@ def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
 
 
 def _special(r: Range, draw: random.Random) -> Fraction:
-    """One of the special values that lie in the range, if there is one."""
+    """Return a special value in the range, or any value in the range if there is none."""
     near = [x[1] + step for x in (r.lo, r.hi) if not x[0] for step in NEAR]
     choices = [x for x in (*SPECIAL, *near) if r.has((0, x))]
     return draw.choice(choices) if choices else _inside(r, draw)
 
 
 def _inside(r: Range, draw: random.Random) -> Fraction:
-    """A rational of the range: an end, a special value, or something near an end or far out."""
+    """Return a rational in the range: an end, a special value, or a number near an end or far out."""
     ends = [x[1] for x in (r.lo, r.hi) if not x[0]]
     choices = [x for x in (*SPECIAL, *ends) if r.has((0, x))]
     base = draw.choice(choices or ends or [Fraction(0)])
@@ -151,7 +151,7 @@ def _inside(r: Range, draw: random.Random) -> Fraction:
 
 
 def _text(entry: Statement, obligation: Obligation) -> str | None:
-    """The certificate of an obligation as one line of JSON, or None if the search finds nothing."""
+    """Return the certificate of an obligation as one line of JSON, or None if the search fails."""
     identity = certificate_id(entry, obligation)
     hint = obligation.hint
     proof, verdict = (None if hint and "point" in hint else prove(obligation.goal, hint)), "PROVED"
@@ -163,13 +163,16 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
 
 
 def _search(identity: str) -> list[tuple[str, str, str | None]]:
-    """For each obligation of a statement its paper, its certificate's id, and what the search found."""
+    """Return the paper, the certificate's id and the search result for each obligation of a statement."""
     entry = lookup(identity)
     return [(folder_of(entry.id), certificate_id(entry, x), _text(entry, x)) for x in entry.obligations]
 
 
 def main(ids: Sequence[str] = ()) -> int:
-    """Search for every obligation and write what is found; 1 if something stays open, 2 for an unknown id."""
+    """Search for every obligation and write the certificates.
+
+    Return 1 if an obligation stays open, and 2 for an unknown id.
+    """
     for identity in ids:
         if identity not in {*statement_ids(), *FORMER}:
             known = statement_ids(f"{identity.partition('.')[0]}.") or statement_ids()

@@ -1,4 +1,4 @@
-"""Statements: what a paper says, as data, with the obligations that carry its numbers."""
+"""Statements of papers as data, with the obligations that the kernel checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
-"""The reason of every definition, and of nothing else: a theorem must not pass for one."""
+"""The reason of every definition. No other statement may have this reason."""
 
 
 class Severity(Enum):
@@ -39,7 +39,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """How severe a refutation is, and one sentence that says why."""
+    """The severity of a refutation, and one sentence that explains it."""
 
     severity: Severity
     why: str
@@ -49,10 +49,10 @@ class Judgement:
 class Obligation:
     """One claim that the kernel must accept (or refute) for the statement to get its verdict.
 
-    ``hint`` is an untrusted proof node to try first. The tests need one of the other two. ``witness`` is a
-    point of the domain at which both sides of the goal agree within 0.1%: the claim is tight, and false
-    once a side is moved by that much. ``mutation`` is for a claim that is not tight the same claim with a
-    constant moved past the truth, and for a claim to be refuted the corrected one.
+    ``hint`` is an untrusted proof node to try first. The tests need a ``witness`` or a ``mutation``. A
+    ``witness`` is a point of the domain at which both sides of the goal agree within 0.1%, so the claim is
+    tight: a change of that size makes it false. A ``mutation`` is a false version of a claim that is not
+    tight, with one constant changed, or the corrected version of a claim to be refuted.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a paper says, transcribed with its quantifiers and hypotheses; inert data.
+    """A statement of a paper as data, with its quantifiers and hypotheses.
 
-    ``rests_on`` names other statements, ``rules`` the named facts of probability or analysis that are not
-    machine-checked (they make the verdict PROVED GIVEN), ``reading`` the definitions that the obligations
-    unfold and how they combine (no assumption, but for a reader to compare), ``reason`` says why a
-    statement without obligations is assumed, ``domain`` the part of the paper's domain the obligations
-    speak of when that is not all of it. A statement with ``parts`` has no obligations of its own: it
-    holds if they do, and each of them is shown with a verdict of its own. ``judgement`` is for a statement
-    that is refuted. ``laws`` names the rows of `dpproof.proofs_check.laws` that the reading or the obligations take.
-    A statement with neither obligations, parts nor a reason is open.
+    ``rests_on`` lists other statements. ``rules`` lists facts of probability or analysis that are not
+    machine-checked; with them the verdict is at best PROVED GIVEN. ``reading`` lists the definitions that the
+    obligations unfold, and how they combine; a person must compare them. ``reason`` explains why a statement
+    without obligations is assumed. ``domain`` is the part of the paper's domain that the obligations cover,
+    if it is not all of it. A statement with ``parts`` has no obligations. It holds if all parts hold, and
+    each part has its own verdict. ``judgement`` is for a statement that is refuted. ``laws`` names the rows
+    of `dpproof.proofs_check.laws` that the reading or the obligations use. A statement with neither
+    obligations, parts nor a reason is open.
 
     Raises:
         ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, another
@@ -116,7 +116,7 @@ class Statement:
 
 
 def formula(identity: str, **values: str) -> str:
-    """The text of a published formula, in brackets, with variables replaced by formulas.
+    """Return the text of a published formula, in brackets, with variables replaced by formulas.
 
     >>> formula("rlsvi.lemma12", alpha="2")
     '(2*(2)*A*K/(H**2*log(2*H*S*A)))'
@@ -135,12 +135,12 @@ def make_goal(
     random: Mapping[str, str] | None = None,
     independent: Iterable[Iterable[str]] = (),
 ) -> Goal:
-    """A claim in the kernel's format, from relations written as text.
+    """Return a claim in the kernel's format, from relations written as text.
 
-    ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables with
-    the intervals that they surely lie in: the goal may speak of expectations ``E(...)``, a hypothesis that
-    names a random variable outside an expectation holds surely. ``independent`` are groups of random
-    variables that are independent of each other.
+    ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables, with
+    intervals that contain them surely. The goal may contain expectations ``E(...)``. A hypothesis with a
+    random variable outside an expectation must hold surely. ``independent`` are groups of random variables
+    that are independent of each other.
 
     >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
@@ -160,7 +160,9 @@ def make_goal(
 
 
 def expression(text: str) -> Any:
-    """A formula in the kernel's format: also ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)``, ``E(x)``.
+    """Return a formula in the kernel's format.
+
+    It may also contain ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)`` and ``E(x)``.
 
     >>> expression("x + 1")
     ['+', 'x', '1']
@@ -169,7 +171,7 @@ def expression(text: str) -> Any:
 
 
 def relation(text: str) -> list[Any]:
-    """A relation in the kernel's format.
+    """Return a relation in the kernel's format.
 
     >>> relation("1 >= x")
     ['>=', '1', 'x']

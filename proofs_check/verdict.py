@@ -1,4 +1,4 @@
-"""Verdicts, derived from re-checked certificates and never typed by hand."""
+"""Verdicts, which are always derived from certificates that were checked again."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Method(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """A statement's verdict with everything it rests on."""
+    """A statement's verdict, with everything on which it rests."""
 
     id: str
     kind: str
@@ -124,18 +124,18 @@ class Result:
     parts: tuple[str, ...]
     reading: tuple[str, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
-    """Each reading that the verdict rests on, its own first, and the first statement that has it."""
+    """Each reading on which the verdict rests, its own first, with the first statement that has it."""
     laws: tuple[str, ...] = ()
-    """The laws that the statement and all it rests on take from `dpproof.proofs_check.laws`."""
+    """The rows of `dpproof.proofs_check.laws` that the statement and all it rests on use."""
     judgement: Judgement | None = None
     conjuncts: tuple[Result, ...] = ()
-    """The parts, each with a verdict of its own."""
+    """The parts, each with its own verdict."""
     changed: tuple[str, ...] = ()
-    """How the statement differs from the manifest, which makes it open."""
+    """Differences between the statement and the manifest, each of which makes it open."""
 
     @property
     def severity(self) -> Severity | None:
-        """How much the refutation changes; None for what is not refuted."""
+        """The severity of the refutation; None if the statement is not refuted."""
         return self.judgement.severity if self.judgement else None
 
     @property
@@ -153,14 +153,14 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
-    """The verdict of ``statement`` from its checked certificates and from what it rests on.
+    """Derive the verdict of ``statement`` from its checked certificates and from what it rests on.
 
-    A certificate that is missing or rejected makes the statement OPEN, also where another one refutes it:
-    the argument may need both. A part or an obligation that is refuted refutes it, unless what the
-    refutation rests on is itself open or refuted. Named rules, a reason and inherited
-    assumptions leave at best PROVED GIVEN; a restricted domain, its own or inherited, leaves PROVED ON
-    A SUBDOMAIN. Any reading, its own or of what it rests on, leaves at best STEPS PROVED: see `_own`.
-    What a refutation assumes stays listed beside it.
+    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes it,
+    because the argument may need both. A refuted part or obligation refutes the statement, unless something
+    that it rests on is open or refuted. With named rules, a reason or inherited assumptions the verdict is at
+    best PROVED GIVEN. With a restricted domain, its own or inherited, it is PROVED ON A SUBDOMAIN. With any
+    reading, its own or inherited, it is at best STEPS PROVED (see `_own`). The assumptions of a refutation
+    stay listed.
 
     Args:
         statement: what is claimed.
@@ -202,15 +202,15 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
 
 
 def opened(result: Result, changed: tuple[str, ...]) -> Result:
-    """The result of a statement that is not what people agreed to: open, whatever its certificates say."""
+    """Return an open result for a statement that differs from the manifest, whatever its certificates are."""
     return replace(result, verdict=Verdict.OPEN, method=None, point=None, judgement=None, changed=changed)
 
 
 def _own(statement: Statement) -> Sequence[str]:
-    """The readings of a statement; empty only for one obligation that is the whole statement.
+    """Return the readings of a statement. They are empty only if one obligation is the whole statement.
 
-    Several obligations, parts, or a statement that it rests on are put together by people, also where no
-    reading says how: that counts as one.
+    People join several obligations, parts, or statements that it rests on. This counts as a reading, even if
+    no reading describes it.
     """
     joined = len(statement.obligations) > 1 or statement.parts or statement.rests_on
     if statement.reading or not joined:
@@ -232,14 +232,14 @@ def _readings(statement: Statement, below: Mapping[str, Result]) -> dict[str, st
 
 
 def _judgement(statement: Statement, parts: Sequence[Result]) -> Judgement | None:
-    """What the statement says of its refutation, else the severest that a part says."""
+    """Return the statement's own judgement of its refutation, or else the most severe one of its parts."""
     said = [part.judgement for part in parts if part.judgement]
     order = list(Severity)
     return statement.judgement or min(said, key=lambda x: order.index(x.severity), default=None)
 
 
 def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Verdict:
-    """What the obligations, the parts and what the statement rests on leave, assumptions aside."""
+    """Return the verdict of the obligations, the parts and the statements it rests on, before assumptions."""
     parts = {below[name].verdict for name in statement.parts}
     checked = [outcome for _, outcome in outcomes if outcome]
     missing = len(outcomes) != len(statement.obligations) or len(checked) != len(outcomes)
@@ -257,7 +257,7 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
 def _capped(
     core: Verdict, domain: str | None, assumptions: Sequence[str], readings: Mapping[str, str]
 ) -> Verdict:
-    """Lower a proof by its domain, by what it assumes and by what people have to read."""
+    """Lower a proof by its domain, by its assumptions and by the readings that people must check."""
     if core not in (Verdict.PROVED, Verdict.GIVEN):
         return core
     if domain:
@@ -282,7 +282,7 @@ def _domain(statement: Statement, below: Mapping[str, Result]) -> str | None:
 
 
 def _method(outcomes: Outcomes, parts: Sequence[Result]) -> Method | None:
-    """The weakest method among the obligations and the parts."""
+    """Return the weakest method among the obligations and the parts."""
     exact = [outcome.leaves <= _EXACT for _, outcome in outcomes if outcome]
     exact += [part.method is Method.SYMBOLIC for part in parts if part.method]
     return (Method.SYMBOLIC if all(exact) else Method.KERNEL) if exact else None

@@ -1,1 +1,1 @@
-"""Answers: the results on a mechanism, a statement, a claim or a paper."""
+"""Results for a mechanism, a statement, a claim or a paper."""

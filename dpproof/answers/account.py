@@ -1,4 +1,4 @@
-"""The certified guarantee of a mechanism, or of a training of another library, beside the published one."""
+"""The certified and the published guarantee of a mechanism, or of a training of another library."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Quantity = Literal["epsilon", "delta"]
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper prints, and its own costs converted without loss, with what the two rest on."""
+    """Published values: the printed epsilon, and the paper's privacy costs after an exact conversion."""
 
     printed: Bound | None
-    """The printed epsilon; None where a delta is asked for."""
+    """The printed epsilon; None if a delta is asked for."""
     rests: Result
     exact: Bound
     exact_rests: Result
@@ -41,42 +41,42 @@ class Account:
     """The certified answer at one delta, or at one epsilon."""
 
     name: str
-    """Of the mechanism, or the kind of object of another library."""
+    """Name of the mechanism, or kind of object of another library."""
     parameters: Mapping[str, object]
     adjacency: Adjacency
     trust: TrustModel
     quantity: Quantity
-    """What was answered."""
+    """The quantity that is computed: epsilon or delta."""
     at: float
-    """The delta, or the epsilon, that was asked about."""
+    """The given delta, or the given epsilon."""
     bound: Bound
     arithmetic: frozenset[Assumption]
-    """What the numbers take on trust of the machine's arithmetic."""
+    """Assumptions on the machine's arithmetic that the numbers need."""
     result: PrivacyResult | None = None
-    """What the accountant found; None for an object of another library."""
+    """The accountant's result; None for an object of another library."""
     rests: Result | None = None
     """The verdict on the statement that the answer rests on; None for an object of another library."""
     rests_on: str = ""
-    """What it rests on instead, in words."""
+    """Text used instead of ``rests`` for an object of another library."""
     released: Bound | None = None
-    """The value of everything released, between a named pair and the guarantee."""
+    """Bounds on the value of everything released: lower by a named pair, upper by the guarantee."""
     published: Published | None = None
     printed: Mapping[str, object] | None = None
-    """What the paper prints for the same target, on data that it names."""
+    """What the paper prints for the same target, on data that it specifies."""
 
     @property
     def asked(self) -> Quantity:
-        """What was asked about."""
+        """The given quantity: delta or epsilon."""
         return "epsilon" if self.quantity == "delta" else "delta"
 
     @property
     def released_bits(self) -> str:
-        """Whether epsilon speaks of every released bit, in words."""
+        """Text that states whether epsilon covers every released bit."""
         return IN_REAL_ARITHMETIC if self.result is None else self.result.released_bits
 
 
 def checked_number(value: Number, name: str) -> float:
-    """What was asked, as a JSON number.
+    """Return the given value as a JSON number.
 
     Raises:
         ValueError: for text that is no number, a positive number that no JSON number shows, a negative
@@ -106,9 +106,9 @@ def account(
     epsilon: Number | None = None,
     parallel: bool = False,
 ) -> Account:
-    """The certified answer at one delta, or at one epsilon, beside the published one.
+    """Return the certified answer at one delta, or at one epsilon, with the published one.
 
-    ``parallel`` says that the mechanism runs on disjoint groups of the records, as for `dpproof.account`.
+    With ``parallel`` the mechanism runs on disjoint groups of the records, as for `dpproof.account`.
 
     Raises:
         ValueError: unless exactly one of ``delta`` and ``epsilon`` is given.
@@ -146,7 +146,10 @@ def account(
 
 
 def asked_once(ask: Ask) -> Ask:
-    """``ask``, but of equal guarantees only once: a numerical notion takes its time."""
+    """Return ``ask`` with a cache, because a numerical notion is slow.
+
+    Equal guarantees are asked only once.
+    """
     known: list[tuple[Profile, Bound]] = []
 
     def asked(guarantee: Profile) -> Bound:
@@ -160,7 +163,7 @@ def asked_once(ask: Ask) -> Ask:
 
 
 def bound_on(found: PrivacyResult, bound: Bound) -> Bound:
-    """A bound on the guarantee, which is one on the mechanism where a pair attains the guarantee itself."""
+    """Return the bound on the guarantee, marked as one on the mechanism if a pair attains the guarantee."""
     if found.attained is None or found.attained.guarantee != found.guarantee:
         return bound
     return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair)
@@ -174,7 +177,7 @@ def _released(found: PrivacyResult, ask: Ask) -> Bound | None:
 
 
 def quoted(found: PrivacyResult) -> Mapping[str, Result]:
-    """The verdicts on the statements that an answer quotes, by id."""
+    """Return the verdicts on the statements that an answer quotes, by id."""
     beside = found.published
     return results(
         found.statement, *((beside.statement, beside.exact_statement) if beside is not None else ())
@@ -184,7 +187,7 @@ def quoted(found: PrivacyResult) -> Mapping[str, Result]:
 def published(
     found: PrivacyResult, quantity: Quantity, at: Number, ask: Ask, verdicts: Mapping[str, Result]
 ) -> Published | None:
-    """What is published beside what an accountant found; None where nothing is."""
+    """Return what is published for the mechanism, or None if nothing is."""
     if found.published is None:
         return None
     return Published(

@@ -1,4 +1,4 @@
-"""Answers as JSON: the keys that the command line prints and that other programs read."""
+"""Answers as JSON, with the keys that the command line prints and that other programs read."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Json = dict[str, object]
 
 
 def envelope(body: Mapping[str, object]) -> Json:
-    """``body`` under the schema number and version that every answer carries."""
+    """Return ``body`` with the schema number and the version that every answer has."""
     return {"schema": 1, "version": __version__, **body}
 
 
 def account(found: Account) -> Json:
-    """The answer of ``dpproof account``."""
+    """Return the answer of ``dpproof account``."""
     if found.result is None or found.rests is None:
         return _account_of_another_library(found)
     return envelope(
@@ -83,7 +83,10 @@ def _account_of_another_library(found: Account) -> Json:
 
 
 def _bits(found: PrivacyResult | None) -> Json:
-    """Whether epsilon speaks of every released bit, in words, too; None stands for code of others."""
+    """Return whether epsilon covers every released bit, as a flag and in words.
+
+    None stands for other libraries.
+    """
     if found is None:
         return {"covers_released_bits": False, "released_bits": IN_REAL_ARITHMETIC}
     return {"covers_released_bits": found.covers_released_bits, "released_bits": found.released_bits}
@@ -109,7 +112,7 @@ def _ends(bound: Bound) -> Json:
 
 
 def _sensitivity(found: PrivacyResult) -> Json | None:
-    """How far neighbours move an answer, and by which rule; None where no noise is scaled to it."""
+    """Return the sensitivity and the rule it follows from, or None if no noise is scaled to it."""
     return None if found.sensitivity is None else dict(found.sensitivity.as_json())
 
 
@@ -118,7 +121,7 @@ def _printed(found: Mapping[str, object] | None) -> Json:
 
 
 def calibration(found: Calibration) -> Json:
-    """The answer of ``dpproof calibrate``."""
+    """Return the answer of ``dpproof calibrate``."""
     others, quantity = found.alternatives, found.asked.quantity.replace(" ", "_")
     return envelope(
         {
@@ -152,7 +155,7 @@ def _alternative(found: Alternative) -> Json:
 
 
 def verified(found: Verified) -> Json:
-    """The answer of ``dpproof verify``."""
+    """Return the answer of ``dpproof verify``."""
     return envelope(
         {
             "statements": [result_as_json(result) for result in found.statements],
@@ -163,7 +166,7 @@ def verified(found: Verified) -> Json:
 
 
 def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:
-    """The answer of ``dpproof audit``: what was found, and the names of what there was no time for."""
+    """Return the answer of ``dpproof audit``: the findings, and the names of audits that ran out of time."""
     names = list(late)
     return envelope(
         {
@@ -175,16 +178,21 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
 
 
 def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
-    """The answer of ``dpproof audit --replay``; where something changed, also the recorded verdict and the news."""
+    """Return the answer of ``dpproof audit --replay``.
+
+    After a change it includes the recorded verdict and the news.
+    """
     changed = {"recorded_verdict": found.recorded, "news": found.news} if found.different else {}
     audit = {**found.evidence.as_json(), **changed}
     return envelope({"audits": [audit], "arithmetic_assumptions": listed(used)})
 
 
 def case(found: CaseResult) -> Json:
-    """One case of the corpus: the keys of an audit, without a verdict where there is none, and what was expected.
+    """Return one case of the corpus: the keys of an audit, the expected and the found result.
 
-    No times: equal seeds give equal data.
+    Without evidence, the keys of the audit are null.
+
+    The data contain no times, so equal seeds give equal data.
     """
     known = dict.fromkeys(_KEYS) if found.evidence is None else found.evidence.as_json()
     asked = {"claim": found.name, "expected": found.expected, "found": found.found, "reason": found.reason}
@@ -210,7 +218,7 @@ _KEYS = (
 
 
 def claim(ledger: ClaimLedger) -> Json:
-    """One claim of a claim file."""
+    """Return one claim of a claim file."""
     return {
         "claim": ledger.claim.name,
         "mechanism": ledger.claim.mechanism,
@@ -224,12 +232,12 @@ def claim(ledger: ClaimLedger) -> Json:
 
 
 def refusal(found: Refusal) -> Json:
-    """One claim that is refused."""
+    """Return one claim that is refused."""
     return {"place": found.place, "line": found.line, "message": found.message}
 
 
 def paper(ledger: PaperLedger) -> Json:
-    """One paper."""
+    """Return one paper."""
     return {
         "paper": ledger.paper.name,
         "statements": [result_as_json(result) for result in ledger.verified.statements],
@@ -243,7 +251,7 @@ def paper(ledger: PaperLedger) -> Json:
 
 
 def experiment(found: Shown) -> Json:
-    """An experiment of a paper; files by their names within the project's documents."""
+    """Return an experiment of a paper. Files are named relative to the project's documents."""
     return {
         "title": found.title,
         "command": found.command,

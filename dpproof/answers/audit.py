@@ -45,16 +45,16 @@ __all__ = [
 ]
 
 PLANNED = ("seed", "alpha", "budget", "sharpen", "further", "executor")
-"""What of the options of an audit is the plan's; the others say how a callable or a command is run."""
+"""Options that belong to the plan of an audit. The others state how a callable or a command is run."""
 DELTA = 1e-6
-"""Where epsilon is stated unless somebody asks elsewhere, or the guarantee is pure."""
+"""Delta at which epsilon is stated, unless another is given or the guarantee is pure."""
 VIEWED = "selective-dpsgd"
-"""The mechanism whose code can be seen in several ways."""
+"""The mechanism that can be audited from several views of its code."""
 EVENT = ": it describes what is run but gives no code to run, so that it cannot be audited"
 
 
 class AuditOptions(TypedDict, total=False):
-    """What may be said of the audit of a claim; it goes before what the claim says itself."""
+    """Options for the audit of a claim. They override the options in the claim."""
 
     seed: int
     alpha: float
@@ -77,7 +77,7 @@ def audit_mechanism(
     view: str | None = None,
     **asked: Unpack[Asked],
 ) -> Evidence:
-    """Audit one of our mechanisms against its own tight guarantee (or ``curve``, if given).
+    """Audit a mechanism of this project against its own tight guarantee, or against ``curve`` if given.
 
     Raises:
         ValueError: for an unknown name, or an adjacency the audit has no pairs for.
@@ -100,7 +100,7 @@ def _target(
 
 
 def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[AuditOptions]) -> Evidence:
-    """Audit a claim of a claim file: the promise in it is what is tested.
+    """Audit a claim of a claim file. The audit tests the promise in the claim.
 
     Args:
         claim: one that ``check_auditable`` lets pass.
@@ -128,7 +128,10 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[Audi
 
 
 def _in_doubles(claim: Claim) -> Claim:
-    """Return the claim at the doubles that the implementation is run with; a witness stores it."""
+    """Return the claim with its numbers as doubles.
+
+    The implementation uses them, and a witness stores them.
+    """
 
     def plain(table: Mapping[str, object]) -> dict[str, Any]:
         return {key: float(value) if isinstance(value, Written) else value for key, value in table.items()}
@@ -137,7 +140,7 @@ def _in_doubles(claim: Claim) -> Claim:
 
 
 def _audit_outside(claim: Claim, **options: Any) -> Evidence:
-    """Audit somebody's callable or command on the pairs that the claim's ``neighbours`` or ``data`` gives."""
+    """Audit a user's callable or command on the pairs given by the claim's ``neighbours`` or ``data``."""
     from dpproof.audits.targets.named import Named
 
     target = claim.mechanism if claim.command is None else claim.command
@@ -152,9 +155,10 @@ def _audit_outside(claim: Claim, **options: Any) -> Evidence:
 
 @contextlib.contextmanager
 def _contained(name: str) -> Iterator[None]:
-    """Somebody's code runs in here: what it raises is an error of it, whatever it is, and ends nothing else.
+    """Convert an exception such as SystemExit from a user's code to a ValueError.
 
-    Only an interrupt is whoever's who runs this, and the end of the time budget is nobody's.
+    Other audits can then continue. Ordinary exceptions, an interrupt by the user, and the end of the time
+    budget pass unchanged.
     """
     try:
         yield
@@ -165,7 +169,7 @@ def _contained(name: str) -> Iterator[None]:
 
 
 def _check_shared(claim: Claim) -> None:
-    """Refuse a callable, or inputs, that other processes cannot be sent.
+    """Refuse a callable, or inputs, that cannot be pickled and sent to other processes.
 
     Raises:
         ValueError: naming the callable.
@@ -181,12 +185,12 @@ def _check_shared(claim: Claim) -> None:
 
 
 def _again(claim: Claim) -> dict[str, Any]:
-    """What the witness of a claim's audit needs to say for a replay."""
+    """Return the data that a witness needs for a replay of a claim's audit."""
     return {"audit": "claim", "claim": entry_of(claim)}
 
 
 def replay(witness: Mapping[str, Any]) -> Evidence:
-    """Run the audit that a witness describes again; it must come out the same.
+    """Repeat the audit that a witness describes, and check that the result is the same.
 
     Raises:
         ValueError: if the witness does not say how, or comes out differently.
@@ -242,7 +246,7 @@ def check_ready(claim: Claim) -> None:
 
 
 def _check_event(claim: Claim) -> None:
-    """Refuse an event that is none, and what would say nothing beside it."""
+    """Refuse an invalid event, and claim keys that have no meaning for an event."""
     if claim.parameters or claim.audit or claim.neighbours or claim.data:
         raise ValueError(f"parameters, neighbours, data and audit must be left out for {kind_of(claim)}")
     guarantee_of_event(claim)
@@ -265,7 +269,7 @@ def _check_callable(target: str) -> None:
 
 
 def _check_promise(claim: Claim) -> None:
-    """Refuse a promise that no samples could refute, or that speaks of less than an audit sees."""
+    """Refuse a promise that no sample can refute, or a trust model that hides what an audit sees."""
     seen = _seen(claim)
     if not implies(claim.trust, seen):
         why = f"it sees what the {seen.value} model shows, more than the promise speaks of"
@@ -275,10 +279,12 @@ def _check_promise(claim: Claim) -> None:
 
 
 def _seen(claim: Claim) -> TrustModel:
-    """The model whose adversary sees what an audit samples: everything that the mechanism releases.
+    """Return the trust model of an adversary who sees everything that the mechanism releases.
 
-    A user's noisy counts, or shuffled messages, are more than what a curator publishes of them: a promise
-    about the latter is not broken by what tells two users apart in the former.
+    An audit samples exactly this.
+
+    A user's noisy counts, or shuffled messages, are more than what a curator publishes of them. A promise
+    about the published values is not refuted by an event that distinguishes two users in those counts.
     """
     if claim.outside:
         return TrustModel.CENTRAL
@@ -287,7 +293,7 @@ def _seen(claim: Claim) -> TrustModel:
 
 
 def check_auditable(claim: Claim) -> None:
-    """``check_ready``, and refuse a claim that nothing here audits.
+    """Run ``check_ready``, and also refuse a claim that dpproof cannot audit.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -302,18 +308,18 @@ def check_auditable(claim: Claim) -> None:
 
 
 def _file_name(claim: str) -> str:
-    """A file name for a claim: its own name where that is one, otherwise with a digest to tell it apart."""
+    """Return a file name for a claim. If its own name is not usable, a digest makes the file name unique."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", claim)[:80]
     return plain if plain == claim else f"{plain}-{hashlib.sha256(claim.encode()).hexdigest()[:8]}"
 
 
 def witness_file(evidence: Evidence, folder: Path) -> Path:
-    """Where the witness of a finding is written."""
+    """Return the path of the file for the witness of a finding."""
     return folder / f"{_file_name(evidence.claim)}.json"
 
 
 def write_witness(evidence: Evidence, folder: Path) -> Path:
-    """Write the witness of a finding as JSON, whole or not at all, and say where."""
+    """Write the witness of a finding as a JSON file, whole or not at all. Return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = witness_file(evidence, folder)
     write_whole(path, json_text(evidence.witness()))

@@ -1,4 +1,4 @@
-"""The smallest noise that meets a target, the noise for other targets and sizes, and code to paste."""
+"""The smallest noise that meets a target, the noise for other targets and sizes, and code to copy."""
 
 from __future__ import annotations
 
@@ -29,52 +29,52 @@ from dpproof.answers.account import Published, asked_once, bound_on, checked_num
 EPSILONS = (Fraction(1, 2), Fraction(2))
 DELTAS = (Fraction(1, 100), Fraction(100))
 SIZES = (Fraction(1, 2), Fraction(2))
-"""By how much each is changed."""
+"""Factors by which each size is changed."""
 NOT_SIZES = ("sensitivity",)
-"""Whole numbers that are no amount of work or users."""
+"""Whole-number parameters that do not count work or users."""
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """The least noise with one thing changed."""
+    """The smallest noise after one change."""
 
     change: str
-    """What is changed."""
+    """The change, in words."""
     to: float
     noise: float | None = None
-    """None where no noise, or every noise, meets the target."""
+    """None if no noise, or every noise, meets the target."""
     ratio: float | None = None
-    """Of the noise to the present one."""
+    """Ratio of this noise to the present one."""
     why: str = ""
-    """Why there is no noise."""
+    """The reason why there is no noise."""
 
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """The smallest noise whose certified guarantee meets a target, and the proof that less would not."""
+    """The smallest noise whose certified guarantee meets a target, and the proof that less noise does not."""
 
     accountant: Accountant
     chosen: Any
-    """The parameters with the least noise, an object of the mechanism's own class."""
+    """The parameters with the smallest noise, an object of the mechanism's own class."""
     adjacency: Adjacency
     asked: Asked
-    """What was asked for."""
+    """The target."""
     noise: float
     bound: Bound
-    """What was asked for (epsilon, advantage or true positive rate), with that noise."""
+    """Bound on the limited quantity (epsilon, advantage or true positive rate) with that noise."""
     result: PrivacyResult
     noise_below: float
     """The next smaller noise."""
     missed: float
-    """A lower end of what was asked for with it, above the target."""
+    """Lower bound on the limited quantity with ``noise_below``. It is above the target."""
     published: Published | None
     printed: Mapping[str, object] | None
     """What the paper prints for the same target."""
     arithmetic: frozenset[Assumption]
     code: Mapping[str, str]
-    """What to paste, in Python and in a claim file."""
+    """Code to copy, in Python and for a claim file."""
     alternatives: tuple[Alternative, ...] | None = None
-    """None where nobody asked for them."""
+    """Alternatives; None if they were not requested."""
 
     def __float__(self) -> float:
         return float(self.noise)
@@ -92,14 +92,14 @@ class Calibration:
         )
 
     def to_json(self) -> str:
-        """The question and the noise that was found, as text."""
+        """Return the question and the noise that was found, as JSON text."""
         told = {"target": self.asked.as_json(), "noise": {self.accountant.noise: self.noise}}
         return json_text({"schema": 1, **told, "question": self.result.question()})
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A target of calibration: the goal, the quantity that is limited, its limit, and where."""
+    """A target of calibration: the goal, the limited quantity, its limit, and the delta or rate it is for."""
 
     goal: Goal
     quantity: str
@@ -109,14 +109,14 @@ class Asked:
 
     @classmethod
     def epsilon(cls, limit: Number, delta: Number) -> Asked:
-        """The target of an epsilon at a delta."""
+        """Return the target of an epsilon at a delta."""
         checked_number(limit, "epsilon"), checked_number(delta, "delta")
         goal = Target(exact(limit, "epsilon"), exact(delta, "delta"))
         return cls(goal, "epsilon", str(limit), "delta", str(delta))
 
     @classmethod
     def advantage(cls, limit: Number) -> Asked:
-        """The target of the largest advantage of an attack, which is delta at epsilon 0.
+        """Return the target of a largest attack advantage, which is delta at epsilon 0.
 
         Raises:
             ValueError: if the advantage is not in (0, 1).
@@ -128,7 +128,7 @@ class Asked:
 
     @classmethod
     def power(cls, rates: tuple[Number, Number]) -> Asked:
-        """The target of the largest true positive rate of an attack at a false positive rate."""
+        """Return the target of a largest true positive rate of an attack at a false positive rate."""
         if isinstance(rates, str) or len(rates) != 2:
             raise ValueError(f"target_tpr ({rates!r}) must be two numbers: a true and a false positive rate")
         true, false = rates
@@ -139,12 +139,12 @@ class Asked:
         return f"{self.quantity} {self.limit}" + (f" at {self.place} {self.at}" if self.place else "")
 
     def as_json(self) -> dict[str, str]:
-        """The target under plain names."""
+        """Return the target under plain names."""
         told = {self.quantity: self.limit}
         return told | ({self.place: self.at} if self.place else {})
 
     def bound(self, guarantee: Profile) -> Bound:
-        """What is limited, under a guarantee."""
+        """Return a bound on the limited quantity under a guarantee."""
         match self.quantity:
             case "epsilon":
                 return guarantee.epsilon(self.at)
@@ -156,7 +156,7 @@ class Asked:
 def calibrate(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> Calibration:
-    """The smallest noise whose certified guarantee meets the target, and the proof that less would not.
+    """Return the smallest noise whose certified guarantee meets the target, and the proof that less does not.
 
     Raises:
         ArithmeticError: if one of the two could not be certified.
@@ -193,7 +193,7 @@ def calibrate(
 
 
 def _kept(guarantee: Profile, asked: Asked) -> Bound:
-    """What is limited, with an upper end that the goal itself certifies to be at most the limit."""
+    """Return the limited quantity. Its upper bound is at most the limit, as the goal itself certifies."""
     found, limit = asked.bound(guarantee), neighbours_of(exact(asked.limit))[0]
     if not asked.goal.meets(guarantee):
         raise ArithmeticError(f"the noise found was not certified to meet {asked}: {found}")
@@ -201,9 +201,9 @@ def _kept(guarantee: Profile, asked: Asked) -> Bound:
 
 
 def _met(guarantee: Profile, target: Number, delta: Number) -> Bound:
-    """Epsilon, its upper end at most the target.
+    """Return a bound on epsilon whose upper value is at most the target.
 
-    Where inversion stops a little short of that, the profile at the target decides.
+    If the upper bound is slightly too large, the profile at the target decides.
     """
     bound, limit = guarantee.epsilon(delta), neighbours_of(exact(target))[0]
     if bound.upper <= limit:
@@ -214,7 +214,7 @@ def _met(guarantee: Profile, target: Number, delta: Number) -> Bound:
 
 
 def _missed(guarantee: Profile, asked: Asked) -> float:
-    """A lower end of epsilon that is above the target."""
+    """Return a lower bound on epsilon that is above the target."""
     limit = neighbours_of(exact(asked.limit))[1]
     lower = guarantee.epsilon(asked.at).lower
     if lower > exact(asked.limit):
@@ -234,9 +234,9 @@ def calibration_of(
     target_tpr: tuple[Number, Number] | None = None,
     **parameters: Any,
 ) -> Calibration:
-    """Return the least noise that is certified to meet a target, and the proof that a little less would not.
+    """Return the smallest noise certified to meet a target, and the proof that a little less does not.
 
-    Give exactly one target. Leave out the parameter for the noise, or give a value where the search begins.
+    Give exactly one target. Omit the noise parameter, or give a value at which the search begins.
 
     Args:
         mechanism: the name of the mechanism, as in ``dpproof calibrate --help``.
@@ -266,7 +266,7 @@ def calibration_of(
 def asked_for(
     epsilon: Number | None, delta: Number, advantage: Number | None, rates: tuple[Number, Number] | None
 ) -> Asked:
-    """The one target that is given.
+    """Return the one target that is given.
 
     Raises:
         ValueError: for none or several, or one outside its domain.
@@ -286,7 +286,7 @@ TARGETS = ("target_epsilon", "target_advantage", "target_tpr")
 
 
 def noise_to_begin(accountant: Accountant) -> Any:
-    """Where the search for the noise begins if nothing is said."""
+    """Return the noise at which the search begins if none is given."""
     field = next(one for one in accountant.parameters.fields() if one.name == accountant.noise)
     return field.metadata["domain"].some() if field.default is MISSING else field.default
 
@@ -294,7 +294,7 @@ def noise_to_begin(accountant: Accountant) -> Any:
 def noise_for_other_targets(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: Number, delta: Number
 ) -> tuple[Alternative, ...]:
-    """The least noise with one thing changed at a time, each beside what was changed."""
+    """Return the smallest noise after each of several changes, made one at a time."""
     present = getattr(parameters, accountant.noise)
     return tuple(
         _alternative(accountant, adjacency, change, present)
@@ -303,7 +303,7 @@ def noise_for_other_targets(
 
 
 Change = tuple[str, Fraction, Parameters, tuple[Fraction, Fraction]]
-"""What is changed, to what, the parameters then, and epsilon and delta then."""
+"""What is changed, its new value, the new parameters, and the new epsilon and delta."""
 
 
 def _changes(parameters: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Change]:
@@ -321,7 +321,7 @@ def _changes(parameters: Parameters, epsilon: Fraction, delta: Fraction) -> Iter
 
 
 def _sizes(parameters: Parameters) -> Mapping[str, int]:
-    """The whole numbers among the parameters: steps, users, episodes."""
+    """Return the whole numbers among the parameters, such as steps, users and episodes."""
     values = {field.name: getattr(parameters, field.name) for field in parameters.fields()}
     return {name: value for name, value in values.items() if type(value) is int and name not in NOT_SIZES}
 
@@ -339,7 +339,7 @@ def _alternative(accountant: Accountant, adjacency: Adjacency, change: Change, p
 def code(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> dict[str, str]:
-    """What to paste: the guarantee in Python, and the promise as an entry of a claim file.
+    """Return code to copy: the guarantee in Python, and the promise as an entry of a claim file.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> gaussian, target = accountant_for("gaussian"), Asked.epsilon("1.5", "1e-6")
@@ -372,7 +372,7 @@ def code(
 
 
 def _above(text: str) -> float:
-    """The number, or the next double above it: no less than what was asked for."""
+    """Return the nearest double if it is not below the number, and otherwise the next larger double."""
     number = exact(text)
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

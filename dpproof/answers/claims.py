@@ -1,4 +1,4 @@
-"""The ledger of a claim file: for each claim what is proved and what an audit found."""
+"""Results for a claim file: for each claim, what is proved and what an audit found."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ClaimLedger:
-    """Everything known about one claim of a claim file."""
+    """All results for one claim of a claim file."""
 
     claim: Claim
     verdict: Outcome
@@ -54,10 +54,10 @@ def check_claims(
     seed: int = 0,
     executor: Executor | None = None,
 ) -> list[ClaimLedger]:
-    """Check the claims in order. They share alpha evenly; the seconds are spent in the order of the file.
+    """Check the claims in order. Each claim gets an equal share of alpha, and the seconds are used in order.
 
-    The probability that any claim which holds is called broken is at most ``budget.alpha``, by the union
-    bound: an audit errs with probability at most its own alpha.
+    A true claim of the file is called broken with probability at most ``budget.alpha``. By the union bound,
+    this holds for all claims together, because each audit errs with probability at most its own alpha.
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
     options: AuditOptions = {"seed": seed, "alpha": budget.alpha / len(claims), "executor": executor}
@@ -67,7 +67,7 @@ def check_claims(
 def _contained(
     claim: Claim, stage: Stage, audited: bool, until: float | None, options: AuditOptions
 ) -> ClaimLedger:
-    """`check_claim`, whose errors end no other claim's check."""
+    """Run `check_claim`, and turn its errors into a result, so that the other claims are still checked."""
     try:
         return check_claim(claim, stage, audited=audited, until=until, **options)
     except ValueError as error:
@@ -87,7 +87,7 @@ def check_claim(
     until: float | None = None,
     **options: Unpack[AuditOptions],
 ) -> ClaimLedger:
-    """Account for what a claim names if we know it, then audit it.
+    """Account for the mechanism of a claim if dpproof knows it, then audit the claim.
 
     Args:
         claim: one that ``auditing.check_ready`` lets pass.
@@ -136,7 +136,7 @@ _HEARD = {
 
 
 def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
-    """The exit code of the worst claim: refused before broken before not certified before kept.
+    """Return the exit code of the worst claim, in the order refused, broken, not certified, kept.
 
     With ``strict`` an inconclusive audit counts as broken.
     """
@@ -147,14 +147,17 @@ def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
 
 
 def heard_in(audit: Evidence | None) -> Outcome | None:
-    """What an audit says of the promise: without bits, where the promise is about real arithmetic."""
+    """Return what an audit finds about the promise.
+
+    If the promise is about real arithmetic, floating-point bits do not count.
+    """
     if audit is None:
         return None
     return _HEARD[audit.without_bits if audit.without_bits and tolerated(audit) else audit.verdict]
 
 
 def rests_on(account: Account) -> str:
-    """The statement of a guarantee, its verdict, and how much all of that takes on trust."""
+    """Return the statement behind a guarantee, its verdict, and the numbers of its assumptions."""
     rests = account.rests
     if rests is None:
         return f"rests on: {account.rests_on}"
@@ -164,12 +167,12 @@ def rests_on(account: Account) -> str:
 
 
 def tolerated(audit: Evidence | None) -> bool:
-    """Whether floating-point bits alone refute a promise that is about real arithmetic."""
+    """Return whether only floating-point bits refute a promise that is about real arithmetic."""
     return audit is not None and audit.arithmetic == "real" and audit.without_bits is not None
 
 
 def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evidence | None) -> list[str]:
-    """What to do next, where the verdict alone does not say it."""
+    """Return advice on what to do next, if the verdict alone does not tell."""
     if verdict.level is Level.FAILURE and audit is not None and audit.verdict.violated:
         after = f"after {audit.samples} samples"
         return [*audit.words, f"{audit.verdict.value} {after}: dpproof audit FILE --witnesses DIR keeps it"]
@@ -183,7 +186,7 @@ def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evid
 
 
 def _unproved(claim: Claim, account: Account) -> str | None:
-    """Why an account does not prove a claim, where it is not the number."""
+    """Return the reason why an account does not prove a claim, if the number is not the reason."""
     if not _covers(account, claim):
         return f"the account is in the {account.trust.value} model: no proof in the {claim.trust.value} one"
     if account.rests is not None and _undecided(account):
@@ -195,17 +198,17 @@ def _unproved(claim: Claim, account: Account) -> str | None:
 
 
 def _covers(account: Account, claim: Claim) -> bool:
-    """Whether what is proved in the account's trust model is proved in the claim's."""
+    """Return whether a proof in the account's trust model is also one in the claim's trust model."""
     return implies(account.trust, claim.trust)
 
 
 def _undecided(account: Account) -> bool:
-    """Whether the statement of a guarantee has lost its proof: a step or a certificate is missing."""
+    """Return whether the statement of a guarantee lacks a proof: a step or a certificate is missing."""
     return account.rests is not None and account.rests.verdict in (Verdict.OPEN, Verdict.REFUTED)
 
 
 def _accounted(claim: Claim) -> tuple[Account | None, bool, bool]:
-    """The account, whether it proves the promise, and whether an attained pair breaks it."""
+    """Return the account, whether it proves the promise, and whether an attained pair refutes the promise."""
     if claim.outside and not events.kind_of(claim):
         return None, False, False
     with recorded() as used:
@@ -235,7 +238,10 @@ def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
 def _audited(
     claim: Claim, until: float | None, options: AuditOptions
 ) -> tuple[Evidence | None, Outcome | None, list[str]]:
-    """What an audit found; if nothing, whether that makes a verdict, and remarks."""
+    """Return the audit's finding.
+
+    Without one, return the outcome that follows from this, if any, and remarks.
+    """
     drawn = [0]
 
     def count(samples: int, _budget: int) -> None:
@@ -255,10 +261,10 @@ def _audited(
 
 
 def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tuple[bool, bool]:
-    """Whether the proved guarantee implies the promise, and whether an attained pair breaks it.
+    """Return whether the proved guarantee implies the promise, and whether an attained pair refutes it.
 
-    A promised curve is compared in its own unit: one point of it would not prove the others. Of an epsilon
-    the profile decides where it can: the inverse may stop a little beside it.
+    A promised curve is compared in its own parameter, because one point of it would not prove the others. For
+    an epsilon, delta at that epsilon decides if possible, because the inverse may be slightly off.
     """
     kind = next(name for name in ("epsilon", "rho", "mu") if name in claim.promise)
     promised, delta = exact(claim.promise[kind]), exact(claim.delta)
@@ -272,7 +278,7 @@ def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tupl
 
 
 def _cost(guarantee: Profile, kind: str) -> tuple[float | Fraction, float | Fraction] | None:
-    """The least epsilon at delta 0, rho or mu that the guarantee implies, enclosed; None for none."""
+    """Return bounds on the least epsilon at delta 0, rho or mu that the guarantee implies, if any."""
     match kind, guarantee:
         case "epsilon", _:
             bound = guarantee.epsilon(0)

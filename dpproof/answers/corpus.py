@@ -1,4 +1,4 @@
-"""The corpus, run case by case: the expected result, the result, and the time it took."""
+"""Runs of the corpus, case by case: the expected result, the result, and the time it took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpproof.audits.recording.evidence import Evidence
 
 SKIPPED = "skipped"
-"""Found where a case needs a package that is not installed."""
+"""Result of a case whose package is not installed."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class CaseResult:
     """One case after its audit.
 
     Attributes:
-        name, reason: the case's.
+        name, reason: those of the case.
         expected: a verdict, or the name of an exception.
         found: the same, or `SKIPPED`.
-        evidence: unless an exception ended the audit.
-        error: what that exception, or the lack of a package, says.
-        seconds: the audit took.
+        evidence: of the audit; None if an exception ended it.
+        error: the message of that exception, or the missing package.
+        seconds: duration of the audit.
     """
 
     name: str
@@ -41,12 +41,12 @@ class CaseResult:
 
     @property
     def missed(self) -> bool:
-        """Whether the case ran and did not come out as it must."""
+        """Whether the case ran and gave another result than expected."""
         return self.found not in (self.expected, SKIPPED)
 
 
 def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
-    """The cases whose names contain a text, upper or lower case; all of them without one.
+    """Return the cases whose names contain a text, ignoring case, or all cases without a text.
 
     Raises:
         ValueError: no name contains it.
@@ -63,9 +63,9 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 def run_cases(
     cases: Sequence[CorpusCase], options: Asked, executor: Executor | None = None
 ) -> Iterator[CaseResult]:
-    """Audit each case, in order, yielding every outcome as soon as it is its turn.
+    """Audit each case, and yield the results in order, each as soon as possible.
 
-    With an executor every case is one task of it, found again by its name where it runs.
+    With an executor each case is one task. The worker process finds the case by its name.
 
     Args:
         cases: of the corpus.
@@ -91,7 +91,7 @@ def _named_outcome(name: str, options: Asked) -> CaseResult:
 
 
 def _outcome(case: CorpusCase, options: Asked) -> CaseResult:
-    """Audit one case; what its mechanism raises is an outcome, too."""
+    """Audit one case. An exception of its mechanism is also a result."""
     expected, started = case.expected, time.perf_counter()
     said = str(getattr(expected, "value", getattr(expected, "__name__", expected)))
     evidence, error, found = None, None, SKIPPED

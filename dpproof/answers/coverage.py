@@ -1,4 +1,4 @@
-"""The decided share of the papers, by the list of ids that each paper's statements must cover."""
+"""The share of each paper's listed statements that are decided."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 @dataclass(frozen=True)
 class Item:
-    """One row of the list: an id with its kind, and other ids under which the paper prints the same."""
+    """One row of the list: an id, its kind, and other ids under which the paper prints the same statement."""
 
     id: str
     kind: str
@@ -22,28 +22,28 @@ class Item:
 
     @property
     def prefix(self) -> str:
-        """How the ids of its paper begin."""
+        """The prefix of the ids of its paper."""
         return self.id.split(".")[0]
 
 
 @dataclass(frozen=True)
 class Share:
-    """What is known about one paper, or all of them, counted over the list's rows."""
+    """Counts over the rows of the list, for one paper or for all papers."""
 
     statements: int
-    """Rows of kind statement: the ones that are counted."""
+    """Number of rows of kind statement. Only these are counted."""
     decided: tuple[str, ...]
-    """Those with a certificate for every part: proved, proved on a subdomain, proved given, refuted."""
+    """Statements with a certificate for every part: proved, proved on a subdomain, proved given, refuted."""
     outright: tuple[str, ...]
-    """Those of ``decided`` that assume nothing: refuted or proved without a named rule."""
+    """The statements of ``decided`` that assume nothing: refuted, or proved without a named rule."""
     undecided: tuple[str, ...]
-    """The others: open, assumed or not registered."""
+    """The other statements: open, assumed or not registered."""
     quoted: int
-    """Rows of kind quoted: theorems of other works."""
+    """Number of rows of kind quoted, which are theorems of other works."""
     quoted_decided: tuple[str, ...]
-    """Those of them that are proved or refuted here all the same."""
+    """The quoted theorems that are nevertheless proved or refuted here."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    """How many of the rows of kind statement have which verdict, refutations by severity."""
+    """Number of rows of kind statement with each verdict. Refutations are counted by severity."""
 
 
 @lru_cache(maxsize=1)
@@ -61,7 +61,7 @@ def items() -> tuple[Item, ...]:
 
 
 def identity_of(name: str) -> str:
-    """The id of a statement, also for a former id or another number under which its paper prints the same.
+    """Return the id of a statement, given that id, a former id, or another number in its paper.
 
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
@@ -71,7 +71,7 @@ def identity_of(name: str) -> str:
 
 
 def coverage(found: Iterable[Result], prefix: str = "") -> Share:
-    """The shares of the papers whose ids begin with ``prefix``, given the verdicts on statements."""
+    """Return the share of the papers whose ids begin with ``prefix``, given the verdicts on statements."""
     known = {result.id: result for result in found}
     rows = [item for item in items() if item.id.startswith(prefix)]
     statements = [item.id for item in rows if item.kind == "statement"]
@@ -90,7 +90,7 @@ def coverage(found: Iterable[Result], prefix: str = "") -> Share:
 
 
 def _parts(name: str, known: Mapping[str, Result]) -> list[Result]:
-    """The id's own entry and its parts: what the paper says, corrections of this project aside."""
+    """Return the results for an id and its parts as the paper states them, without our corrections."""
     rows = {item.id for item in items()}
     below = (x for key, x in known.items() if key.startswith(f"{name}.") and key not in rows)
     own = [known[name]] if name in known else []
@@ -103,12 +103,12 @@ def _holds(name: str, known: Mapping[str, Result], test: Callable[[Result], bool
 
 
 def _decided(result: Result) -> bool:
-    """Decided, with all its conjuncts: one that is open leaves its statement open, refuted or not."""
+    """Return whether a result is decided and none of its conjuncts is open."""
     return result.verdict.decided and all(part.verdict is not Verdict.OPEN for part in result.conjuncts)
 
 
 def _counted(found: Iterable[Result], undecided: Iterable[str]) -> dict[str, int]:
-    """How often each verdict occurs, refutations by severity; what is not decided counts as open."""
+    """Count each verdict, with refutations by severity. A result that is not decided counts as open."""
     undecided = set(undecided)
     return dict(Counter("OPEN" if result.id in undecided else _word(result) for result in found))
 
@@ -118,12 +118,12 @@ def _word(result: Result) -> str:
 
 
 def _outright(result: Result) -> bool:
-    """Neither a domain nor a refutation hides an assumption."""
+    """Return whether a result is decided without any assumption."""
     return _decided(result) and not result.assumptions
 
 
 def line(share: Share) -> str:
-    """One line for people.
+    """Return a summary in one line.
 
     >>> line(Share(4, ("a", "b", "c"), ("a",), ("d",), 2, ("q",)))
     '3 of 4 statements decided (75%), 1 without named rules (25%); 1 of 2 quoted theorems decided'
@@ -137,7 +137,7 @@ def line(share: Share) -> str:
 
 
 def counts(share: Share) -> str:
-    """How many statements have which verdict, for people.
+    """Return the numbers of statements with each verdict, in words.
 
     >>> counts(Share(3, (), (), (), 0, (), {"STEPS PROVED": 2, "REFUTED slip": 1}))
     '2 STEPS PROVED, 1 REFUTED (slip)'
@@ -148,7 +148,7 @@ def counts(share: Share) -> str:
 
 
 def _bracketed(word: str) -> str:
-    """A verdict with its severity in brackets."""
+    """Return a verdict with its severity in brackets."""
     return f"REFUTED ({word.removeprefix('REFUTED ')})" if word.startswith("REFUTED ") else word
 
 

@@ -1,4 +1,4 @@
-"""The guarantee of a training or a composition of another library: dp-accounting's events, Opacus's histories."""
+"""The guarantee of a training or composition of another library: dp-accounting events, Opacus histories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpproof.answers.account import Account
 
 
 def _event(given: object) -> Any:
-    """A DpEvent, or what a callable gives."""
+    """Return a DpEvent, which is given directly or returned by a callable."""
     from dp_accounting.dp_event import DpEvent
 
     made = given if isinstance(given, DpEvent) or not callable(given) else given()
@@ -23,7 +23,7 @@ def _event(given: object) -> Any:
 
 
 def _training(given: object) -> Any:
-    """The steps of an Opacus accountant or engine, or (noise multiplier, sampling rate, steps) themselves."""
+    """Return the event of an Opacus accountant or engine, or of (noise multiplier, sampling rate, steps)."""
     from dp_accounting.dp_event import ComposedDpEvent
 
     from dpproof.accountant.interop.dp_events import event_of_training
@@ -48,24 +48,24 @@ def _training(given: object) -> Any:
 
 
 def _whole(count: float) -> int:
-    """A number of steps, without rounding."""
+    """Return a number of steps as an integer, without rounding."""
     if int(count) != count:
         raise ValueError(f"steps ({count!r}) must be a whole number")
     return int(count)
 
 
 PREFIXES: Mapping[str, Callable[[Any], Any]] = {"event": _event, "training": _training}
-"""The keys of a claim that name an object of another library -> what makes it an event."""
+"""Keys of a claim for objects of other libraries, each with the function that makes it an event."""
 
 
 def kind_of(claim: Claim) -> str | None:
-    """``event`` or ``training`` where the claim is about one."""
+    """Return ``event`` or ``training`` if the claim is about one, and otherwise None."""
     prefix = claim.mechanism.partition(":")[0]
     return prefix if prefix in PREFIXES and claim.mechanism.count(":") > 1 else None
 
 
 def guarantee_of_event(claim: Claim) -> Profile:
-    """The certified guarantee of what the claim names.
+    """Return the certified guarantee of the object that the claim names.
 
     Raises:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
@@ -84,7 +84,7 @@ def guarantee_of_event(claim: Claim) -> Profile:
 
 
 def account_event(claim: Claim, guarantee: Profile) -> Account:
-    """The answer of ``dpproof account``, as far as there is one for an event."""
+    """Return the answer of ``dpproof account`` for an event. Some of its fields stay empty."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)
     kind, _, target = claim.mechanism.partition(":")

@@ -1,8 +1,8 @@
-"""The ledger of the papers: bounds, verdicts, evidence and experiments of each, joined by id.
+"""Results for the papers: bounds, verdicts, evidence and experiments of each, joined by id.
 
-The figures and findings of an experiment are those in ``docs/experiments``. ``dpproof reproduce PAPER`` made
-them, and nothing here runs it again. An installed package has no such documents and shows the command only. The
-ledger of claims is `answers.claims`.
+The figures and findings of an experiment are read from ``docs/experiments``. ``dpproof reproduce PAPER``
+writes them; this module does not run it. An installed package lacks these documents, so it shows only the
+command. For claims see `answers.claims`.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _FINDINGS = "## What it shows\n"
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment as the report shows it."""
+    """An experiment as shown in the report."""
 
     paper: str
     title: str
     command: str
-    """What makes it again."""
+    """The command that repeats the experiment."""
     page: Path | None
-    """The page on it, if it is at hand."""
+    """The page on the experiment, if the file exists."""
     figures: tuple[Path, ...]
     findings: tuple[str, ...]
-    """The page's first lines, on what disagrees with the paper, and its lines on what it shows."""
+    """The page's first lines, on disagreements with the paper, and its list of findings."""
 
     def pictures(self) -> list[tuple[str, str]]:
-        """Each figure's name and its address as data, so that the page stays one file."""
+        """Each figure's name, and the figure as a data URL, so that the report is a single file."""
         return [
             (path.stem, f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}")
             for path in self.figures
@@ -54,7 +54,7 @@ class Shown:
 
 
 def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
-    """The experiment of a paper with its files in ``folder``; None for a paper without one.
+    """Return the experiment of a paper, with its files in ``folder``, or None if the paper has none.
 
     >>> experiment_of("rlsvi") is None
     True
@@ -75,7 +75,7 @@ def experiment_of(paper: str, folder: Path = FOLDER) -> Shown | None:
 
 
 def _findings(page: str) -> tuple[str, ...]:
-    """The sentences of the page's first lines, and the items of its section on what it shows."""
+    """Return the sentences of the page's first lines, and the items of its section on findings."""
     _, _, section = page.partition(_FINDINGS)
     lines = section.partition("\n## ")[0].splitlines()
     return (*first_lines.read(page), *(line.removeprefix("- ") for line in lines if line.startswith("- ")))
@@ -95,7 +95,7 @@ class ExpectedAudit:
 
 @dataclass(frozen=True)
 class PaperLedger:
-    """Everything known about one paper."""
+    """All results for one paper."""
 
     paper: Paper
     verified: Verified
@@ -108,7 +108,7 @@ class PaperLedger:
 
 
 def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
-    """The cases on a paper's own mechanisms that ``dpproof check papers`` audits, a part of the corpus."""
+    """Return the cases of the corpus, on a paper's own mechanisms, that ``dpproof check papers`` audits."""
     from dpproof.audits.corpus.all_cases import cases_of_paper
 
     return cases_of_paper(paper)
@@ -117,9 +117,10 @@ def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
-    """Verify every statement of a paper; account for its mechanism, audit its cases, show its experiment.
+    """Verify every statement of a paper, account for its mechanism, audit its cases, and add its experiment.
 
-    ``departures`` says what did not come out as recorded: a verdict, or a case of the corpus.
+    ``departures`` lists the verdicts that differ from the record, and the corpus cases with unexpected
+    results.
     """
     stage(f"{paper.name}: checking certificates")
     verified = verify(ids_named(paper.name))

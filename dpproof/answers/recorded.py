@@ -14,17 +14,17 @@ RECORD = Path(__file__).with_name("recorded_verdicts.json")
 
 
 Kept = Mapping[str, object]
-"""What is recorded of one statement."""
+"""The recorded fields of one statement."""
 
 
 def recorded() -> dict[str, Kept]:
-    """Statement id -> verdict, severity, domain and assumptions, as last recorded."""
+    """Return the recorded verdict, severity, domain and assumptions for each statement id."""
     found: dict[str, Kept] = json.loads(RECORD.read_text(encoding="utf-8"))
     return found
 
 
 def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
-    """One line for each statement that did not come out as recorded, or that is missing.
+    """Return one line for each statement that is missing or differs from its record.
 
     Args:
         found: the verdicts on statements.
@@ -40,7 +40,7 @@ def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
 
 
 def kept(result: Result) -> Kept:
-    """What is recorded of a statement: a proof must neither lose domain nor gain assumptions unnoticed."""
+    """Return the recorded fields of a statement. They show if a proof loses domain or gains assumptions."""
     return {
         "verdict": result.verdict.value,
         "severity": result.severity.value if result.severity else None,
@@ -50,7 +50,7 @@ def kept(result: Result) -> Kept:
 
 
 def _difference(known: Kept | None, found: Kept | None) -> str | None:
-    """The first key in which they differ."""
+    """Return the first key in which they differ."""
     if known is None or found is None:
         return None if known is found else "verdict"
     return next((key for key in known if known[key] != found[key]), None)
@@ -61,7 +61,7 @@ def _shown(answer: Kept | None, key: str) -> str:
 
 
 def write() -> None:
-    """Record today's verdicts."""
+    """Record the present verdicts."""
     answers = {result.id: kept(result) for result in verify()}
     write_whole(RECORD, json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
 

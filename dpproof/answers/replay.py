@@ -1,9 +1,8 @@
 """Replay of a witness: the same finding as before, news about a changed implementation, or a broken file.
 
-If the audited code was changed since, the replay gives another result. Its reader wants to know whether the
-violation is gone. This news comes from the new audit, never from the file. The file is broken if the question
-(`ASKED`) or the verdict alone came out differently: the verdict follows from the figures, so it cannot change
-without them.
+If the audited code has changed, the replay may give another result. The news then states whether the
+violation is gone, and it is always taken from the new audit. The file is broken if the question (`ASKED`)
+differs, or only the verdict: the verdict follows from the figures, so it cannot change alone.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from dpproof.audits.recording.replaying import ReplayError
 from dpproof.audits.target import target
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
-"""The keys of a witness that say what was asked, not what was found."""
+"""Keys of a witness that describe the question and not the finding."""
 VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
-"""The answers that refute a claim."""
+"""Findings that refute a claim."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Replayed:
     """The result of a replay.
 
     Attributes:
-        evidence: what the audit found this time.
-        recorded: the verdict that the witness holds.
-        different: its keys that came out differently; empty where all is as before.
+        evidence: the result of the new audit.
+        recorded: the verdict stored in the witness.
+        different: the keys of the witness whose values have changed.
     """
 
     evidence: Evidence
@@ -41,7 +40,7 @@ class Replayed:
 
     @property
     def news(self) -> str | None:
-        """What changed, in one line; None if nothing did."""
+        """One line on what changed, or None if nothing did."""
         found = self.evidence.verdict.value
         if not self.different:
             return None
@@ -54,7 +53,7 @@ class Replayed:
 
 
 def replayed(witness: Mapping[str, Any]) -> Replayed:
-    """Run the audit of a witness again.
+    """Repeat the audit of a witness.
 
     Raises:
         ReplayError: the file is broken, or says nothing of how; or figures came out differently where
@@ -71,7 +70,7 @@ def replayed(witness: Mapping[str, Any]) -> Replayed:
 
 
 def _is_news(witness: Mapping[str, Any], found: Evidence, different: tuple[str, ...]) -> bool:
-    """Whether a difference is news: a violation of a user's implementation that has changed."""
+    """Return whether a difference is news: a violation in a user's implementation that has changed."""
     known = found.witness().keys() - set(ASKED)
     verdicts = {witness.get("verdict"), found.verdict.value}
     seeded = witness["replay"].get("seeded", True)
@@ -92,7 +91,7 @@ def _of_a_user(how: Mapping[str, Any]) -> bool:
 
 
 def replayed_file(path: Path) -> Replayed:
-    """Run the audit of a witness in a file again.
+    """Repeat the audit of a witness in a file.
 
     Raises:
         ValueError: the file is no witness, or a broken one.
@@ -105,11 +104,11 @@ def replayed_file(path: Path) -> Replayed:
 
 _WITNESS = {"verdict": str, "seed": int, "alpha": float, "delta": float, "replay": dict}
 _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
-"""What the witness of a claim in a claim file holds."""
+"""Fields, with their types, in the witness of a claim in a claim file."""
 
 
 def _checked(witness: Any) -> Mapping[str, Any]:
-    """A witness whose fields, as far as a replay reads them, have the right types."""
+    """Return a witness after checking the types of the fields that a replay reads."""
     if not isinstance(witness, dict):
         raise ValueError("it must be a table")
     _check_types(witness, _WITNESS)

@@ -1,4 +1,4 @@
-"""Statements: the ids that a name stands for, and the verdicts on them."""
+"""Verdicts on statements, and the statement ids that a name stands for."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from dpproof.proofs_check.verdict import Result
 
 @dataclass(frozen=True)
 class Verified:
-    """The verdicts on some statements, their certificates checked again."""
+    """Verdicts on some statements. Their certificates were checked again."""
 
     statements: tuple[Result, ...]
 
     @property
     def readings(self) -> frozenset[str]:
-        """All readings that the statements together rest on."""
+        """All readings on which the statements rest together."""
         return frozenset(text for result in self.statements for text in result.readings)
 
     @property
     def laws(self) -> tuple[str, ...]:
-        """The laws that they take from the table."""
+        """The laws from the table that the statements use."""
         return tuple(sorted({name for result in self.statements for name in result.laws}))
 
 
 def results(*ids: str) -> dict[str, Result]:
-    """The results of statements by id, what they share checked once."""
+    """Return the results of statements by id. Shared certificates are checked once."""
     return {result.id: result for result in registry.verify(ids)}
 
 
 def verify(ids: Iterable[str]) -> Verified:
-    """The verdicts on statements, their certificates checked again."""
+    """Check the certificates of statements again, and return the verdicts."""
     return Verified(tuple(registry.verify(list(ids))))
 
 
 def ids_named(name: str) -> tuple[str, ...]:
-    """The statement ids that ``papers``, a paper's command-line name, or a statement id stands for.
+    """Return the statement ids for ``papers``, for a paper's command-line name, or for a statement id.
 
     >>> ids_named("rlsvi.eq2"), ids_named("sdp.lemma19")
     (('rlsvi.eq2',), ('sdp.lemma7',))

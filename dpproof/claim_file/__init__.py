@@ -1,6 +1,6 @@
-"""Claim files: ``dpproof.toml`` in, claims out. Unknown keys and wrong types are refused by name and line.
+"""Reading of claim files such as ``dpproof.toml``. An unknown key or wrong type is refused by name and line.
 
-Nothing in a claim file is evaluated; callables are named as ``package.module:callable``.
+Nothing in a claim file is evaluated. Callables are named as ``package.module:callable``.
 """
 
 from dpproof.claim_file.entry import claim_from, entry_of

@@ -14,7 +14,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.engine.scores.names import SCORE_NAMES
 
 NAMED = ("mechanism", "command", "event", "training")
-"""What a claim is about, exactly one of them."""
+"""Keys that name the subject of a claim. A claim has exactly one of them."""
 TARGETS = ("neighbours", "data")
 TEXT = ("name", "mechanism", "event", "training", "adjacency", *TARGETS, "source", "trust", "arithmetic")
 PROMISE = ("epsilon", "delta", "rho", "mu")
@@ -28,13 +28,16 @@ AUDIT: Mapping[str, Values] = {
     "timeout": Reals(0, lower_open=True),
     "scores": Words(*SCORE_NAMES),
 }
-"""What a claim may say of its audit: the most samples; of a callable or a command, the scores, whether all
-its randomness comes from the seed it is given, whether a failure or NaN is an error or an output; of a
-command, the seconds that one request may take."""
+"""Options that a claim may set for its audit.
+
+All audits have the largest number of samples. Audits of a callable or a command also have the scores, whether
+all randomness comes from the given seed, and whether a failure or NaN is an error or an output. Audits of a
+command also have the seconds that one request may take.
+"""
 
 
 def entry_of(claim: Claim) -> dict[str, Any]:
-    """The claim as an entry of a claim file; ``claim_from`` reads it back."""
+    """Return the claim as an entry of a claim file. ``claim_from`` reads it back."""
     entry: dict[str, Any] = {
         "name": claim.name,
         **_names(claim),
@@ -51,7 +54,7 @@ def entry_of(claim: Claim) -> dict[str, Any]:
 
 
 def _names(claim: Claim) -> dict[str, Any]:
-    """The key that says what the claim is about."""
+    """Return the key, with its value, that names the subject of the claim."""
     if claim.command is not None:
         return {"command": list(claim.command)}
     kind, _, target = claim.mechanism.partition(":")
@@ -59,7 +62,7 @@ def _names(claim: Claim) -> dict[str, Any]:
 
 
 def claim_from(entry: object) -> Claim:
-    """The claim that one entry of a claim file makes.
+    """Return the claim that is described by one entry of a claim file.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -114,7 +117,7 @@ def _check_target(label: str, value: str) -> None:
 
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
-    """What the claim is about, by name; of a command also its words."""
+    """Return the subject of the claim by name, and for a command also its words."""
     given = [key for key in NAMED if key in entry]
     if not given:
         raise ValueError("mechanism is missing; there is no default")
@@ -145,7 +148,7 @@ def _table(name: str, value: object) -> Mapping[str, Any]:
 
 
 def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dict[str, Any]:
-    """A table of the file, each key a known one, each value in its domain.
+    """Return a table of the file after checking that each key is known and each value is in its domain.
 
     Raises:
         ValueError: naming the table, the value and the rule.

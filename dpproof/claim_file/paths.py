@@ -1,17 +1,17 @@
-"""The files that a claim names: they must be inside the project, unless the user allows more.
+"""Check that the files named in a claim are inside the project, unless the user allows more.
 
-The project is the current folder and the folder of the claim file. A claim file may come from somebody else. It
-must not make this machine read a file elsewhere or start a program there.
+The project is the current folder and the folder of the claim file. A claim file from somebody else must not
+make this machine read a file, or start a program, in another folder.
 
-Checked, after following links: every parameter that is a file, the program of a command that is written with a
-path separator, and every argument of it. An argument is also cut into pieces at white space, quotes and other
-signs of a shell. A piece is checked if it has a path separator or names something that exists. If the whole
-argument exists, its beginning and what follows a closing bracket are not pieces, because file names may hold
-such signs.
+Links are followed first. Then these are checked: every parameter that is a file, the program of a command if
+it is written with a path separator, and every argument of a command. An argument is also cut into pieces at
+white space, quotes and other special characters of a shell. A piece is checked if it has a path separator or
+names an existing file. If the whole argument exists, its beginning and the text after a closing bracket are
+not pieces, because file names may contain such characters.
 
-Not checked: a program named without a separator, which the search path finds; programs beside the running
-Python, and what Python imports; paths that text for an interpreter (``sh -c``, ``python -c``) builds when it
-runs, such as ``$HOME``; and what a program does once it runs.
+These are not checked: a program named without a separator, which is found on the search path; programs in the
+folder of the running Python, and Python's imports; paths that an interpreter (``sh -c``, ``python -c``)
+builds at run time, such as ``$HOME``; and the actions of a program.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from dpproof.accountant.claims.claim import Claim
 
 SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
-"""What may stand between a path and the rest of an argument."""
+"""Characters that may separate a path from the rest of an argument."""
 WITHIN = re.compile(r"""[\s=:,;|&<>({\[`'"@$]+""")
-"""Those of them that the name of a folder hardly ever ends in: all but the brackets that close."""
+"""The characters in ``SIGNS`` that rarely end the name of a folder: all but the closing brackets."""
 FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
-"""A flag with a path right behind it, such as ``-I/usr/include``."""
+"""A flag directly followed by a path, such as ``-I/usr/include``."""
 
 
 def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:
-    """The paths in a claim, each with the key that holds it."""
+    """Yield the paths in a claim, each with the key that contains it."""
     if claim.command is not None:
         program, *arguments = claim.command
         if _has_separator(program):
@@ -54,10 +54,10 @@ def _has_separator(text: str) -> bool:
 
 
 def _paths_in(argument: str) -> Iterator[Path]:
-    """The paths that an argument may name: the argument itself, and its pieces.
+    """Return the paths that an argument may name: the argument itself, and its pieces.
 
-    A file that has the argument's name is no proof that the program reads that one: who wrote the claim can
-    have put ``--config=/etc/passwd`` into the project.
+    If a file with the argument's name exists, the program may still read another file: the author of the
+    claim may have put a file named ``--config=/etc/passwd`` into the project.
     """
     there = os.path.lexists(argument)
     pieces = [piece for piece in (WITHIN if there else SIGNS).split(argument) if piece]
@@ -69,7 +69,7 @@ def _paths_in(argument: str) -> Iterator[Path]:
 
 
 def check_inside(claim: Claim, file: Path) -> None:
-    """Refuse a claim that names a file outside the project; links are followed first.
+    """Refuse a claim that names a file outside the project. Links are followed first.
 
     Raises:
         ValueError: naming the key and the path.

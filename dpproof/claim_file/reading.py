@@ -1,8 +1,8 @@
-"""A claim file as a whole: its claims, its budget, and its errors with file and line.
+"""Reading of a whole claim file: its claims, its budget, and its errors with file and line.
 
 The TOML reader keeps no line numbers. `Lines` finds them in one pass over the text. It cuts the text into
 statements (a header, or a key with its value), which may take several lines. It recognises strings, comments
-and brackets by the rules of TOML 1.0, in any text that the TOML reader accepts, or nearly so.
+and brackets by the rules of TOML 1.0, in text that the TOML reader accepts or almost accepts.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ TOKEN = re.compile(
     r"|[\[\]{}]|\n|[^\"'#\[\]{}\n]+|.",
     re.DOTALL,
 )
-"""A string, a comment, a bracket, the end of a line, or anything between them."""
+"""A string, a comment, a bracket, the end of a line, or any text between them."""
 ENDLESS = re.compile(r"(?<![\w.:+-])[+-]?(?:\d[\d_]{4000,}|0[xob][0-9A-Fa-f_]{3000,})(?![\w.:+-])(?!\s*[=.])")
-"""An integer that Python would not read or could not write: its limit is 4,300 digits."""
+"""An integer that is too long for Python to read or write. The limit is 4,300 digits."""
 SUBJECT = re.compile(r"\W*(?:audit: |parameter |key )?\W*([\w-]+)")
-"""What a refusal begins with: the key it is about, or ``parameter ('key')``."""
+"""The beginning of an error message: the key that it is about, or ``parameter ('key')``."""
 
 
 def readable(text: str) -> str:
-    """The text with each integer that is too long for Python replaced by a word.
+    """Return the text with a word in place of each integer that is too long for Python.
 
-    The word stands in lists, so that it is no value of any key: whatever the key, its claim is refused.
+    The word is wrapped in lists, which no key accepts as a value. So the claim is refused.
 
     >>> readable("a = 1" + 4999 * "0" + " # b")
     "a = [['an integer of 5000 digits']] # b"
@@ -58,14 +58,14 @@ def _word(integer: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """A header, or a key with its value, and the line it begins on, counted from 1."""
+    """A header, or a key with its value, and its first line, counted from 1."""
 
     line: int
     text: str
 
     @property
     def holds(self) -> dict[str, Any]:
-        """What it says, read for itself; nothing where it cannot be read so."""
+        """The parsed statement, or an empty table if it cannot be parsed alone."""
         try:
             return tomllib.loads(self.text)
         except ValueError:
@@ -73,12 +73,15 @@ class Statement:
 
     @property
     def begins_claim(self) -> bool:
-        """Whether it is ``[[claim]]``."""
+        """Whether the statement is ``[[claim]]``."""
         return self.text.startswith("[[") and self.holds == {"claim": [{}]}
 
 
 def _statements(text: str) -> Iterator[Statement]:
-    """The statements of a text: a line ends one unless it is in a string or between brackets."""
+    """Yield the statements of a text.
+
+    The end of a line ends a statement, except in a string or in brackets.
+    """
     line, depth, start, parts = 1, 0, 1, list[str]()
     for match in TOKEN.finditer(text + "\n"):
         token = match.group()
@@ -94,7 +97,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 class Lines:
-    r"""The lines of the claims of a text, and of their keys.
+    r"""Line numbers of the claims of a text, and of their keys.
 
     >>> Lines("[[claim]]\nname = 'a'\nepsilon = -1").of(1, "epsilon (-1) must be at least 0")
     3
@@ -111,10 +114,10 @@ class Lines:
                 self._claims[-1].append(statement)
 
     def of(self, place: int, refusal: str = "") -> int | None:
-        """The line, counted from 1, of the key that a ``refusal`` of claim ``place`` begins with.
+        """Return the line, counted from 1, of the key with which a ``refusal`` of claim ``place`` begins.
 
-        That of the claim's header where it names no key of the claim; None where no line can be told, as for
-        claims within a list.
+        If the refusal names no key of the claim, return the line of the claim's header. Return None if the
+        line is unknown, as for claims within a list.
         """
         if len(self._claims) < place:
             return None
@@ -125,7 +128,7 @@ class Lines:
 
 
 def _says(held: dict[str, object], key: str | None) -> bool:
-    """Whether a statement sets ``key``, in the claim or in a table of it."""
+    """Return whether a statement sets ``key`` in the claim or in a table of the claim."""
     inner = held.get("claim", held)  # [claim.parameters], but no key of that name
     held = inner if isinstance(inner, dict) else held
     return key in held or any(isinstance(table, dict) and key in table for table in held.values())
@@ -135,7 +138,7 @@ BUDGET: Mapping[str, Values] = {
     "seconds": Reals(0, lower_open=True),
     "alpha": Reals(1e-300, 1, upper_open=True),
 }
-"""What ``[budget]`` may hold."""
+"""Keys of ``[budget]`` and their values."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +146,10 @@ class Budget:
     """The budget of a file's checks.
 
     Attributes:
-        seconds: for all audits together, from the start of the check; what has not begun by then is not
-            audited, and an audit that is running ends without a finding. See `dpproof.audits.time_budget` for what
-            can be ended.
-        alpha: the probability that any claim of the file which is kept is called broken.
+        seconds: for all audits together, from the start of the check. After that no audit begins, and a
+            running audit ends without a finding. See `dpproof.audits.time_budget` for which audits can be
+            ended.
+        alpha: the probability that any true claim of the file is called broken.
     """
 
     seconds: float | None = None
@@ -155,23 +158,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The error of one claim; its text is one line with the file, the line, the value and the rule."""
+    """The error of one claim. Its text is one line with the file, the line, the value and the rule."""
 
     path: Path
     line: int | None
     place: int
     message: str
     unloadable: bool = False
-    """Whether something that the claim names cannot be loaded."""
+    """Whether an object named in the claim cannot be loaded."""
 
     @property
     def where(self) -> str:
-        """The file and, where it is known, the line."""
+        """The file, with the line if it is known."""
         return f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
 
     @property
     def called(self) -> str:
-        """What stands for the name, which may be what is wrong."""
+        """Text used instead of the claim's name, because the name itself may be invalid."""
         return f"claim {self.place}"
 
     def __str__(self) -> str:
@@ -180,24 +183,24 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The valid claims of a file, the errors of the others, and the budget."""
+    """The valid claims of a file, the errors of the other claims, and the budget."""
 
     claims: tuple[Claim, ...]
     refusals: tuple[Refusal, ...]
     budget: Budget
     lines: tuple[int | None, ...]
-    """The line of each claim that can be checked."""
+    """The line of each valid claim."""
 
 
 Ready = Callable[[Claim], None]
 
 
 def _nothing_more(_claim: Claim) -> None:
-    """The check of a claim that requires nothing beyond its types."""
+    """Accept every claim: no check beyond the types of its values."""
 
 
 def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
-    """All claims of a file, each checked before any work starts; ``ready`` may refuse one, too.
+    """Return all claims of a file, each checked before any work starts. ``ready`` may refuse more claims.
 
     Raises:
         ValueError: naming the file, the line, the value and the rule.
@@ -253,9 +256,9 @@ def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
 def _sorted_out(
     entries: list[object], checks: tuple[Ready, ...]
 ) -> tuple[dict[int, Claim], dict[int, ValueError]]:
-    """The claims by the place of their entry, and the errors of the others.
+    """Return the claims by the position of their entry, and the errors of the others.
 
-    A name that stands twice is refused the second time.
+    The second claim with the same name is refused.
     """
     claims: dict[int, Claim] = {}
     refused: dict[int, ValueError] = {}
@@ -275,7 +278,10 @@ def _sorted_out(
 
 
 def _one_line(text: str) -> str:
-    """The text on one line with unprintable characters escaped, because a user's code may have written it."""
+    """Return the text on one line.
+
+    Unprintable characters are escaped, because a user's code may have written it.
+    """
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of claim files, with which editors complete keys and show errors.
+"""The JSON Schema of claim files, which editors use to complete keys and to show errors.
 
 It is generated from the parameters of every mechanism and from what `claim_file.entry` reads.
 """
@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 
 
 def schema() -> Schema:
-    """The schema of a whole file.
+    """Return the schema of a whole file.
 
     >>> sorted(schema()["properties"])
     ['budget', 'claim']
@@ -43,7 +43,7 @@ def schema() -> Schema:
 
 
 def schema_text() -> str:
-    """The schema as the text of a file."""
+    """Return the schema as JSON text."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
@@ -51,7 +51,7 @@ LARGEST = sys.float_info.max
 
 
 def _finite(values: Schema) -> Schema:
-    """Numbers without those that are infinite in double precision."""
+    """Return the schema of a number without values that are infinite in double precision."""
     if values.get("type") != "number":
         return values
     above = {} if "exclusiveMaximum" in values else {"maximum": LARGEST}
@@ -68,9 +68,9 @@ UNPRINTABLE = (
     r"\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff"
     r"\ufff9-\ufffb"
 )
-"""Control signs, spaces other than a blank, and what turns the direction of text around."""
+"""Control characters, spaces other than a blank, and characters that change the text direction."""
 END = r"(?![\s\S])"
-"""The end of a text; ``$`` lets a line's end stand behind it in some readers."""
+"""The end of a text. In some readers ``$`` also matches before a final line break."""
 TEXT: Schema = {"type": "string", "pattern": f"^[^{UNPRINTABLE}]*{END}"}
 NAME: Schema = {"type": "string", "pattern": f"^ *[^ {UNPRINTABLE}][^{UNPRINTABLE}]*{END}"}
 TARGET: Schema = {
@@ -100,7 +100,7 @@ DESCRIPTIONS = {
 
 
 def _claim() -> Schema:
-    """One claim: the keys, what must be there, and for each mechanism its parameters."""
+    """Return the schema of one claim: its keys, the required ones, and the parameters of each mechanism."""
     properties: dict[str, Schema] = {
         "name": NAME,
         "mechanism": {"anyOf": [{"enum": list(CATALOGUE)}, TARGET]},
@@ -138,12 +138,12 @@ def _claim() -> Schema:
 
 NOTHING: Schema = {"maxProperties": 0}
 INPUTS = ("neighbours", "data")
-"""What gives the inputs of a callable or a command, one of them."""
+"""Keys that give the inputs of a callable or a command. A claim has exactly one of them."""
 NO_INPUTS: Schema = dict.fromkeys(INPUTS, False)
 
 
 def _kinds() -> list[Schema]:
-    """What stands beside each kind of thing that a claim may be about, as `auditing.check_ready` has it."""
+    """Return which keys each kind of claim may have, by the rules of `auditing.check_ready`."""
     in_process = {"propertyNames": {"enum": [name for name in AUDIT if name != "timeout"]}}
     return [
         _if(
@@ -177,7 +177,7 @@ def _one_of(names: tuple[str, ...]) -> Schema:
 
 
 def _parameters(name: str) -> Schema:
-    """The rule that a claim about this mechanism has its parameters."""
+    """Return the rule for the parameters of a claim about this mechanism."""
     fields = accountant_for(name).parameters.fields()
     properties = {
         field.name: {
@@ -194,7 +194,7 @@ def _parameters(name: str) -> Schema:
 
 
 def _sensitivities() -> list[Schema]:
-    """Where users are named, a sensitivity or a query from which it follows; never both."""
+    """Return the rules for claims with users: give a sensitivity or a query that implies it, never both."""
     fields = {name: {f.name for f in accountant_for(name).parameters.fields()} for name in CATALOGUE}
     measured = [name for name in CATALOGUE if "sensitivity" in fields[name]]
     users = [relation.value for relation in Adjacency if relation is not Adjacency.BY_SENSITIVITY]
@@ -213,6 +213,6 @@ def _sensitivities() -> list[Schema]:
 def _of(
     names: list[str], relations: list[str], properties: Schema, required: list[str] | None = None
 ) -> Schema:
-    """The rule for these mechanisms under these relations."""
+    """Return a rule for these mechanisms under these relations."""
     where = {"mechanism": {"enum": names}, "adjacency": {"enum": relations}}
     return _if({"properties": where, "required": ["mechanism", "adjacency"]}, properties, required)

@@ -1,6 +1,6 @@
 """The command line: exit code 0 if every claim stands, 1 refuted or violated, 2 bad input, 3 otherwise.
 
-The module of a verb is imported when the verb is asked for, so that the list of verbs comes at once.
+The module of a verb is imported only when the verb is used, so the list of verbs appears quickly.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "explain": ("explain", "Say what a statement, a mechanism or a word means, and why."),
     "init": ("explain", "Write a commented claim file, and its schema for editors."),
 }
-"""Verb -> the module that holds it, and its line in the list of verbs."""
+"""Verbs, each with its module and its line in the list of verbs."""
 
 
 class _Verbs(Named):
-    """The verbs, each imported when it is asked for."""
+    """The group of verbs. The module of a verb is imported when the verb is used."""
 
     def make(self, name: str) -> click.Command:
-        """The command of a verb."""
+        """Return the command of a verb."""
         found: click.Command = getattr(importlib.import_module(f"dpproof.cli.{VERBS[name][0]}"), name)
         return found
 
@@ -59,7 +59,7 @@ click.version_option(__version__, message="dpproof %(version)s")(app)
 
 
 def main() -> None:
-    """Run the command line; a bad input is one line, an internal error says so."""
+    """Run the command line. A bad input gives one line, and an internal error is reported as such."""
     sys.path.insert(0, "")  # callables of the project one stands in
     import_from(Path.cwd())
     if sys.argv[1:2] in (["account"], ["calibrate"]):

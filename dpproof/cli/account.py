@@ -112,14 +112,14 @@ def _draw(plot: Path | None, accountant: Accountant, parameters: Parameters, rel
 
 
 class _Mechanisms(Named):
-    """One sub-command for each mechanism, made when it is asked for: accountants are imported then."""
+    """One sub-command for each mechanism. An accountant is imported when its sub-command is used."""
 
     def __init__(self, name: str, body: Callable[..., None], help: str, *, searches: bool) -> None:
         super().__init__(name, CATALOGUE, help=help)
         self.body, self.searches = body, searches
 
     def make(self, name: str) -> click.Command:
-        """The sub-command of one mechanism."""
+        """Return the sub-command of one mechanism."""
         accountant = accountant_for(name)
         return command_for(accountant, self.body, accountant.noise if self.searches else None)
 

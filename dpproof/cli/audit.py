@@ -157,9 +157,9 @@ def audit(
 
 
 def _finish(found: Iterable[Evidence | str], json: bool, plot: Path | None, witnesses: Path | None) -> None:
-    """Print what was found, and what claimed epsilons assume of arithmetic; then exit.
+    """Print the findings, and the assumptions of claimed epsilons on the arithmetic. Then exit.
 
-    The exit code is 1 if a claim is violated, and 3 if time was too short for one.
+    The exit code is 1 if a claim is violated, and 3 if the time was too short for an audit.
     """
     with recorded() as used:
         every = list(found)
@@ -181,7 +181,7 @@ def _finish(found: Iterable[Evidence | str], json: bool, plot: Path | None, witn
 
 
 def _again(found: Sequence[Evidence], witnesses: Path | None, console: Console) -> None:
-    """The commands that run the violations again, or how to have them."""
+    """Print the commands that repeat the audits with a violation, or how to get such commands."""
     for one in found:
         if one.verdict.violated and witnesses is not None:
             command = f"dpproof audit --replay {auditing.witness_file(one, witnesses)}"
@@ -191,7 +191,7 @@ def _again(found: Sequence[Evidence], witnesses: Path | None, console: Console) 
 
 
 def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
-    """Run a finding again and end with what is found now: 1 for a violation, 0 if there is none (any more)."""
+    """Run the audit of a finding again. Exit with 1 if it finds a violation now, and with 0 otherwise."""
     with recorded() as used:
         found = replayed_file(path)
     if found.evidence.fails and witnesses is not None:
@@ -209,9 +209,9 @@ def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
 def _run(
     jobs: list[Job], seconds: float | None, executor: Executor | None, witnesses: Path | None
 ) -> Iterator[Evidence | str]:
-    """Run one job after the other; witnesses are written as violations come.
+    """Run one job after the other. The witness of a violation is written as soon as it is found.
 
-    Of a job that there is no time for, or that was cut off, the name comes out.
+    If the time ends before or during a job, its name is yielded instead of its evidence.
     """
     until = None if seconds is None else time.monotonic() + seconds
 

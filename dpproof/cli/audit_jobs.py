@@ -1,4 +1,7 @@
-"""What ``dpproof audit`` is asked to audit: a mechanism, a claim file or a callable, checked before anything runs."""
+"""The audits that ``dpproof audit`` runs: of a mechanism, a claim file or a callable.
+
+All input is checked first.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promise:
-    """What the command line says of a promise; None where it says nothing."""
+    """The promise on the command line; None for what is not given."""
 
     epsilon: float | None
     delta: float | None
@@ -38,7 +41,7 @@ class Promise:
 
 
 Job = tuple[str, Callable[..., "Evidence"]]
-"""A claim's name, and its audit."""
+"""A claim's name, and the function that audits it."""
 NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
 NO_NEIGHBOURS = (
     "--data is missing: data must name your data; or neighbours a callable that gives the two inputs"
@@ -46,7 +49,7 @@ NO_NEIGHBOURS = (
 
 
 def refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
-    """Refuse options that would say nothing, rather than leave them unread."""
+    """Refuse options that have no effect, instead of ignoring them."""
     if flags:
         raise ValueError(f"option ({flags[0]!r}) must be left out {where}")
     for name, value in given.items():
@@ -62,7 +65,7 @@ def jobs_of(
     told: AuditOptions,
     alpha: float | None,
 ) -> tuple[list[Job], float | None]:
-    """What to run, by name, and the seconds there are for it; everything is checked before anything runs."""
+    """Return the jobs by name, and the seconds for them. Everything is checked before anything runs."""
     if target in CATALOGUE:
         given = {"neighbours": promise.neighbours, "data": promise.data}
         refuse(given, [], f"for {target}: it has hard inputs of its own")
@@ -95,7 +98,7 @@ def jobs_of(
 
 
 def told_of(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:
-    """What the command line says of the audit of callables and commands, checked."""
+    """Return the checked command-line options for audits of callables and commands."""
     told: AuditOptions = {}
     if scores is not None:
         told["scores"] = scores.split(",")
@@ -116,10 +119,10 @@ def _of_claim(claim: Claim, options: AuditOptions) -> Job:
 def _of_file(
     path: Path, options: AuditOptions, told: AuditOptions, alpha: float | None
 ) -> tuple[list[Job], float | None]:
-    """The audits of a file under its budget, as `answers.claims.check_claims` splits it.
+    """Return the audits of a file under its budget, which is split as in `answers.claims.check_claims`.
 
-    What is told of callables and commands goes before what the file says of them. An ``alpha`` that was given
-    on the command line takes the place of the file's: it is that of them all.
+    Options on the command line override those in the file, for callables and commands. An ``alpha`` on the
+    command line replaces the file's alpha, and it is also shared by all audits.
     """
     import_from(path.parent)
     reading = read_all(path, auditing.check_auditable)
@@ -140,9 +143,9 @@ def _promised(
     stated: Mapping[str, float],
     options: AuditOptions,
 ) -> Job:
-    """The audit of a mechanism against a promise, in the trust model of its own guarantee.
+    """Return the audit of a mechanism against a promise, in the trust model of its own guarantee.
 
-    At delta 0 unless told, if its own guarantee is pure.
+    If no delta is given and the mechanism's own guarantee is pure, delta is 0.
     """
     accountant = accountant_for(name)
     own = accountant.account(accountant.parameters.read(values), relation)
@@ -153,7 +156,7 @@ def _promised(
 
 
 def _relation(promise: Promise, name: str | None = None) -> Adjacency:
-    """The relation that is given, or the one that a noise primitive is meant under."""
+    """Return the given relation, or the default relation of the mechanism."""
     meant = None if name is None else accountant_for(name).adjacency
     if promise.adjacency is not None:
         return Adjacency.of(promise.adjacency)
@@ -162,7 +165,7 @@ def _relation(promise: Promise, name: str | None = None) -> Adjacency:
 
 
 def _missing(promise: Promise, meant: Adjacency | None) -> list[str]:
-    """The relation, where it is missing."""
+    """Return a message if the relation is missing and there is no default."""
     if promise.adjacency is not None or meant is not None:
         return []
     known = ", ".join(relation.value for relation in Adjacency)
@@ -170,14 +173,14 @@ def _missing(promise: Promise, meant: Adjacency | None) -> list[str]:
 
 
 def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
-    """A line for each parameter of a mechanism that is missing."""
+    """Return a line for each missing parameter of a mechanism."""
     fields = accountant_for(name).parameters.fields()
     required = (field for field in fields if field.default is MISSING and field.name not in values)
     return [f"parameter ({field.name!r}) is missing: {field.metadata['domain']}" for field in required]
 
 
 def _check_complete(*missing: list[str]) -> None:
-    """Refuse what is incomplete, naming everything that is missing at once."""
+    """Refuse incomplete input with one message that names everything missing."""
     if any(missing):
         raise ValueError("; ".join(chain.from_iterable(missing)))
 

@@ -91,13 +91,13 @@ def check(
 
 
 def _beside(target: str) -> list[str]:
-    """The claim files that may be meant: those in the same folder."""
+    """Return the claim files in the same folder, one of which may be meant."""
     return [str(path) for path in Path(target).parent.glob("*.toml")]
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What to do with what is found, and how to find it."""
+    """Options of ``dpproof check``: how to check, and where to write the results."""
 
     html: Path | None
     files: Mapping[str, Path | None]
@@ -113,7 +113,7 @@ class _Asked:
         claims: Sequence[ClaimLedger] = (),
         refusals: Sequence[Refusal] = (),
     ) -> None:
-        """The report, if one is asked for."""
+        """Write the report if one is requested."""
         if self.html is not None:
             from dpproof.report.html import write_report
 
@@ -145,7 +145,7 @@ def _paper(paper: Paper, stage: Callable[[str], None], seed: int, executor: Exec
 
 
 def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -> None:
-    """Check the claims that can be; those that are refused get a line each, and exit code 2."""
+    """Check the valid claims. Each refused claim gets one line, and the exit code is then 2."""
     for refusal in reading.refusals:
         click.echo(f"dpproof: {refusal}", err=True)
     if reading.claims and any(refusal.unloadable for refusal in reading.refusals):
@@ -180,7 +180,7 @@ def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -
 
 
 def _staged(work: Callable[[Callable[[str], None]], list[T]]) -> list[T]:
-    """Run ``work`` while the terminal shows its present stage."""
+    """Run ``work`` while the terminal shows the present stage."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -1,4 +1,4 @@
-"""``dpproof --install-completion`` and ``--show-completion``: names and flags are completed by the shell."""
+"""``dpproof --install-completion`` and ``--show-completion``: completion of names and flags by the shell."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ FILES = {
     "zsh": ("~/.zfunc/dpproof.zsh", "~/.zshrc", "autoload -Uz compinit && compinit; source {file}"),
     "fish": ("~/.config/fish/completions/dpproof.fish", None, ""),
 }
-"""Shell -> the file of the completion, the file that a new shell reads, and the line it needs there."""
+"""Shells, each with its completion file, its start-up file, and the line that the start-up file needs."""
 
 
 def source(shell: str) -> str:
-    """The text that makes a shell complete the names and flags of dpproof."""
+    """Return the script with which a shell completes the names and flags of dpproof."""
     found = get_completion_class(shell)
     assert found is not None  # FILES names only shells that click knows
     return found(click.Group("dpproof"), {}, "dpproof", "_DPPROOF_COMPLETE").source()
 
 
 def install(shell: str) -> Path:
-    """Write the completion of a shell, and let new shells read it; a second time changes nothing."""
+    """Install the completion for new shells. A second call changes nothing."""
     place, started, line = FILES[shell]
     file = Path(place).expanduser()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +39,7 @@ def install(shell: str) -> Path:
 
 
 def _chosen(given: str) -> str:
-    """The shell that is named, or the one that is used.
+    """Return the shell that is named, or the one in use.
 
     Raises:
         ValueError: for a shell without completion.
@@ -66,7 +66,7 @@ def _install(context: click.Context, _parameter: click.Parameter, given: str | N
 def _option(
     name: str, callback: Callable[[click.Context, click.Parameter, str | None], None], text: str
 ) -> click.Option:
-    """An option that may be given alone; it is done before anything else."""
+    """Return an option that may be given without a value and is processed first."""
     return click.Option(
         [name],
         is_flag=False,

@@ -1,4 +1,4 @@
-"""``dpproof audit corpus``: mechanisms with known truths, printed row by row as they finish."""
+"""``dpproof audit corpus``: mechanisms with a known result, printed row by row as they finish."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
-    """The same, the witness of every violation being written at once."""
+    """Yield the same findings. The witness of each violation is written immediately."""
     for evidence in found:
         if witnesses is not None and evidence.verdict.violated:
             auditing.write_witness(evidence, witnesses)
@@ -35,7 +35,7 @@ def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence
 
 
 def progress_of(text: str, total: int | None) -> Progress:
-    """A bar on standard error while the work goes on, if somebody looks at it."""
+    """Show a progress bar on standard error if it is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     seen = console.is_terminal
@@ -62,7 +62,7 @@ def audit_corpus(
     witnesses: Path | None,
     json: bool,
 ) -> None:
-    """All cases, row by row; what was finished before an interruption is kept and shown."""
+    """Audit the cases and print them row by row. After an interruption, finished rows are still shown."""
     for name, value in options.items():
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")

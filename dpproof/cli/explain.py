@@ -1,4 +1,4 @@
-"""``dpproof explain`` and ``dpproof init``: the meaning of a name, and a claim file to begin with.
+"""``dpproof explain`` and ``dpproof init``: the meaning of a name, and a claim file to start with.
 
 ``dpproof explain`` knows statements, mechanisms, notions of privacy, neighbouring relations, verdicts and
 errors.
@@ -50,7 +50,7 @@ NOTIONS = {
     "zcdp": "dpproof.accountant.guarantees.notions:ZCDP",
     "privacy-loss": "dpproof.accountant.privacy_loss.notion:PrivacyLoss",
 }
-"""Notion -> what stands for it; its docstring is the explanation."""
+"""Notions of privacy, each with the object whose docstring explains it."""
 ERRORS = {
     "UnprovedAdjacencyError": "dpproof.accountant.claims.adjacency:UnprovedAdjacencyError",
     "UnsupportedEventError": "dpproof.accountant.interop.dp_events:UnsupportedEventError",
@@ -78,7 +78,7 @@ ERRORS = {
     "UntranslatableError": "dpproof.proofs_check.coq.export:UntranslatableError",
     "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
 }
-"""Error -> where it is defined."""
+"""Errors, each with the place of its definition."""
 VERDICTS = {
     **{verdict.value: verdict.meaning for verdict in Verdict},
     **{
@@ -94,7 +94,7 @@ VERDICTS = {
 
 
 def _members(kind: type[Adjacency] | type[TrustModel]) -> dict[str, str]:
-    """Member -> the text that stands below it: Python keeps none for the members of an enumeration."""
+    """Return the text below each member. Python does not keep docstrings of enumeration members."""
     (body,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(body, ast.ClassDef)
     texts: dict[str, str] = {}
@@ -132,13 +132,13 @@ GLOSSARY = {
     "attained": "A named pair of neighbours loses at least so much: the bound cannot be smaller than that.",
     "tight": "The best guarantee that is proved here, beside the published one.",
 }
-"""Words of the answers -> what they mean, for who has not met them."""
+"""Words in answers, each with an explanation for newcomers."""
 WORDS: Mapping[str, str] = {**_members(Adjacency), **_members(TrustModel), **VERDICTS, **GLOSSARY}
-"""Relations, trust models, verdicts and other words -> what they mean."""
+"""Relations, trust models, verdicts and other words, each with its meaning."""
 
 
 def documentation(where: str) -> str:
-    """The docstring of ``module:name``."""
+    """Return the docstring of ``module:name``."""
     module, _, name = where.partition(":")
     return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
 
@@ -173,7 +173,7 @@ delta = 1e-6
 
 
 def _words(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """What can be explained and begins so, for the shell."""
+    """Return the explainable names with this beginning, for the shell."""
     known = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
     return [name for name in known if name.startswith(begun)]
 
@@ -204,14 +204,14 @@ def explain(identity: str) -> None:
 
 
 def _print_documentation(text: str, console: Console) -> None:
-    """A docstring as paragraphs, without its examples."""
+    """Print a docstring as paragraphs, without its examples."""
     for paragraph in text.split("\n\n"):
         if not paragraph.startswith(">>>"):
             console.print(" ".join(paragraph.replace("``", "").split()), markup=False)
 
 
 def _mechanism(accountant: Accountant, console: Console) -> None:
-    """What a mechanism's account says and rests on, and its parameters."""
+    """Print what a mechanism's account means and rests on, and its parameters."""
     console.print(f"[bold]{accountant.name}[/]: {escape(accountant.title)}")
     _print_documentation(inspect.getdoc(sys.modules[accountant.account.__module__]) or "", console)
     rows = table("parameter", "meaning", "domain", "default")
@@ -227,7 +227,7 @@ def _mechanism(accountant: Accountant, console: Console) -> None:
 
 
 def _audit_line(accountant: Accountant) -> str:
-    """The command that audits a mechanism, what must be given in capitals; or that none does."""
+    """Return the command that audits a mechanism, with required values in capitals, or that there is none."""
     name = accountant.name
     try:
         relations = [relation.value for relation in leaf_target(name).relations]
@@ -257,12 +257,12 @@ def _statement(identity: str, console: Console) -> None:
 
 
 def _beside(result: Result) -> str:
-    """What stands beside a verdict: its severity, and how many readings it rests on."""
+    """Return the remarks on a verdict: its severity, and the number of readings."""
     return escape(result_words(result).removeprefix(result.verdict.value))
 
 
 def _readings(found: Result, console: Console) -> None:
-    """The readings that a verdict rests on, its own first, and the laws that it takes as known."""
+    """Print the readings on which a verdict rests, its own first, and the laws that it takes as known."""
     if found.readings:
         own = len(found.own_readings)
         console.print(f"readings: {own} of its own, {len(found.readings)} with all it rests on")

@@ -1,4 +1,4 @@
-"""Groups of commands that are made when they are asked for."""
+"""Command groups that create a sub-command only when it is used."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from dpproof.accountant.claims.spelling import nearest
 
 
 class Named(click.Group):
-    """A group with one sub-command for each name; `make` makes it."""
+    """A group with one sub-command for each name. `make` creates it."""
 
     def __init__(self, name: str, known: Collection[str], **options: Any) -> None:
         super().__init__(name, no_args_is_help=True, **options)
         self.known = known
 
     def make(self, name: str) -> click.Command:
-        """The sub-command of that name."""
+        """Return the sub-command with that name."""
         raise NotImplementedError
 
     def list_commands(self, _context: object) -> list[str]:
-        """The names, in their order."""
+        """Return the names in their order."""
         return list(self.known)
 
     def get_command(self, _context: object, name: str) -> click.Command | None:
-        """The sub-command of that name, or None."""
+        """Return the sub-command with that name, or None."""
         return self.make(name) if name in self.known else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The sub-command that the arguments begin with.
+        """Return the sub-command with which the arguments begin.
 
         Raises:
             ValueError: for an unknown name, with the one that may be meant.

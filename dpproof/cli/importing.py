@@ -1,4 +1,4 @@
-"""Where the command line finds the callables of a project."""
+"""Search path for the callables of a project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def import_from(folder: Path) -> None:
-    """Make names importable from a folder; for a package, from the folder that holds it."""
+    """Make the modules in a folder importable. For a package, this is the folder that contains it."""
     folder = folder.resolve()
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent

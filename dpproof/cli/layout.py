@@ -1,7 +1,7 @@
-"""Tables without cut words: columns narrow to their longest word, and rows are stacked if that is too wide.
+"""Tables without cut words. If a table is too wide, its rows are stacked.
 
-rich cuts a cell that does not fit, with an ellipsis, and narrows the widest column first, which often holds an
-identifier. Here no word is cut or broken, because people copy ids and numbers from the screen.
+rich shortens a cell that does not fit, and it narrows the widest column first, which often contains an
+identifier. Here no word is cut or broken, because users copy ids and numbers from the screen.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 FRAME = 3
-"""What a column takes besides its cells: a rule, and a blank on both sides."""
+"""Width of a column besides its cells: a rule, and a blank on both sides."""
 
 
 def table(*columns: str, title: str | None = None) -> Table:
-    """An empty table with these headings; `print_table` prints it."""
+    """Return an empty table with these headings. `print_table` prints it."""
     made = Table(title=title, title_justify="left", header_style="bold", show_lines=False)
     for column in columns:
         made.add_column(column, overflow="fold")
@@ -42,13 +42,15 @@ def print_table(rows: Table, console: Console) -> None:
 
 
 def _measured(cells: Iterable[RenderableType], header: RenderableType, console: Console) -> Measurement:
-    """The width of a column's longest word, and of its longest line."""
+    """Return the width of a column's longest word, and of its longest line."""
     each = [Measurement.get(console, console.options.update(width=10_000), cell) for cell in (header, *cells)]
     return Measurement(max(one.minimum for one in each), max(one.maximum for one in each))
 
 
 def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
-    """Widths between these bounds that fit together, narrow columns first; None if there are none.
+    """Return column widths between these bounds that fit into the room, or None.
+
+    Narrow columns are filled first.
 
     >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
     ([5, 11], [5, 20], None)
@@ -65,7 +67,7 @@ def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | 
 
 
 def _stacked(rows: Table) -> Group:
-    """One line for each cell, ``heading: cell``, with space between rows."""
+    """Return one line for each cell, ``heading: cell``, with space between rows."""
     headings = [str(column.header) for column in rows.columns]
     lines: list[RenderableType] = [] if rows.title is None else [Text(str(rows.title), style="italic")]
     for cells in zip(*(column.cells for column in rows.columns), strict=True):

@@ -1,4 +1,4 @@
-"""The flags of a mechanism where its name is an argument, as in ``dpproof audit laplace --scale 1``."""
+"""Flags of a mechanism whose name is an argument, as in ``dpproof audit laplace --scale 1``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dpproof.cli.options import flag_of, read_text
 
 
 class TakesFlags(click.Command):
-    """The command that also completes the flags of the mechanism it is asked to audit."""
+    """A command whose completion also offers the flags of the mechanism to be audited."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The command's own flags, then the mechanism's."""
+        """Return completions: the command's own flags, then those of the mechanism."""
         target = ctx.params.get("target") or ""
         fields = accountant_for(target).parameters.fields() if target in CATALOGUE else ()
         own = [flag for flag in map(flag_of, fields) if incomplete[:1] == "-" and flag.startswith(incomplete)]
@@ -24,7 +24,7 @@ class TakesFlags(click.Command):
 
 
 def values_of(name: str, flags: list[str]) -> dict[str, Any]:
-    """``--name value`` and ``--name=value``, read by the kind of the mechanism's field."""
+    """Parse ``--name value`` and ``--name=value`` by the type of the mechanism's field."""
     known = {flag_of(field): field for field in accountant_for(name).parameters.fields()}
     values: dict[str, Any] = {}
     words = [word for flag in flags for word in (flag.split("=", 1) if flag.startswith("--") else [flag])]

@@ -18,12 +18,12 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def relations(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The neighbouring relations that begin so, for the shell."""
+    """Return the neighbouring relations with this beginning, for the shell."""
     return [CompletionItem(one.value) for one in Adjacency if one.value.startswith(begun)]
 
 
 def or_file(*names: str) -> Completion:
-    """Completion of one of these names, or of a file's."""
+    """Return a completion function that offers these names, or else files."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in names if name.startswith(begun)]
@@ -46,12 +46,12 @@ PATH = click.Path(path_type=Path)
 
 
 def flag_of(field: dataclasses.Field[object]) -> str:
-    """The flag of a field: ``beta_scale`` becomes ``--beta-scale``."""
+    """Return the flag of a field: ``beta_scale`` becomes ``--beta-scale``."""
     return f"--{field.name.replace('_', '-')}"
 
 
 def _reader(field: dataclasses.Field[object]) -> Callable[[object], Any]:
-    """The function that reads a value as the field's domain reads it."""
+    """Return a function that parses a value by the field's domain."""
 
     def read(given: object) -> Any:
         try:
@@ -63,7 +63,7 @@ def _reader(field: dataclasses.Field[object]) -> Callable[[object], Any]:
 
 
 def _option(field: dataclasses.Field[object], needed: bool) -> click.Option:
-    """The option of one field."""
+    """Return the option of one field."""
     domain, unit, flag = field.metadata["domain"], field.metadata["unit"], flag_of(field)
     text = f"{field.metadata['help']}; {domain}" + (f" [{unit}]" if unit != "1" else "")
     given: dict[str, Any] = (
@@ -76,7 +76,7 @@ def _option(field: dataclasses.Field[object], needed: bool) -> click.Option:
 
 
 def read_text(field: dataclasses.Field[object], text: str) -> Any:
-    """The value that ``text`` writes, of the kind of the field.
+    """Return the value of ``text``, converted to the type of the field.
 
     Raises:
         ValueError: naming the field, the text and the domain.
@@ -88,7 +88,7 @@ def read_text(field: dataclasses.Field[object], text: str) -> Any:
 
 
 def check_folder(name: str, folder: Path | None) -> None:
-    """Refuse, before any work, a folder that cannot be written to or made.
+    """Refuse, before any work, a folder that cannot be created or written to.
 
     Raises:
         ValueError: naming the option and the folder.
@@ -116,7 +116,10 @@ def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
 
 
 def _takes_files(folder: Path) -> bool:
-    """Whether a file can be made there: rights alone do not tell, as for root in /proc."""
+    """Return whether a file can be created there.
+
+    Permissions alone do not tell, for example as root in /proc.
+    """
     import tempfile
 
     try:
@@ -127,7 +130,7 @@ def _takes_files(folder: Path) -> bool:
 
 
 class AllMissing(click.Command):
-    """A command that names every required option which was left out, not only the first of them."""
+    """A command that reports all missing required options, not only the first."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments.
@@ -151,9 +154,9 @@ def _missing(option: click.Option) -> str:
 def command_for(accountant: Accountant, body: Any, searched: str | None = None) -> click.Command:
     """A command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
 
-    ``body`` is called as ``body(accountant, parameters, **its own flags)``. A parameter that is
-    ``searched`` may be left out: it only says where the search begins. The neighbouring relation is required
-    where there are users.
+    ``body`` is called as ``body(accountant, parameters, **its own flags)``. The ``searched`` parameter is
+    optional: its value is only the start of the search. The neighbouring relation is required if the
+    mechanism has users.
     """
     fields = accountant.parameters.fields()
     required = {field.name for field in fields if field.default is dataclasses.MISSING}
@@ -172,5 +175,5 @@ def command_for(accountant: Accountant, body: Any, searched: str | None = None) 
 
 
 def parameters_from(accountant: Accountant, values: Mapping[str, object]) -> Any:
-    """Validated parameters; fields left at ``None`` stay unset."""
+    """Return validated parameters. Fields with value ``None`` stay unset."""
     return accountant.parameters.read({name: value for name, value in values.items() if value is not None})

@@ -1,4 +1,4 @@
-"""``dpproof reproduce``: run a paper's experiment anew."""
+"""``dpproof reproduce``: run a paper's experiment again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reproduce(paper: str, quick: bool, out: Path, seed: int, journal: Path | Non
 
 @contextmanager
 def _shown(paper: str) -> Iterator[None]:
-    """A bar and the time that has passed, on standard error, if somebody looks at it."""
+    """Show a progress bar and the elapsed time on standard error if it is a terminal."""
     with progress_of(f"reproducing {paper}", None) as progress:
         task = progress.task_ids[0]
         with watched(lambda done, total: progress.update(task, completed=done, total=total)):
@@ -76,7 +76,7 @@ def _print(experiment: Experiment, answer: Any, console: Console) -> None:
 
 
 def _cell(name: str, value: str | float | None) -> str:
-    """A word as it is; a certified number rounded up, any other to four digits."""
+    """Return a cell: a word unchanged, a certified number rounded up, any other number with four digits."""
     if isinstance(value, str):
         return value
     if name.startswith("certified"):

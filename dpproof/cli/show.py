@@ -1,4 +1,4 @@
-"""Output for the terminal: the same answers as the JSON, laid out with rich."""
+"""Output for the terminal: the same answers as in the JSON, formatted with rich."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None
 
 
 def coloured(word: Verdict | Finding | Outcome) -> str:
-    """A verdict in its colour."""
+    """Return a verdict in its colour."""
     return f"[{word.colour}]{escape(word.value)}[/]"
 
 
 def first(lines: Iterable[str], console: Console) -> None:
-    """The first lines of an answer, the one that says most in bold."""
+    """Print the first lines of an answer, the most important one in bold."""
     for place, line in enumerate(lines):
         console.print(escape(line), highlight=False, soft_wrap=True, style="bold" if place == 1 else "")
 
 
 def account(found: Account, console: Console, verbose: bool = False) -> None:
-    """The answer of ``dpproof account``."""
+    """Print the answer of ``dpproof account``."""
     assert found.result is not None  # an event is shown by its claim
     first(of_account(found), console)
     rows = table(found.quantity, "at least", "at most", "rests on", "verdict")
@@ -71,7 +71,7 @@ def account(found: Account, console: Console, verbose: bool = False) -> None:
 
 
 def _published(rows: Table, found: Published, own: Bound) -> None:
-    """The published bound as the paper converts it, and its cost converted as ours where the two differ."""
+    """Add the published bound as the paper converts it, and with our conversion if the two differ."""
     if found.printed is not None:
         words = verdict_words(found.rests.verdict, len(found.rests.readings))
         _row(rows, "published, as the paper converts", found.printed, found.rests, words)
@@ -81,7 +81,7 @@ def _published(rows: Table, found: Published, own: Bound) -> None:
 
 
 def trusted(found: Account) -> str:
-    """What an account takes on trust, and the command that lists it."""
+    """Return what an account assumes, and the command that lists it."""
     rests = found.rests
     if rests is None:
         return f"taken on trust: {found.rests_on}"
@@ -103,7 +103,7 @@ def _row(rows: Table, label: str, bound: Bound, rests: Result, words: str) -> No
 
 
 def calibrate(found: Calibration, console: Console, verbose: bool = False) -> None:
-    """The answer of ``dpproof calibrate``."""
+    """Print the answer of ``dpproof calibrate``."""
     first(of_calibration(found), console)
     if found.printed is not None:
         _printed(found.printed, console)
@@ -118,7 +118,7 @@ def calibrate(found: Calibration, console: Console, verbose: bool = False) -> No
 
 
 def _alternatives(rows: Sequence[Alternative], noise: str, console: Console) -> None:
-    """The noise for other targets and sizes, one change at a time."""
+    """Print the noise for other targets and sizes, one change in each row."""
     made = table("if instead", noise, "times")
     for row in rows:
         ratio = escape(row.why) if row.why else figure(row.ratio)
@@ -127,7 +127,7 @@ def _alternatives(rows: Sequence[Alternative], noise: str, console: Console) -> 
 
 
 def _printed(printed: Mapping[str, Any], console: Console) -> None:
-    """What the paper prints for the same target, beside what was found."""
+    """Print what the paper states for the same target, next to the result."""
     rows = table("for the same target", "printed", "exact", "ratio")
     for name, pair in printed.items():
         if isinstance(pair, Mapping):
@@ -143,7 +143,7 @@ def _printed(printed: Mapping[str, Any], console: Console) -> None:
 
 
 def audits(found: Sequence[Evidence], arithmetic: Collection[Assumption], console: Console) -> None:
-    """The findings of ``dpproof audit``."""
+    """Print the findings of ``dpproof audit``."""
     for one in found:
         if worth(one):
             console.print(f"{escape(one.claim)}: {one.verdict.value}. {escape(worth(one))}", soft_wrap=True)
@@ -171,14 +171,14 @@ def audits(found: Sequence[Evidence], arithmetic: Collection[Assumption], consol
 
 
 def _found(one: Evidence) -> str:
-    """The epsilon that was found; where all that is known is that the claimed one is exceeded, that."""
+    """Return the epsilon that was found, or "> claim" if it is only known to exceed the claim."""
     if one.verdict.violated and one.epsilon_lower == one.claimed_epsilon:
         return f"> {figure(one.claimed_epsilon)}"
     return at_least(one.epsilon_lower)
 
 
 class CorpusRows:
-    """The table of ``dpproof audit corpus``, printed row by row as cases are done.
+    """The table of ``dpproof audit corpus``, printed row by row as cases finish.
 
     Args:
         names: of all cases, for the width of their column.
@@ -194,7 +194,7 @@ class CorpusRows:
         return escape(f"{left}{found:<32}{samples:>10}{seconds:>9}  {reason}")
 
     def print(self, outcome: CaseResult) -> None:
-        """One row, below the headings."""
+        """Print one row, below the headings."""
         if not self._begun:
             self._begun = True
             headings = self._line("case", "expected", "found", "samples", "seconds", "reason")
@@ -207,7 +207,7 @@ class CorpusRows:
         self._console.print(line, style=style)
 
     def summary(self, done: Sequence[CaseResult]) -> None:
-        """How many came out as they must."""
+        """Print how many cases had the expected result."""
         missed, skipped = sum(one.missed for one in done), sum(one.found == "skipped" for one in done)
         took = sum(one.seconds for one in done)
         right = len(done) - missed - skipped

@@ -25,7 +25,7 @@ from dpproof.wording import beside, many, own_remarks
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """The papers and statements whose names begin so, for the shell."""
+    """Return the papers and statements with this beginning, for the shell."""
     known = ["papers", *registry.papers(), *registry.statement_ids()]
     return [name for name in known if name.startswith(begun)]
 
@@ -50,13 +50,13 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
 
 
 def _shown(found: Verified, console: Console, verbose: bool) -> None:
-    """The answer in words, and below it the statements that do not stand, or all of them."""
+    """Print the answer in words, then the statements that do not stand, or all of them."""
     show.first(of_statements(found), console)
     statements(found if verbose else wrong(found), console, verbose)
 
 
 def wrong(found: Verified) -> Verified:
-    """The statements that are refuted or open."""
+    """Return the statements that are refuted or open."""
     return Verified(
         tuple(
             entry
@@ -67,7 +67,11 @@ def wrong(found: Verified) -> Verified:
 
 
 def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
-    """Papers fail (1) where a verdict is not the recorded one, statements where refuted (1) or open (3)."""
+    """Return the exit code.
+
+    A paper fails with 1 if a verdict differs from its record. A statement fails with 1 if it is refuted, and
+    with 3 if it is open.
+    """
     papers = [name for name in names if name in {"papers", *registry.papers()}]
     named = {identity for name in names if name not in papers for identity in ids_named(name)}
     own = [result for result in found if result.id in named and result.verdict.exit_code]
@@ -78,14 +82,14 @@ def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
 
 
 def _prefix(name: str) -> str:
-    """How the ids of a paper begin; empty for all papers."""
+    """Return the prefix of the ids of a paper, which is empty for all papers."""
     return "" if name == "papers" else f"{registry.papers()[name].prefix}."
 
 
 def statements(found: Verified, console: Console, verbose: bool) -> None:
-    """The ledger of ``dpproof verify``: verdicts, and with ``verbose`` what is assumed, named once below.
+    """Print the verdicts of ``dpproof verify``, and with ``verbose`` a list of what is assumed.
 
-    Below each verdict stands the number of readings it rests on, counted through all it rests on.
+    The number below a verdict counts all its readings, including those of the statements it rests on.
     """
     if not found.statements:
         return
@@ -108,7 +112,7 @@ def statements(found: Verified, console: Console, verbose: bool) -> None:
 
 
 def _verdict(entry: Result) -> str:
-    """The cell of a statement's verdict: verdict, severity, assumptions, number of readings."""
+    """Return the cell of a statement's verdict: verdict, severity, assumptions, number of readings."""
     return "\n".join(
         [
             coloured(entry.verdict),
@@ -122,7 +126,7 @@ def _assumptions(found: Verified) -> Sequence[str]:
 
 
 def _letter(place: int) -> str:
-    """The name of an assumption by its place: a to z, then aa, ab and so on.
+    """Return the name of an assumption by its position: a to z, then aa, ab and so on.
 
     >>> [_letter(place) for place in (0, 25, 26, 701, 702)]
     ['a', 'z', 'aa', 'zz', 'aaa']
@@ -132,7 +136,7 @@ def _letter(place: int) -> str:
 
 
 def _checked(found: Verified, letters: Sequence[str], console: Console) -> None:
-    """How many certificates were checked and where they are; what is taken on trust."""
+    """Print how many certificates were checked, where they are, and what is assumed."""
     entries = found.statements
     files = {file for entry in entries for file in entry.certificates}
     folder = resources("dpproof.proofs_check") / "certificates"

@@ -16,11 +16,11 @@ FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Reported]], str]
     "junit": ((".xml",), junit),
     "markdown": ((".md",), markdown),
 }
-"""A format -> how its files end, and its text."""
+"""Formats, each with its file suffixes and the function that writes its text."""
 
 
 def write_findings(findings: Sequence[Reported], files: Mapping[str, Path | None]) -> None:
-    """Write the findings in every format that has a file, each whole or not at all."""
+    """Write the findings in every format that has a file. Each file is written whole or not at all."""
     for name, path in files.items():
         if path is not None:
             write_whole(path, FORMATS[name][1](findings))

@@ -1,4 +1,4 @@
-"""One row for each checked thing: its result and its place."""
+"""One row for each claim or paper that was checked: its result, and its place in a file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reported:
-    """One thing that was checked.
+    """The result of one check.
 
     Attributes:
-        name: the claim, or the paper.
-        rule: how it came out.
-        message: what there is to say, on as many lines as it needs.
-        file: where it is written, as the user named it; None for what this project brings along.
+        name: of the claim, or of the paper.
+        rule: the outcome.
+        message: text, which may have several lines.
+        file: the file that contains it, as the user named it; None if it is part of this project.
         line: the line there, from 1; None where unknown.
     """
 
@@ -45,7 +45,7 @@ def findings_of_claims(
     *,
     strict: bool,
 ) -> list[Reported]:
-    """The claims of a file in the order of their lines, those that were refused among them."""
+    """Return the claims of a file in the order of their lines, including those that were refused."""
     found = [
         Reported(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
         for ledger, line in zip(ledgers, lines, strict=True)
@@ -82,7 +82,7 @@ def _message(ledger: ClaimLedger) -> str:
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
-    """One row for each paper, and one for each thing that departs from the record."""
+    """Return one row for each paper, and one for each departure from the record."""
     return [finding for ledger in ledgers for finding in _of_paper(ledger)]
 
 
@@ -95,7 +95,7 @@ def _of_paper(ledger: PaperLedger) -> Iterator[Reported]:
 
 
 def _verdicts(ledger: PaperLedger) -> str:
-    """How many of a paper's statements have which verdict."""
+    """Return how many of a paper's statements have which verdict."""
     statements = ledger.verified.statements
     found = Counter(result.verdict.value for result in statements)
     return f"{len(statements)} statements: " + ", ".join(f"{n} {word}" for word, n in found.items())

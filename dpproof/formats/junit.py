@@ -1,4 +1,4 @@
-"""JUnit XML, which continuous integration shows as tests, one for each claim."""
+"""JUnit XML, which continuous integration shows as tests. Each claim is one test."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from dpproof.formats.findings import Reported
 from dpproof.outcome import Level
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML 1.0 document may hold, escaped or not."""
+"""Characters that an XML 1.0 document may not contain, even if they are escaped."""
 
 
 def junit(findings: Sequence[Reported]) -> str:
-    """The findings as one test suite; what cannot be checked or certified is an error, not a failure."""
+    """Return the findings as one test suite.
+
+    What cannot be checked or certified is an error, not a failure.
+    """
     count = [finding.rule.level for finding in findings].count
     totals = {
         "tests": str(len(findings)),

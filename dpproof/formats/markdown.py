@@ -1,4 +1,4 @@
-"""A summary in Markdown, for the page of a run or a comment on a change."""
+"""A summary in Markdown, for the page of a run or a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dpproof.outcome import Level
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
-"""What pages make a link of without being asked, escaped or not; a comment in between stops it."""
+"""Text that pages turn into a link even if it is escaped. A comment inside the text prevents this."""
 
 
 def markdown(findings: Sequence[Reported]) -> str:
-    """A table, what does not pass first in words; text from outside is escaped."""
+    """Return the findings as a table with the failed ones first. Text from outside is escaped."""
     failed = [finding for finding in findings if finding.rule.level in (Level.FAILURE, Level.ERROR)]
     open_ = [finding for finding in findings if finding.rule.level is Level.NOTHING]
     bits = [finding for finding in findings if finding.rule.level is Level.TOLERATED]

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 (OASIS standard), which code-scanning pages show beside the lines of a claim file."""
+"""SARIF 2.1.0 (OASIS standard), which code-scanning pages show next to the lines of a claim file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dpproof.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SIGNS = re.compile(r"[\\\[\]]")
-"""What begins, ends or escapes a link within a message."""
+"""Characters that begin, end or escape a link in a message."""
 
 
 def sarif(findings: Sequence[Reported]) -> str:
-    """The findings as one run of this tool, as JSON text."""
+    """Return the findings as one run of this tool, as JSON text."""
     rules = list(Outcome)
     driver = {
         "name": "dpproof",
@@ -60,7 +60,7 @@ def _result(finding: Reported, index: int) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    r"""Text from outside, none of it a placeholder or a link (SARIF 2.1.0, 3.11.5 and 3.11.6).
+    r"""Return text from outside with placeholders and links escaped (SARIF 2.1.0, 3.11.5 and 3.11.6).
 
     >>> _plain(r"[x](y) {0}")
     '\\[x\\](y) {{0}}'
@@ -77,5 +77,8 @@ def _location(finding: Reported) -> dict[str, Any]:
 
 
 def _uri(path: PurePath) -> str:
-    """A file as a URI reference: relative ones stay relative, so that they resolve in any checkout."""
+    """Return a file as a URI reference.
+
+    A relative path stays relative, so that it is valid in every checkout.
+    """
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

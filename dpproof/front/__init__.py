@@ -1,1 +1,1 @@
-"""The front door: the functions that `dpproof` offers first, with types that checkers see."""
+"""The main functions of `dpproof`, with types that type checkers see."""

@@ -1,3 +1,3 @@
-"""`account`, whose types stand in the stub beside this file, which `make docs` generates."""
+"""`account`. Its types are in the stub file next to this file, which `make docs` generates."""
 
 from dpproof.accountant.asking import account as account

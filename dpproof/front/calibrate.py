@@ -1,4 +1,4 @@
-"""`calibrate`, whose types stand in the stub beside this file, which `make docs` generates."""
+"""`calibrate`. Its types are in the stub file next to this file, which `make docs` generates."""
 
 from dpproof.answers.calibration import calibration_of as calibrate
 

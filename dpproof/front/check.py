@@ -1,4 +1,4 @@
-"""`verify` and `check`: the verdicts on statements, and what is known of the claims of a file."""
+"""`verify` and `check`: the verdicts on statements, and the results for the claims of a file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from dpproof.first_answer import as_html, of_claims, of_statements
 
 @dataclass(frozen=True, repr=False)
 class Verdicts(Verified):
-    """The verdicts on some statements, their certificates checked again; prints the answer in words.
+    """Verdicts on some statements, whose certificates were checked again.
+
+    Printing it gives the answer in words.
 
     Attributes:
-        statements: one `Result` for each statement, with its ``verdict``, ``severity`` and what it rests on.
+        statements: one `Result` for each statement, with its ``verdict``, ``severity`` and assumptions.
     """
 
     def __repr__(self) -> str:
@@ -34,12 +36,12 @@ class Verdicts(Verified):
         return as_html(of_statements(self))
 
     def to_json(self) -> str:
-        """The answer of ``dpproof verify --json``."""
+        """Return the answer of ``dpproof verify --json``."""
         return json_text(as_json.verified(self))
 
     @classmethod
     def from_json(cls, text: str) -> Verdicts:
-        """The verdicts on the statements of ``to_json``'s text, their certificates checked again."""
+        """Check the statements in the text of ``to_json`` again, and return the verdicts."""
         return verify(*(entry["id"] for entry in json.loads(text)["statements"]))
 
 
@@ -62,7 +64,7 @@ def verify(*names: str) -> Verdicts:
 
 @dataclass(frozen=True, repr=False)
 class Checked:
-    """What is known of the claims of a file; true where every claim stands, and prints the answer in words.
+    """Results for the claims of a file. It is true if every claim stands, and prints the answer in words.
 
     Attributes:
         claims: for each claim its ``verdict``, ``account`` and ``audit``.
@@ -83,7 +85,7 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of ``dpproof check``: 0 where every claim stands."""
+        """Exit code of ``dpproof check``; 0 if every claim stands."""
         return 2 if self.refusals else exit_code(self.claims)
 
     @property
@@ -91,7 +93,7 @@ class Checked:
         return of_claims(self.claims, self.refusals, None)
 
     def to_json(self) -> str:
-        """The answer of ``dpproof check FILE --json``."""
+        """Return the answer of ``dpproof check FILE --json``."""
         claims = [as_json.claim(ledger) for ledger in self.claims]
         refused = [as_json.refusal(refusal) for refusal in self.refusals]
         return json_text(as_json.envelope({"claims": claims, "refused": refused, "report": None}))
@@ -100,7 +102,7 @@ class Checked:
 def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:
     """Account for every claim of a claim file, and audit it.
 
-    The folder of the file should be importable: add it to ``sys.path`` where claims name your own functions.
+    If claims name your own functions, add the folder of the file to ``sys.path``.
 
     Args:
         file: the claim file, such as ``dpproof.toml``.

@@ -1,3 +1,3 @@
-"""Reports: the ledger that joins bounds, verdicts and evidence, and the pages made from it."""
+"""Reports: the ledger, which joins bounds, verdicts and evidence, and the pages made from it."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Claims in readable form: the question to the kernel, from the same data that the kernel gets."""
+"""Claims in readable form, written from the same data that the kernel receives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SUM, _PRODUCT, _POWER = 1, 2, 3
 
 
 def infix(formula: Any, binding: int = 0) -> str:
-    """A formula in the kernel's format, as text; ``binding`` is how tightly its surroundings bind.
+    """Return a formula in the kernel's format as text. ``binding`` is the precedence of its surroundings.
 
     >>> infix(["/", ["+", "x", "1"], ["^", "y", "2"]])
     '(x + 1)/y^2'
@@ -42,7 +42,7 @@ def _relation(relation: Any) -> str:
 
 
 def goal_text(claim: Mapping[str, Any]) -> str:
-    """What a claim says: goal, hypotheses, variables with their intervals.
+    """Return a claim as text: goal, hypotheses, variables with their intervals.
 
     >>> goal_text({"vars": {"x": "[0, 1]"}, "goal": [">=", "1", "x"]})
     '1 >= x; for x in [0, 1]'
@@ -60,7 +60,7 @@ def goal_text(claim: Mapping[str, Any]) -> str:
 
 
 def _ranges(names: Mapping[str, str], whole: Any) -> str:
-    """Variables with the same interval together, whole ones marked."""
+    """Return the variables as text, grouped by interval. Whole numbers are marked."""
     same: dict[str, list[str]] = {}
     for name, interval in names.items():
         same.setdefault(f"{interval}{' (whole)' if name in whole else ''}", []).append(name)

@@ -1,7 +1,7 @@
-"""The dependencies of statements as a layered graph in SVG; the same statements give the same bytes.
+"""The dependencies of statements as a layered graph in SVG. The same statements give the same bytes.
 
 A statement is drawn to the right of everything that it rests on. A part that no other statement rests on is
-drawn inside its whole. Statements without a neighbour are left out.
+merged into the box of its whole. Statements without any link are left out.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dpproof.proofs_check.registry import lookup, statement_ids
 from dpproof.proofs_check.verdict import Verdict
 
 Edges = Mapping[str, Sequence[str]]
-"""Statement -> what it rests on."""
+"""Maps each statement to the statements that it rests on."""
 WIDTH, HEIGHT, ACROSS, DOWN, MARGIN = 190, 24, 60, 10, 12
 SWEEPS = 6
 
 
 def edges(prefix: str) -> dict[str, list[str]]:
-    """The graph of a paper: its statements with their parts drawn in, and what they rest on directly."""
+    """Return the graph of a paper: statements, with their parts merged, and what they rest on directly."""
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
     graph: dict[str, list[str]] = {}
@@ -31,7 +31,7 @@ def edges(prefix: str) -> dict[str, list[str]]:
 
 
 def _drawn_in(own: Sequence[str]) -> dict[str, str]:
-    """Part -> whole, for the parts on which nothing rests but other parts that are drawn in."""
+    """Map parts to their whole, if only other merged parts of the same whole rest on them."""
     needed = [(x, name) for name in own for x in lookup(name).rests_on]
     inside = {part: name for name in own for part in lookup(name).parts if part.startswith(f"{name}.")}
     while beside := {x for x, name in needed if x in inside and inside.get(name) != inside[x]}:
@@ -40,7 +40,7 @@ def _drawn_in(own: Sequence[str]) -> dict[str, str]:
 
 
 def names(graph: Edges) -> list[str]:
-    """Every statement of a graph."""
+    """Return every statement of a graph."""
     return list(dict.fromkeys([*graph, *(x for below in graph.values() for x in below)]))
 
 
@@ -51,7 +51,7 @@ def _box(name: str, inside: Mapping[str, str]) -> str:
 
 
 def layers(graph: Edges) -> list[list[str]]:
-    """The boxes by column: longest paths first, then ordered so that few lines cross.
+    """Return the columns of boxes: ordered by longest path, then arranged so that few lines cross.
 
     >>> layers({"c": ["b"], "b": ["a"], "alone": []})
     [['a'], ['b'], ['c']]
@@ -75,7 +75,7 @@ def _depth(name: str, graph: Edges, known: dict[str, int], path: tuple[str, ...]
 
 
 def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
-    """Sort each column by the mean place of its neighbours, from both sides in turn."""
+    """Sort each column by the mean position of its neighbours, alternating the direction."""
     around: dict[str, list[str]] = {}
     for name, below in graph.items():
         for x in below:
@@ -90,7 +90,7 @@ def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
 
 
 def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iterable[str] = ()) -> str:
-    """The drawing as SVG; boxes in ``linked`` link to the anchor of their id."""
+    """Return the drawing as SVG. The boxes in ``linked`` link to the anchor of their id."""
     columns, anchors = layers(graph), frozenset(linked)
     tall = max(map(len, columns), default=0)
     places = {
@@ -113,7 +113,7 @@ def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iter
 
 
 def _above(few: int, tall: int) -> int:
-    """The space above a shorter column."""
+    """Return the space above a shorter column."""
     return (tall - few) * (HEIGHT + DOWN) // 2
 
 

@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs no network and escapes everything from outside.
+"""The report: a single HTML file that needs no network and escapes all text from outside.
 
 One paper's report has a derivation by computer algebra, from a Renyi curve c * alpha to the printed epsilon.
-Its steps are sympy's. An identity that sympy reduces to zero checks each of them.
+sympy makes the steps, and each is checked by an identity that sympy reduces to zero.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ENVIRONMENT = jinja2.Environment(
 
 
 def _formula(latex: str) -> Markup:
-    """The formula as MathML, which browsers render; the input is this project's own text."""
+    """Return the formula as MathML, which browsers render. The input is this project's own text."""
     text = latex.replace("''", r"^{\prime\prime}").replace("'", r"^{\prime}")
     return Markup(to_mathml(text, display="block")) if latex else Markup("")
 
@@ -81,7 +81,7 @@ _STYLE, _SCRIPT = (
     (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("report.css", "report.js")
 )
 _HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-"""The policy of the page allows this script and no other."""
+"""Hash of the script. The content security policy of the page allows only this script."""
 
 
 def render(
@@ -90,7 +90,7 @@ def render(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> str:
-    """The page as text; invalid claims are listed among the others, with their errors."""
+    """Return the page as text. Invalid claims are listed with their errors."""
     results = [result for ledger in papers for result in ledger.verified.statements]
     rows = overview.rows_of(papers, claims, refusals)
     return _ENVIRONMENT.get_template("report.html.j2").render(
@@ -119,14 +119,14 @@ def _of_claims(claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]) -> li
 
 
 def _wrong(papers: Sequence[PaperLedger]) -> list[tuple[Severity, list[Result]]]:
-    """The refuted statements of all papers by severity, the most severe first."""
+    """Return the refuted statements of all papers, grouped by severity, the most severe first."""
     entries = [entry for ledger in papers for entry in overview.refuted_of(ledger)]
     held = [(one, [entry for entry in entries if entry.severity is one]) for one in Severity]
     return [(severity, found) for severity, found in held if found]
 
 
 def _trust(papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger]) -> dict[str, Any]:
-    """What is taken on trust, in one line and as lists."""
+    """Return what is assumed, in one line and as lists."""
     every = [*(ledger.account for ledger in papers), *(ledger.account for ledger in claims)]
     accounts = [account for account in every if account is not None]
     rests = [account.rests for account in accounts if account.rests is not None]
@@ -156,7 +156,7 @@ def write_report(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> Path:
-    """Write ``folder/index.html`` as a whole or not at all, and return its path."""
+    """Write ``folder/index.html``, whole or not at all, and return its path."""
     text = render(papers=papers, claims=claims, refusals=refusals)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "index.html", text)
@@ -164,7 +164,7 @@ def write_report(
 
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
-    """The template's data of one paper: the ledger, the statements' texts, the pictures."""
+    """Return the template's data for one paper: the results, the statements' texts, the figures."""
     paper, prefix = ledger.paper, ledger.paper.prefix
     share = coverage.coverage(ledger.verified.statements, f"{prefix}.")
     return {
@@ -184,14 +184,14 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
 
 
 def _source(ledger: PaperLedger) -> str | None:
-    """The paper that most statements are from, whose citation the page gives once."""
+    """Return the source of most statements, which the page cites once, or None."""
     counted = Counter(lookup(result.id).source.paper for result in ledger.verified.statements)
     name, times = counted.most_common(1)[0] if counted else ("", 0)
     return name if 2 * times > counted.total() else None
 
 
 def _claim(ledger: ClaimLedger) -> dict[str, Any]:
-    """The template's data of one claim."""
+    """Return the template's data for one claim."""
     claim = ledger.claim
     known = ledger.account is not None and claim.mechanism in CATALOGUE
     drawn = _drawn(claim.mechanism, tuple(claim.parameters.items()), claim.adjacency) if known else []
@@ -199,7 +199,7 @@ def _claim(ledger: ClaimLedger) -> dict[str, Any]:
 
 
 def _plots(deployment: Deployment | None) -> list[tuple[Markup, str]]:
-    """The plots of a paper's mechanism, each with its caption."""
+    """Return the plots of a paper's mechanism, each with its caption."""
     if deployment is None:
         return []
     d = deployment
@@ -214,7 +214,7 @@ def _drawn(
     delta: str = "0",
     along: str | None = None,
 ) -> list[tuple[Markup, str]]:
-    """The plots, which take seconds, with captions that name what they assume of the machine's arithmetic."""
+    """Return the plots, which take seconds. Captions name assumptions on the machine's arithmetic."""
     where = (mechanism, dict(parameters), adjacency)
     with assumptions_of() as used:
         drawn = [
@@ -231,7 +231,7 @@ def _drawn(
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
-    """The dependency graph; the verdicts of other papers' statements are those recorded."""
+    """Return the dependency graph. Statements of other papers have their recorded verdicts."""
     own = {result.id: result.verdict for result in ledger.verified.statements}
     known = {name: Verdict(str(held["verdict"])) for name, held in recorded().items()}
     drawn = graph.edges(prefix)
@@ -240,7 +240,7 @@ def _graph(ledger: PaperLedger, prefix: str) -> Markup:
 
 
 def _corrects(ledger: PaperLedger) -> dict[str, list[str]]:
-    """Statement -> what it corrects."""
+    """Map each correction to the statements that it corrects."""
     found: dict[str, list[str]] = {}
     for result in ledger.verified.statements:
         if result.corrected_by:
@@ -249,7 +249,7 @@ def _corrects(ledger: PaperLedger) -> dict[str, list[str]]:
 
 
 def _derivation(paper: str) -> Sequence[str]:
-    """The computer-algebra derivation that belongs to a paper, as LaTeX."""
+    """Return the computer-algebra derivation for a paper, as LaTeX."""
     if paper != "rlsvi":
         return ()
     A, H, K, L = sympy.symbols("A H K L", positive=True)
@@ -273,7 +273,7 @@ class Derivation:
     epsilon: Any
 
     def latex(self) -> tuple[str, ...]:
-        """The steps as LaTeX: conversion, stationarity, order, second-order condition, epsilon."""
+        """The steps as LaTeX: conversion, first derivative, order, second derivative, epsilon."""
         names = (r"\varepsilon(\alpha)", r"\varepsilon'(\alpha)", r"\alpha^*", r"\varepsilon''(\alpha)")
         values = (self.at_order, self.first_derivative, self.order, self.second_derivative)
         steps = [f"{name} = {sympy.latex(value)}" for name, value in zip(names, values, strict=True)]

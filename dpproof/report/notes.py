@@ -1,4 +1,4 @@
-"""Proof notes and their subjects: a note is stale if its function or statement has changed since.
+"""Staleness of proof notes: a note is stale if its function or statement has changed since it was read.
 
 A note in ``docs/notes`` begins with a header::
 
@@ -8,10 +8,10 @@ A note in ``docs/notes`` begins with a header::
       - classic.markov 9b8e7d6c5f4a3b2c
     ---
 
-An entry is a function, class or constant (``module:qualname``), hashed by its syntax tree, so that neither
-layout nor comments nor docstrings count, or a statement's id, hashed by its claims. ``python -m
-dpproof.report.notes`` names the notes to be read again; ``--update NOTE.md ...`` writes the present hashes of
-those that have been read (of all of them if none is named). A new note needs the names only.
+An entry is a function, class or constant (``module:qualname``), or the id of a statement. Code is hashed by
+its syntax tree, without layout, comments and docstrings. A statement is hashed by its claims. ``python -m
+dpproof.report.notes`` lists the notes to read again. ``--update NOTE.md ...`` writes the present hashes into
+these notes, or into all notes if none is named. A new note needs only the names.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from dpproof.proofs_check.statement import Statement
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "notes"
 _BEGIN, _END = "---\nfunctions:\n", "---\n"
 Entry = tuple[str, str]
-"""What a note speaks of, and the hash it had when the note was last read."""
+"""The name of a subject of a note, and its hash when the note was last read."""
 
 
 def entries(text: str) -> list[Entry]:
-    r"""The header's entries; the hash is empty where none has been written yet.
+    r"""Return the entries of the header. A hash that is not written yet is empty.
 
     >>> entries("---\nfunctions:\n  - classic.markov 12ab\n---\n\n# Markov\n")
     [('classic.markov', '12ab')]
@@ -57,7 +57,7 @@ def _entry(line: str) -> Entry:
 
 
 def fingerprint(name: str) -> str:
-    """The present hash of ``module:qualname`` or of a statement's claims.
+    """Return the present hash of ``module:qualname`` or of a statement's claims.
 
     Raises:
         ValueError: if there is no such function or statement.
@@ -99,7 +99,7 @@ def _syntax(name: str) -> str:
 
 
 def _names(node: ast.AST) -> list[str]:
-    """What a definition or an assignment binds."""
+    """Return the names that a definition or an assignment binds."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
@@ -111,7 +111,10 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _dumped(node: object) -> str:
-    """A syntax tree as text: no positions, docstrings or empty fields, which differ between Pythons."""
+    """Return a syntax tree as text, without positions, docstrings and empty fields.
+
+    Empty fields differ between versions of Python.
+    """
     match node:
         case list():
             return "[" + ",".join(map(_dumped, node)) + "]"
@@ -137,7 +140,7 @@ def _notes() -> Iterator[tuple[Path, str]]:
 
 
 def stale() -> list[str]:
-    """One line for each note without a readable header, and each entry that has changed or is gone."""
+    """Return a line for each unreadable header, and for each entry that has changed or is gone."""
     return [line for path, text in _notes() for line in _problems(path.name, text)]
 
 
@@ -158,7 +161,7 @@ def _problems(note: str, text: str) -> Iterator[str]:
 
 
 def updated(text: str) -> str:
-    """The note with the present hashes.
+    """Return the note with the present hashes.
 
     Raises:
         ValueError: for a header that cannot be read, or a name that is not known.
@@ -168,7 +171,7 @@ def updated(text: str) -> str:
 
 
 def notes_of(statement: Statement) -> list[str]:
-    """The notes that belong to a statement: it names them, or they name it (in the header or the text)."""
+    """Return the notes of a statement: those that it names, and those that contain its id."""
     said = [statement.says, statement.not_covered, *statement.rules, *statement.reading]
     words = " ".join([*said, *(x.note for x in statement.obligations)])
     return [name for name, text in _texts() if f"notes/{name}" in words or statement.id in text]
@@ -176,7 +179,7 @@ def notes_of(statement: Statement) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _texts() -> list[tuple[str, frozenset[str]]]:
-    """Each note with the words it is made of, punctuation around them aside."""
+    """Return the set of words in each note, without surrounding punctuation."""
     return [
         (path.name, frozenset(word.strip("`*()[],;:.\"'") for word in text.split()))
         for path, text in _notes()
@@ -184,7 +187,7 @@ def _texts() -> list[tuple[str, frozenset[str]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Say which notes are stale, 1 if one is; with ``--update`` write the present hashes first."""
+    """Print the stale notes, and return 1 if there is one. ``--update`` first writes the present hashes."""
     read = [name for name in arguments if name != "--update"]
     if unknown := set(read) - {path.name for path, _ in _notes()}:
         raise ValueError(f"note ({', '.join(sorted(unknown))}) does not exist in docs/notes")

@@ -1,4 +1,4 @@
-"""The first screen of the report: for each paper or claim the promise beside what is known, on one scale."""
+"""The first screen of the report: the promise and the results of each paper or claim, on one scale."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ NEXT: Mapping[Outcome, str] = {
     Outcome.OUT_OF_TIME: "Give the claim file more seconds, and check again.",
     Outcome.REFUSED: "Correct the claim file. Nothing was checked here.",
 }
-"""What a reader does about a claim."""
+"""What the user should do about a claim, by its outcome."""
 WIDEST = 12
-"""The scale ends at this power of ten on either side."""
+"""The scale ends at this power of ten at most, in either direction."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One epsilon of a row: what it is, its value, and how it is written."""
+    """One epsilon in a row: its meaning, its value, and its text."""
 
     kind: str
-    """promised, most, pair or audit; the style sheet draws each in its own way."""
+    """promised, most, pair or audit. The style sheet draws each of them differently."""
     words: str
     value: float
     text: str
@@ -51,15 +51,15 @@ class Row:
     """One paper or claim on the first screen."""
 
     anchor: str
-    """The id of its section; empty without one."""
+    """The id of its section; empty without a section."""
     name: str
     word: str
     colour: str
     marks: tuple[Mark, ...]
     sentences: tuple[str, ...]
-    """What is known or the worst finding, and what to do."""
+    """The results or the worst finding, and what to do."""
     severities: Mapping[Severity, int]
-    """How many numbered statements are refuted, by severity."""
+    """Number of refuted numbered statements by severity."""
     worst: Result | None = None
 
 
@@ -71,7 +71,9 @@ class Scale:
     high: float
 
     def place(self, value: float) -> float:
-        """Where a value stands, in per cent of the width; what is beyond an end stands at the end.
+        """Return the position of a value in per cent of the width.
+
+        A value beyond the scale is placed at its end.
 
         >>> Scale(0.1, 10).place(1), Scale(0.1, 10).place(0), Scale(0.1, 10).place(math.inf)
         (50.0, 0.0, 100.0)
@@ -82,7 +84,7 @@ class Scale:
 
     @property
     def ticks(self) -> list[float]:
-        """Powers of ten, at most seven.
+        """Return powers of ten, at most seven.
 
         >>> Scale(0.1, 10).ticks
         [0.1, 1.0, 10.0]
@@ -92,7 +94,7 @@ class Scale:
 
 
 def scale_of(rows: Iterable[Row]) -> Scale | None:
-    """The axis on which every mark finds its place; None if there is nothing to draw.
+    """Return an axis that contains every mark, or None if there is nothing to draw.
 
     >>> scale_of([]) is None
     True
@@ -105,7 +107,7 @@ def scale_of(rows: Iterable[Row]) -> Scale | None:
 
 
 def of_paper(ledger: PaperLedger) -> Row:
-    """The row of a paper: what it publishes, what is certified, and its worst refuted statement."""
+    """Return the row of a paper: what it publishes, what is certified, and its worst refuted statement."""
     share = coverage.coverage(ledger.verified.statements, f"{ledger.paper.prefix}.")
     refuted = {one: share.verdicts.get(f"{Verdict.REFUTED.value} {one.value}", 0) for one in Severity}
     numbered = {item.id for item in coverage.items()}
@@ -124,7 +126,10 @@ def of_paper(ledger: PaperLedger) -> Row:
 
 
 def refuted_of(ledger: PaperLedger) -> list[Result]:
-    """The refuted statements of a paper, the most severe first; parts stand with their whole."""
+    """Return the refuted statements of a paper, the most severe first.
+
+    Parts of a refuted statement are left out.
+    """
     entries = ledger.verified.statements
     wrong = [entry for entry in entries if entry.severity is not None]
     inside = {part for entry in wrong for part in entry.parts}
@@ -138,12 +143,12 @@ def _rank(entry: Result) -> int:
 HOLDS, CORRECTED, FALSE = "holds", "holds as corrected", "is refuted"
 UNSETTLED = "is not settled"
 MANY = {HOLDS: "hold", CORRECTED: "hold as corrected", FALSE: "are refuted", UNSETTLED: "are not settled"}
-"""What is said of one published epsilon, and of several."""
+"""Phrases for one published epsilon, and for several."""
 NO_EPSILON = "no epsilon is published"
 
 
 def _published(account: Account | None, numbered: Collection[str]) -> tuple[str, str]:
-    """What is known of the published epsilon, and its colour.
+    """Return the status of the published epsilon, and its colour.
 
     It holds if it rests on a numbered statement of the paper, and as corrected if it rests on another statement.
     """
@@ -159,7 +164,7 @@ def _published(account: Account | None, numbered: Collection[str]) -> tuple[str,
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Of how many papers the published epsilon holds; an empty text without any.
+    """Return in words how many published epsilons hold. Without any, the text is empty.
 
     >>> headline([])
     ''
@@ -183,7 +188,7 @@ def _marks_of_paper(account: Account | None) -> tuple[Mark, ...]:
 
 
 def _times(account: Account, printed: float) -> tuple[Mark, ...]:
-    """How many times as large or as small the certified epsilon is; the mark has no place of its own."""
+    """Return a mark with the ratio of certified and published epsilon. It has no position on the scale."""
     ours = account.bound.upper
     if not 0 < ours < math.inf or ours == printed:
         return ()
@@ -204,7 +209,7 @@ def _times(account: Account, printed: float) -> tuple[Mark, ...]:
 
 
 def _marks_of_account(account: Account) -> tuple[Mark, ...]:
-    """The certified epsilon, and what a pair of neighbours reaches."""
+    """Return marks for the certified epsilon, and for the epsilon that a pair of neighbours reaches."""
     marks = [Mark("most", "certified at most", account.bound.upper, at_most(account.bound.upper))]
     if account.released is not None and account.released.lower > 0:
         low = account.released.lower
@@ -213,7 +218,7 @@ def _marks_of_account(account: Account) -> tuple[Mark, ...]:
 
 
 def of_claim(ledger: ClaimLedger, place: int) -> Row:
-    """The row of a claim: what it promises, what is certified, what an audit found, and what to do."""
+    """Return the row of a claim: its promise, what is certified, what an audit found, and what to do."""
     claim, audit = ledger.claim, ledger.audit
     marks = (
         []
@@ -239,7 +244,7 @@ def of_claim(ledger: ClaimLedger, place: int) -> Row:
 
 
 def _known(ledger: ClaimLedger) -> Iterator[str]:
-    """What decides the verdict on a claim, in sentences."""
+    """Yield sentences on what decides the verdict on a claim."""
     claim, account, audit = ledger.claim, ledger.account, ledger.audit
     if audit is not None and audit.fails:
         yield audit.words[0]
@@ -259,7 +264,7 @@ def _known(ledger: ClaimLedger) -> Iterator[str]:
 
 
 def _beyond(account: Account, promised: float) -> str:
-    """How many times the promise the certified epsilon is, or what a pair of neighbours reaches."""
+    """Return how far the certified epsilon, or that of a pair of neighbours, exceeds the promise."""
     if account.released is not None and account.released.lower > promised:
         times = rounded(account.released.lower / promised, up=False, digits=3)
         return f"A pair of neighbours reaches {times} times the promised epsilon."
@@ -268,7 +273,7 @@ def _beyond(account: Account, promised: float) -> str:
 
 
 def of_refusal(refusal: Refusal) -> Row:
-    """The row of a claim that cannot be checked."""
+    """Return the row of a claim that cannot be checked."""
     outcome = Outcome.REFUSED
     said = (f"{refusal.where}: {refusal.message}", NEXT[outcome])
     return Row("", refusal.called, outcome.value, outcome.colour, (), said, {})
@@ -277,7 +282,7 @@ def of_refusal(refusal: Refusal) -> Row:
 def rows_of(
     papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]
 ) -> list[Row]:
-    """The rows of the first screen: papers in their order, claims with what is wrong first."""
+    """Return the rows of the first screen: the papers in order, then claims, those with problems first."""
     numbered = sorted(enumerate(claims, 1), key=lambda one: -_urgent(one[1].verdict))
     return [
         *map(of_paper, papers),
@@ -287,5 +292,5 @@ def rows_of(
 
 
 def _urgent(outcome: Outcome) -> int:
-    """How soon a reader has to know: what is broken, what could not be checked, what is fine."""
+    """Return the urgency of an outcome: broken before not certified before refused before fine."""
     return {1: 3, 3: 2, 2: 1}.get(outcome.exit_code, 0)

@@ -34,12 +34,12 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def _verified() -> dict[str, Result]:
-    """Everything verified, by id."""
+    """Return all verified statements by id."""
     return {result.id: result for result in verify()}
 
 
 def ledger(found: Mapping[str, Result]) -> str:
-    """The overview: how to read the ledger, and what is known of each paper."""
+    """Return the overview: how to read the ledger, and the results for each paper."""
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in papers().values():
         share = coverage.coverage(found.values(), f"{paper.prefix}.")
@@ -82,7 +82,7 @@ def _shares(share: coverage.Share) -> str:
 
 
 def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str, Result]) -> str:
-    """One paper: counts, table, graph, and a block for each statement."""
+    """Return the page of one paper: counts, table, graph, and a block for each statement."""
     own = [entry for key, entry in found.items() if key.startswith(f"{prefix}.")]
     share = coverage.coverage(found.values(), f"{prefix}.")
     lines = [f"# {title}", "", f"{citation}. Generated; [all papers](../ledger.md).", ""]
@@ -103,14 +103,14 @@ def _row(entry: Result, prefix: str) -> str:
 
 
 def _link(identity: str, prefix: str) -> str:
-    """A link to a statement, on this page or another."""
+    """Return a link to a statement, on this page or another."""
     theirs = identity.split(".")[0]
     page = next(name for name, book in papers().items() if book.prefix == theirs)
     return f"[{identity}]({'' if theirs == prefix else f'{page}.md'}#{identity})"
 
 
 def _block(entry: Result, prefix: str, found: Mapping[str, Result]) -> Iterator[str]:
-    """Everything about one statement."""
+    """Yield all lines on one statement."""
     statement = lookup(entry.id)
     yield from (f'<a id="{entry.id}"></a>', "", f"## {entry.id}: {result_words(entry)}", "")
     yield from (f"**{entry.title}** ({entry.kind}; {statement.source})", "")
@@ -136,7 +136,7 @@ def _block(entry: Result, prefix: str, found: Mapping[str, Result]) -> Iterator[
 
 
 def _refuted_steps(entry: Result, found: Mapping[str, Result]) -> list[str]:
-    """Steps and readings of a statement, filed under its id, that are refuted though it is not."""
+    """Return refuted steps and readings whose ids begin with a statement's id, if it is not refuted itself."""
     below = (name for name in found if name.startswith(f"{entry.id}.") and name not in entry.parts)
     refuted = (name for name in below if found[name].verdict is Verdict.REFUTED)
     return [] if entry.verdict is Verdict.REFUTED else list(refuted)
@@ -155,7 +155,7 @@ def _obligations(statement: Statement) -> Iterator[str]:
 
 
 def parameters() -> str:
-    """The parameters of every mechanism, with unit, domain and default, as Markdown."""
+    """Return the parameters of every mechanism, with unit, domain and default, as Markdown."""
     lines = ["# Parameters", "", "Flags of the command line, keys of claim files. Generated.", ""]
     for name in CATALOGUE:
         accountant = accountant_for(name)
@@ -175,7 +175,7 @@ def parameters() -> str:
 
 
 def example(accountant: Accountant) -> str:
-    """The command that accounts for the mechanism's example.
+    """Return the command that accounts for the mechanism's example.
 
     >>> example(accountant_for("laplace"))
     'dpproof account laplace --scale 5.0 --sensitivity 1.0 --delta 1e-06'
@@ -188,7 +188,7 @@ def example(accountant: Accountant) -> str:
 
 
 def _proved(accountant: Accountant) -> Adjacency:
-    """The first relation under which something of the example is proved."""
+    """Return the first relation under which the example has a proved guarantee."""
     for relation in Adjacency:
         with contextlib.suppress(UnprovedAdjacencyError):
             accountant.account(accountant.example, relation)
@@ -197,7 +197,7 @@ def _proved(accountant: Accountant) -> Adjacency:
 
 
 def public_names() -> str:
-    """What can be imported from ``dpproof`` itself, as Markdown: the name and the first line of what it says."""
+    """Return the public names of ``dpproof`` as Markdown, each with the first line of its docstring."""
     lines = ["# Public names", "", "`from dpproof import NAME` loads what stands here. Generated.", ""]
     lines += ["| name | what it is | defined in |", "|---|---|---|"]
     package = importlib.import_module((__package__ or "dpproof").partition(".")[0])
@@ -209,12 +209,12 @@ def public_names() -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a cell of a table, where a bar would begin the next one."""
+    """Escape bars in the text of a table cell."""
     return text.replace("|", "\\|")
 
 
 def pages() -> dict[str, str]:
-    """Path below ``docs`` -> what the page says."""
+    """Return the text of each page by its path below ``docs``."""
     found = _verified()
     verdicts = {name: entry.verdict for name, entry in found.items()}
     made = {
@@ -235,7 +235,7 @@ def pages() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with ``--check`` compare: 1 if one is out of date."""
+    """Write the pages. With ``--check`` only compare them, and return 1 if one is out of date."""
     stale = 0
     for name, text in pages().items():
         path = DOCS / name

@@ -1,4 +1,4 @@
-"""Plots: the report's, as SVG text that a page can hold, and that of one answer, as a file."""
+"""Plots of the report, as SVG text inside a page, and plots of one answer, as a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
-"""Label, colour, abscissae, ordinates."""
+"""Label, colour, x values, y values."""
 
 _COLOURS = {
     "published": "#b3261e",
@@ -33,7 +33,7 @@ _COLOURS = {
 
 
 def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
-    """Epsilon at ``delta`` against the parameter ``along``, one curve for each kind of answer."""
+    """Plot epsilon at ``delta`` against the parameter ``along``, with a curve for each kind of answer."""
     accountant = accountant_for(name)
     last = getattr(accountant.parameters.read(parameters), along)
     places = sorted({max(2, round(last ** (i / 16))) for i in range(1, 17)})
@@ -49,7 +49,7 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
 
 
 def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """The privacy profile: delta against epsilon, published and tight."""
+    """Plot the privacy profile: delta against epsilon, published and tight."""
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
         for label, points in _profiles(name, parameters, adjacency).items()
@@ -58,7 +58,10 @@ def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -
 
 
 def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """What the profiles leave to the best test between neighbours: misses against false alarms."""
+    """Plot bounds on the best test between neighbours that follow from the profiles.
+
+    The axes are the rates of misses and of false alarms.
+    """
     places = [i / 100 for i in range(101)]
     curves = [
         (label, _COLOURS[label], places, [least_missed(points, x) for x in places])
@@ -71,7 +74,7 @@ def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency)
 def _profiles(
     name: str, parameters: Mapping[str, object], adjacency: Adjacency
 ) -> dict[str, list[tuple[float, float]]]:
-    """Points of the privacy profile of every guarantee that is known."""
+    """Return points of the privacy profile of every known guarantee."""
     accountant = accountant_for(name)
     found = accountant.account(accountant.parameters.read(parameters), adjacency)
     notions = {"tight": found.guarantee}
@@ -96,8 +99,8 @@ def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
 def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
     """Draw the privacy profile and the trade-off function of an answer into an SVG, PNG or HTML file.
 
-    What is drawn are upper ends of delta, and the lower ends of the error of the second kind that these
-    imply: curves that the mechanism is certified to keep to.
+    The plot shows upper bounds on delta, and the lower bounds on the type II error that they imply. The
+    mechanism is certified to satisfy these curves.
     """
     with mpl.rc_context(STYLE):
         content = _rendered(figure_of(found, title), file.suffix, title)
@@ -105,7 +108,7 @@ def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
 
 
 def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
-    """The figure as the bytes of a file of that kind, the same for the same curves."""
+    """Return the figure as the bytes of a file of that kind. Equal curves give equal bytes."""
     stream = io.BytesIO()
     if suffix == ".png":
         figure.savefig(stream, format="png", metadata={"Software": None}, dpi=150)
@@ -119,7 +122,7 @@ def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
 
 
 def event(shown: Shown) -> str:
-    """The two histograms of a violation as SVG text, with the event marked."""
+    """Return the two histograms of a violation as SVG text, with the event marked."""
     with mpl.rc_context(STYLE):
         drawn = picture(shown, "")
         stream = io.StringIO()
@@ -129,7 +132,7 @@ def event(shown: Shown) -> str:
 
 
 def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> str:
-    """One set of axes as SVG text, the same bytes for the same curves; hovered points say their values."""
+    """Return one plot as SVG text. Equal curves give equal bytes. Points show their values when hovered."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -159,13 +162,13 @@ _TIPS = 16
 
 
 def _thinned(places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    """Some points of a curve, evenly spread, those that can be drawn."""
+    """Return some evenly spread points of a curve that can be drawn."""
     points = [(x, y) for x, y in zip(places, values, strict=True) if math.isfinite(y)]
     return points[:: max(1, len(points) // _TIPS)]
 
 
 def _with_tips(drawing: str, tips: Sequence[str], name: str) -> str:
-    """The drawing with a name for those who do not see it, and a title for each point."""
+    """Return the drawing with a name for screen readers, and a title for each point."""
     titled = drawing.replace("<svg ", f'<svg role="img" aria-label="{html.escape(name)}" ', 1)
     for number, tip in enumerate(tips):
         opened = f'<g id="{_TIP}{number}">'

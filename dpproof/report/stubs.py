@@ -27,7 +27,7 @@ _TARGETS = (
 
 
 def account_stub() -> str:
-    """The text of ``dpproof/front/account.pyi``."""
+    """Return the text of ``dpproof/front/account.pyi``."""
     made = (
         _overload("account", one, (*_given(one), *_relation(one), *_OPTIONS), "PrivacyResult")
         for one in _all()
@@ -36,7 +36,7 @@ def account_stub() -> str:
 
 
 def calibrate_stub() -> str:
-    """The text of ``dpproof/front/calibrate.pyi``."""
+    """Return the text of ``dpproof/front/calibrate.pyi``."""
     made = (
         _overload("calibrate", one, (*_given(one, one.noise), *_relation(one), *_TARGETS), "Calibration")
         for one in _all()
@@ -52,12 +52,12 @@ def _all() -> Iterator[Accountant]:
 
 
 def _relation(accountant: Accountant) -> tuple[str]:
-    """The neighbouring relation, which must be given where there are users."""
+    """Return the parameter for the neighbouring relation, required if the mechanism has no default."""
     return (f"adjacency: Adjacency | str{' | None = ...' if accountant.adjacency else ''}",)
 
 
 def _given(accountant: Accountant, searched: str = "") -> Iterator[str]:
-    """The parameters as keywords; the one that is searched may be left out."""
+    """Yield the parameters as keywords. The ``searched`` one is optional."""
     for field in accountant.parameters.fields():
         kind = _kind(field.metadata["domain"])
         if field.default is None:

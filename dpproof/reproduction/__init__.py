@@ -1,1 +1,1 @@
-"""The papers' experiments: one package for each paper, and the table of them in `experiments`."""
+"""The papers' experiments, with one package for each paper. `experiments` lists them."""

@@ -1,4 +1,4 @@
-"""Cumulative regrets of learners, run after run: where they are kept, as a table, and as a plot."""
+"""Cumulative regrets of many runs of learners: stored points, tables and plots."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 Curves = Mapping[str, NDArray[np.float64]]
-"""(runs, points) by the name of an arm; the last point is the total."""
+"""Arrays (runs, points) by the name of an arm. The last point is the total."""
 POINTS: Final = 200
-"""At how many episodes a curve is kept."""
+"""Number of episodes at which a curve is stored."""
 
 
 def points(episodes: int) -> NDArray[np.int64]:
-    """After how many episodes a curve is kept.
+    """Return the numbers of episodes after which a curve is stored.
 
     >>> points(1000)[[0, -1]].tolist()
     [5, 1000]
@@ -27,13 +27,13 @@ def points(episodes: int) -> NDArray[np.int64]:
 
 
 def kept(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cumulative regret at the points, from the regret of every episode."""
+    """Return the cumulative regret at the stored points, from the regret of every episode."""
     found: NDArray[np.float64] = regrets.cumsum()[points(len(regrets)) - 1]
     return found
 
 
 def write_curves(file: Path, curves: Curves, episodes: int) -> None:
-    """Write mean and standard deviation of every arm's cumulative regret at the kept episodes, as CSV."""
+    """Write mean and standard deviation of every arm's cumulative regret at the stored episodes, as CSV."""
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("arm", "episode", "mean", "deviation"))

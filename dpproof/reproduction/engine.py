@@ -1,6 +1,6 @@
-"""The engine of the experiments: it runs a study and keeps its tables, plots and page.
+"""The engine of the experiments. It runs a study and stores its tables, plots and page.
 
-A paper's `Study` defines what is measured and what the page says. Its folder has the template of the page,
+A paper's `Study` defines the measurements and the text of the page. Its folder has the template of the page,
 ``page.md.j2``. A page is written from the recorded files alone, so it can be written again without a run.
 """
 
@@ -32,14 +32,17 @@ S = TypeVar("S", bound="DataclassInstance")
 Row = Mapping[str, Any]
 Table = Sequence[Row]
 Plots = Mapping[str, Callable[[Figure], object]]
-"""What draws a plot, by the name of its file."""
+"""Functions that draw a plot, by the name of its file."""
 ARITHMETIC: Final = (
     "Certified figures of this page were computed in several processes, or found in a journal. They are "
     "taken to rest on everything that is assumed of the machine's arithmetic: "
     f"{'; '.join(assumption.text for assumption in Assumption)} "
     "([explained](../explanation/trust.md#arithmetic))."
 )
-"""The last line of a page of figures: their routes are not followed, so that they may assume everything."""
+"""The last line of a page with figures.
+
+The computations are not recorded, so all assumptions may be needed.
+"""
 STYLE: Final = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpproof",
@@ -49,19 +52,19 @@ STYLE: Final = {
     "axes.grid": True,
     "grid.alpha": 0.25,
 }
-"""Settings of matplotlib: text as text, the same bytes from the same numbers."""
+"""Settings of matplotlib: text stays text, and equal numbers give equal bytes."""
 
 
 @dataclass(frozen=True)
 class Measured(Generic[S]):
-    """What a page is written from.
+    """The data from which a page is written.
 
     Attributes:
-        size: how much was run.
+        size: the extent of the run.
         seed: the root seed.
         tables: rows by the name of their CSV file.
         plots: file names of the plots.
-        more: what else the page needs, as JSON.
+        more: other data for the page, as JSON.
     """
 
     size: S
@@ -79,7 +82,7 @@ class Measured(Generic[S]):
 
     @classmethod
     def read(cls, folder: Path, kind: type[S], tables: Sequence[str], text: Collection[str]) -> Measured[S]:
-        """Return what `write` wrote; `kind` is the class of the size, see `read_rows` for `text`."""
+        """Return what `write` wrote. `kind` is the class of the size; for `text` see `read_rows`."""
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         size = {key: tuple(x) if type(x) is list else x for key, x in run.pop("size").items()}
         rows = {name: read_rows(folder / f"{name}.csv", text) for name in tables}
@@ -87,41 +90,41 @@ class Measured(Generic[S]):
 
 
 class Study(abc.ABC, Generic[S]):
-    """An experiment of a paper: what is measured, and what is told of it."""
+    """An experiment of a paper: its measurements, and the text about them."""
 
     paper: ClassVar[str]
     """The command-line name of the paper."""
     tables: ClassVar[tuple[str, ...]]
     """Names of the CSV files."""
     text: ClassVar[tuple[str, ...]] = ()
-    """Columns that are text, also where they look like numbers."""
+    """Columns that are text, even if they look like numbers."""
     digits: ClassVar[int | None] = None
-    """Significant digits of numbers in the tables, so that other machines write the same; None for all."""
+    """Significant digits in the tables, so that other machines write the same numbers; None for all digits."""
     full: S
     quick: S
 
     @abc.abstractmethod
     def measure(self, size: S, seed: int, folder: Path, workers: int) -> Measured[S]:
-        """Run everything in at most so many processes, write plots into the folder, and return the rest."""
+        """Run everything in at most `workers` processes, write plots into the folder, and return the rest."""
 
     @abc.abstractmethod
     def first_lines(self, found: Measured[S]) -> list[str]:
-        """The sentences on where the numbers disagree with the paper, and on what they cannot show."""
+        """Return the sentences on disagreements with the paper, and on what the numbers cannot show."""
 
     @abc.abstractmethod
     def answer(self, found: Measured[S], first: Sequence[str]) -> Mapping[str, Any]:
-        """What the command answers, as JSON; `first` has all of the first lines."""
+        """Return the answer of the command, as JSON. `first` has all of the first lines."""
 
     @abc.abstractmethod
     def shown(self, found: Measured[S]) -> Mapping[str, Any]:
-        """What the page's template names, beside the size and the seed."""
+        """Return the variables of the page's template, besides the size and the seed."""
 
     def run(
         self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None
     ) -> dict[str, Any]:
-        """Run it, write its page into `folder`, and tables and plots into a folder beside the page.
+        """Run the study, write its page into `folder`, and write tables and plots into a folder next to the page.
 
-        `size` stands for the full or the quick size, `workers` for the number of processes.
+        `size` replaces the full or the quick size. `workers` is the number of processes.
         """
         begin = time.perf_counter()
         beside = folder / self._name
@@ -139,15 +142,15 @@ class Study(abc.ABC, Generic[S]):
         }
 
     def page(self, folder: Path) -> str:
-        """Return the page, written from the tables in the folder beside it."""
+        """Return the page, written from the tables in the folder next to it."""
         return self.written(self.recorded(folder))
 
     def recorded(self, folder: Path) -> Measured[S]:
-        """Return what a run left in the folder beside its page."""
+        """Return the results of a run from the folder next to its page."""
         return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
 
     def written(self, found: Measured[S]) -> str:
-        """Return the page of what was measured."""
+        """Return the page for these measurements."""
         template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")
         plots = "\n".join(f"![{Path(name).stem}]({self._name}/{name})" for name in found.plots)
         first = "\n".join(written(self.first_lines(found)))
@@ -161,19 +164,19 @@ class Study(abc.ABC, Generic[S]):
 
 
 def _to(value: float | None, form: str, none: str = "-") -> str:
-    """A number in a form such as ".3g"."""
+    """Return a number in a format such as ".3g"."""
     return none if value is None else format(value, form)
 
 
 _TEMPLATES: Final = jinja2.Environment(
     autoescape=False, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-"""The pages are Markdown, which is escaped where it is shown."""
+"""Environment of the templates. Pages are Markdown, which is escaped when it is shown."""
 _OWN_LINE: Final = re.compile(r"\n(?!\||- |!\[|#)\s*")
 
 
 def flowed(text: str) -> str:
-    r"""Markdown with each paragraph, item, and row of a table on one line.
+    r"""Return Markdown with each paragraph, item, and row of a table on one line.
 
     >>> flowed("# A\n\n\nOne\ntwo.\n\n- three\n  four\n- five\n")
     '# A\n\nOne two.\n\n- three four\n- five\n'
@@ -183,7 +186,7 @@ def flowed(text: str) -> str:
 
 
 def write_rows(file: Path, table: Table, digits: int | None = None) -> None:
-    """Write rows as CSV; nothing where there is no number.
+    """Write rows as CSV. A missing number is an empty cell.
 
     Args:
         file: where to.
@@ -202,7 +205,7 @@ def _written(value: object, digits: int | None) -> object:
 
 
 def read_rows(file: Path, text: Collection[str] = ()) -> list[dict[str, Any]]:
-    """Return the rows of a table that `write_rows` wrote: numbers as numbers, an empty cell as None.
+    """Return the rows of a table that `write_rows` wrote. Numbers are parsed, and an empty cell is None.
 
     Args:
         file: the CSV file.
@@ -225,7 +228,7 @@ def _value(cell: str) -> Any:
 
 
 def where(table: Table, **values: object) -> list[Row]:
-    """The rows with these values.
+    """Return the rows with these values.
 
     >>> where([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
     [{'a': 1, 'b': 3}]
@@ -234,7 +237,7 @@ def where(table: Table, **values: object) -> list[Row]:
 
 
 def different(table: Table, *names: str) -> list[Any]:
-    """The values of a column in the order of their first rows, each once; tuples for several columns.
+    """Return the distinct values of a column in order of first occurrence, as tuples for several columns.
 
     >>> different([{"a": 1, "b": 2}, {"a": 1, "b": 3}], "a")
     [1]
@@ -249,7 +252,7 @@ _TEMPLATES.globals.update(where=where, different=different)
 
 
 def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[str]:
-    """Draw each plot into a figure of its own, write it as SVG without a date; the file names."""
+    """Draw each plot into a separate figure, and write it as SVG without a date. Return the file names."""
     with mpl.rc_context(STYLE):
         for name, draw in plots.items():
             figure = Figure(figsize=size, layout="constrained")
@@ -260,5 +263,5 @@ def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[s
 
 
 def panels(figure: Figure, names: Sequence[Any], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """A panel for each name, side by side."""
+    """Return a panel for each name, side by side."""
     return zip(names, figure.subplots(1, len(names), squeeze=False, **options)[0], strict=True)

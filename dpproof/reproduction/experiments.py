@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment: what it is, and the module whose `STUDY` runs it."""
+    """An experiment: its title, and the module whose `STUDY` runs it."""
 
     title: str
     module: str
@@ -31,14 +31,16 @@ class Experiment:
     """The figures that the report of all papers shows."""
 
     def study(self) -> Study[Any]:
-        """What runs it; loading it takes a while."""
+        """Return the study that runs it. Loading it takes some time."""
         found: Study[Any] = importlib.import_module(self.module).STUDY
         return found
 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """The experiments by the command-line name of their paper; each stands in its paper's folder.
+    """Return the experiments by the command-line name of their paper.
+
+    Each has a folder named after its paper.
 
     >>> list(experiments())
     ['private-ucb', 'sdp-pe', 'policy-evaluation', 'expert']
@@ -54,7 +56,7 @@ def _experiment_in(folder: str) -> Experiment:
 
 
 def experiment_for(paper: str) -> Experiment:
-    """The experiment of a paper.
+    """Return the experiment of a paper.
 
     >>> experiment_for("private-ucb").module
     'dpproof.reproduction.private_ucb.study'

@@ -1,7 +1,7 @@
-"""The first lines of an experiment's page: where it disagrees with the paper, and what it cannot show.
+"""The first lines of an experiment's page: its disagreements with the paper, and its limits.
 
-Each experiment computes these sentences from its tables, so that a run whose numbers contradict the paper
-cannot leave them out. They stand first, for readers who read nothing else.
+Each experiment computes these sentences from its tables, so they are always present if the numbers contradict
+the paper. They come first, for those who read nothing else.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
 Row = Mapping[str, Any]
 ENOUGH: Final = 100
-"""Runs from which on a mean is shown without a remark."""
+"""Number of runs from which on a mean is shown without a remark."""
 SIMULATED: Final = (
     "Every run on this page is a simulation from a seed, and no guarantee holds of a simulation. "
     f"Each epsilon is that of the algorithm {IN_REAL_ARITHMETIC}."
 )
-"""The last of the first lines, the same on every page."""
+"""The last of the first lines, which is the same on every page."""
 _HEADING: Final = "**Read this first.** These lines are computed from the tables below."
 
 
 def written(sentences: Sequence[str]) -> list[str]:
-    """The block of Markdown lines directly below the title."""
+    """Return the block of Markdown lines directly below the title."""
     return [_HEADING, "", *(f"- {sentence}" for sentence in (*sentences, SIMULATED)), ""]
 
 
 def read(page: str) -> tuple[str, ...]:
-    r"""The sentences of a page that begins with `written`.
+    r"""Return the sentences of a page that begins with `written`.
 
     >>> read("\n".join(["# Title", "", *written(["One.", "Two."]), "Generated."]))
     ('One.', 'Two.', ...)
@@ -39,14 +39,14 @@ def read(page: str) -> tuple[str, ...]:
 
 
 def few_runs(runs: int) -> list[str]:
-    """The sentence for means over fewer than `ENOUGH` runs."""
+    """Return the sentence for means over fewer than `ENOUGH` runs."""
     if runs >= ENOUGH:
         return []
     return [f"A figure stands on {runs} runs only. Other seeds can change an order that is close."]
 
 
 def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
-    """Groups of two or more rows whose values are the same to the last digit.
+    """Return groups of two or more rows whose values are exactly equal.
 
     >>> rows = [{"epsilon": e, "regret": r} for e, r in ((1, 5.0), (2, 5.0), (3, 4.0))]
     >>> [[row["epsilon"] for row in group] for group in equal_rows(rows, ["regret"])]
@@ -59,7 +59,7 @@ def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
 
 
 def listed(words: Sequence[object]) -> str:
-    """The words as a list in a sentence.
+    """Return the words as a list in a sentence.
 
     >>> listed([1, 2, 3]), listed(["one"])
     ('1, 2 and 3', 'one')

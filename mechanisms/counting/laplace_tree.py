@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    """Draw all running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
     runs = parameters.restarts + 1
     return noisy_counts(
         streams, runs, parameters.leaves, n, lambda shape: rng.laplace(0, parameters.scale, shape)

@@ -1,6 +1,6 @@
 """Running counts under continual release by a factorised matrix, with numpy's Gaussian noise.
 
-The counts are A x + B z, z noise on every entry of C x, where A = B C.
+The counts are A x + B z, where A = B C and z is noise on every entry of C x.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: MatrixCountingParameters, streams: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
-    """All running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    """Draw all running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
     true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
     row = row_coefficients(strategy_of(parameters))
     noise = rng.normal(0, parameters.sigma, (n, *true.shape))
@@ -30,6 +30,6 @@ def sample(
 
 
 def convolved(values: Floats, coefficients: Floats) -> Floats:
-    """The lower triangular Toeplitz matrix of these coefficients applied along the last axis."""
+    """Return the lower triangular Toeplitz matrix with these coefficients, applied along the last axis."""
     shaped = coefficients.reshape((1,) * (values.ndim - 1) + (-1,))
     return np.asarray(fftconvolve(values, shaped, axes=-1)[..., : values.shape[-1]])

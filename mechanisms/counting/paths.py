@@ -1,12 +1,12 @@
-"""Noise paths of running counts, for all counters at once and block by block; they do not depend on the data.
+"""Noise paths of running counts, for all counters at once and in blocks. They do not depend on the data.
 
-A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves; at time 0 it is 0. Each
-kind of counter yields blocks of consecutive times in order, as arrays ``(n, counters)``. The noise is float32,
-fast, and not protected against floating-point attacks. A release to the world draws from
-`dpproof.mechanisms.counting.streaming` instead.
+A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves. At time 0 it is 0.
+Each kind of counter yields blocks of consecutive times in order, as arrays ``(n, counters)``. The noise is
+float32, fast, and not protected against floating-point attacks. For a real release use
+`dpproof.mechanisms.counting.streaming`.
 
-A factorised counter has the noise B z, B the running count's second factor. The release at time t adds b_0 z_t
-+ b_1 z_{t-1} + ... + b_{t-1} z_1, z independent noise on the entries of C x
+A factorised counter has the noise B z, where the running count's matrix is B C. The release at time t adds
+b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, where z is independent noise on the entries of C x
 (`dpproof.accountant.counting.matrix_counting`). Fast Fourier transforms compute it.
 """
 
@@ -28,7 +28,7 @@ from dpproof.mechanisms.counting.tree import add_up_nodes
 
 Floats = NDArray[np.float32]
 Draw = Callable[[np.random.Generator, Floats], None]
-"""Fill an array, contiguous in memory, with independent noise of scale 1."""
+"""Function that fills an array, contiguous in memory, with independent noise of scale 1."""
 
 
 def gaussian(rng: np.random.Generator, out: Floats) -> None:
@@ -57,19 +57,19 @@ def laplace(rng: np.random.Generator, out: Floats) -> None:
 
 
 DRAWS: Mapping[str, Draw] = {NoiseLaw.LAPLACE: laplace, NoiseLaw.GAUSSIAN: gaussian}
-"""The draw of each law, by the accountants' words."""
+"""Functions that draw noise, by the accountants' names of the distributions."""
 
 
 class NoisePaths(Protocol):
-    """A kind of counter, as a source of noise paths."""
+    """A kind of counter, which yields noise paths."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """The paths at times 0, ..., ``times`` - 1; a block is overwritten by the next."""
+        """Yield the paths at times 0, ..., ``times`` - 1. The next block overwrites the present one."""
         ...
 
 
 def power_of_two(block: int) -> int:
-    """The least power of two that is at least ``block``.
+    """Return the least power of two that is at least ``block``.
 
     >>> power_of_two(500)
     512
@@ -82,7 +82,7 @@ def power_of_two(block: int) -> int:
 
 @dataclass(frozen=True)
 class TreePaths:
-    """The binary tree: the path at t is that at t without its lowest binary one, plus one fresh node.
+    """The binary tree. The path at t is the path at t without its lowest binary one, plus one new node.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
@@ -90,10 +90,10 @@ class TreePaths:
     """
 
     draw: Draw
-    """Noise of the nodes."""
+    """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``; holds one row for each binary digit between blocks."""
+        """See ``NoisePaths.blocks``. Between blocks it stores one row for each binary digit."""
         size, prefixes = power_of_two(block), {0: np.zeros(counters, np.float32)}
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -111,7 +111,7 @@ class TreePaths:
 
 
 def _prefixes(time: int) -> list[int]:
-    """The times that ``time`` leads to by dropping binary ones, itself left out."""
+    """Return the times that result from ``time`` by dropping its binary ones in turn, lowest first."""
     found = []
     while time:
         time &= time - 1
@@ -121,17 +121,17 @@ def _prefixes(time: int) -> list[int]:
 
 @dataclass(frozen=True)
 class HonakerPaths:
-    """The tree with every node estimated from its subtree, by weights inverse to variances.
+    """The tree with every node estimated from its subtree. The weights are inverse to the variances.
 
-    A node's own noise has variance 1, the sum of its children's estimates 2 v; v' = 2v/(1 + 2v) for both.
-    Source: Honaker (TPDP 2015), estimation from below.
+    A node's own noise has variance 1, and the sum of its children's estimates has variance 2v. Together they
+    have variance v' = 2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
     """
 
     draw: Draw
-    """Noise of the nodes."""
+    """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``; holds two rows for each binary digit between blocks."""
+        """See ``NoisePaths.blocks``. Between blocks it stores two rows for each binary digit."""
         size = power_of_two(block)
         prefixes = {0: np.zeros(counters, np.float32)}
         waiting: dict[int, Floats] = {}
@@ -162,7 +162,7 @@ class HonakerPaths:
         return np.asarray(estimates[-1][0], np.float32)
 
     def _parent(self, rng: np.random.Generator, level: int, left: Floats, right: Floats) -> Floats:
-        """The estimate of nodes of that level from their own noise and their children's estimates."""
+        """Return the estimate of nodes of that level from their own noise and their children's estimates."""
         children = 2**level / (2.0**level - 1)  # twice the variance of a child's estimate, above level 0
         own = np.empty(left.shape, np.float32)
         self.draw(rng, own)
@@ -174,7 +174,7 @@ class HonakerPaths:
 
 @dataclass(frozen=True)
 class WalkPaths:
-    """The sum of one fresh noise for each leaf: what a server adds for users who send noisy counts of their own.
+    """The sum of independent noises, one for each leaf: the error if a server adds up users' noisy counts.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in WalkPaths(ones).blocks(np.random.default_rng(0), 4, 1, 2) for x in block]
@@ -182,10 +182,10 @@ class WalkPaths:
     """
 
     draw: Draw
-    """Noise of a leaf."""
+    """Function that draws the noise of a leaf."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``; sums are kept in double precision."""
+        """See ``NoisePaths.blocks``. Sums are computed in double precision."""
         size, before = at_least("block", block, 1), np.zeros(counters)
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -203,11 +203,11 @@ class WalkPaths:
 
 
 _GROUP = 32
-"""Counters whose transforms are held at a time."""
+"""Number of counters whose transforms are in memory at a time."""
 
 
 def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
-    """B's coefficients b_0, b_1, ..., one for each leaf.
+    """Return B's coefficients b_0, b_1, ..., one for each leaf.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> row_coefficients(SquareRoot(3)).tolist()
@@ -217,7 +217,7 @@ def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
 
 
 def column_coefficients(strategy: Strategy) -> NDArray[np.float64]:
-    """C's coefficients, one for each leaf: how a change of the first leaf enters C x."""
+    """Return C's coefficients, one for each leaf. They give the effect of the first leaf on C x."""
     return _coefficients(strategy, "column")  # type: ignore[arg-type] # strategies are frozen, and so hashable
 
 
@@ -235,13 +235,13 @@ def _coefficients(strategy: Strategy, factor: str) -> NDArray[np.float64]:
 class FactorisedPaths:
     """The square root of the running count, or any other factorisation by Toeplitz matrices.
 
-    The whole array of paths is held, four bytes a time and counter.
+    The whole array of paths is in memory, with four bytes for each time and counter.
     """
 
     draw: Draw
-    """Noise of the entries of C x."""
+    """Function that draws the noise of the entries of C x."""
     strategy: Strategy
-    """Of as many leaves as there are times after the first, or more."""
+    """The factorisation. It needs at least as many leaves as there are times after the first."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
         """See ``NoisePaths.blocks``.

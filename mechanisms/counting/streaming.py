@@ -1,16 +1,17 @@
-"""The binary tree as a stream: thousands of counters with O(log K) numbers for each, and secure noise.
+"""The binary tree as a stream: thousands of counters with O(log K) numbers each, and secure noise.
 
-After t leaves only the nodes that make up the first t are kept, one for each binary one of t: a sum and its
-noise, drawn once when the node is complete. Smaller nodes inside it are dropped at that moment. Source: Chan,
-Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
+After t leaves only the nodes that cover the first t leaves are stored, one for each binary one of t. A node
+has a sum and its noise, which is drawn once, when the node is complete. The smaller nodes inside it are then
+dropped. Source: Chan, Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
 
 The noise of a release to the world is discrete and exact, from a secure source, by OpenDP (the extra
 ``release``). Counts are integers and get integer noise, so that no floating-point sampler can be attacked.
-Discrete laws have names of their own, because the guarantees of continuous laws do not apply to them. Discrete
-Laplace noise of scale b has the same largest loss (the ratio of its masses at distance d is at most exp(d/b)),
-but at delta above 0 it is less private than continuous noise of that scale. Discrete Gaussian noise is rho-zCDP
-with rho = D^2/(2 sigma^2), D the L2 sensitivity (Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4), not
-Gaussian differential privacy. Real numbers, such as costs, are counted in whole grains.
+Discrete distributions have separate names, because the guarantees of continuous noise do not apply to them.
+Discrete Laplace noise of scale b has the same largest loss (the ratio of its masses at distance d is at most
+exp(d/b)), but at delta above 0 it is less private than continuous noise of that scale. Discrete Gaussian
+noise is rho-zCDP with rho = D^2/(2 sigma^2), where D is the L2 sensitivity (Canonne, Kamath and Steinke,
+arXiv:2004.00010, Theorem 4), not Gaussian differential privacy. Real numbers, such as costs, are counted in
+whole grains.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from dpproof.mechanisms._checks import at_least
 
 _LAWS = NoiseLaw.DISCRETE_LAPLACE, NoiseLaw.DISCRETE_GAUSSIAN
 _LARGEST = 2.0**40
-"""Larger scales are refused: their noise could exceed 2^53, beyond which doubles round integers."""
+"""Largest scale. With a larger one the noise could exceed 2^53, beyond which doubles round integers."""
 
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """Secure integer noise of any law and scale, for `dpproof.mechanisms.rl.private_ucb.private_counts`.
+    """Secure integer noise of any distribution and scale, for the private counts of PRIVATE-UCB.
 
     >>> SecureNoise()("discrete-laplace", 10.0)(4).shape
     (4,)
     """
 
     integer: bool = field(default=True, init=False)
-    """Values must be whole."""
+    """Whether values must be whole numbers."""
 
     def __call__(self, law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
         """See ``secure_noise``."""
@@ -47,9 +48,9 @@ class SecureNoise:
 
 
 def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
-    """A source of independent noise: ``discrete-laplace`` of that scale, or ``discrete-gaussian``.
+    """Return a source of independent noise: ``discrete-laplace`` with that scale, or ``discrete-gaussian``.
 
-    Its masses are proportional to exp(-abs(x)/scale), or to exp(-x^2/(2 scale^2)).
+    The probabilities are proportional to exp(-abs(x)/scale), or to exp(-x^2/(2 scale^2)).
 
     >>> noise = secure_noise("discrete-laplace", 10.0)(4)
     >>> noise.shape, bool((noise == np.rint(noise)).all())
@@ -86,7 +87,7 @@ def _measurement(law: str, scale: float) -> Any:
 
 
 FreshNoise = Callable[[int], NDArray[np.float64]]
-"""So many independent noises, one for each counter."""
+"""Function that returns this many independent noises, one for each counter."""
 
 
 class StreamingTree:
@@ -116,12 +117,12 @@ class StreamingTree:
 
     @property
     def time(self) -> int:
-        """The number of leaves so far."""
+        """Number of leaves so far."""
         return self._time
 
     @property
     def numbers_held(self) -> int:
-        """The numbers in memory: two for each level and counter."""
+        """Number of values in memory: two for each level and counter."""
         return self._sums.size + self._noises.size
 
     def update(self, leaf: ArrayLike) -> None:
@@ -143,9 +144,9 @@ class StreamingTree:
         self._time = end
 
     def skip(self, count: int) -> None:
-        """Add ``count`` leaves of zeros at once, equal in law to as many updates, in O(log K).
+        """Add ``count`` leaves of zeros at once, in O(log K). The distribution is that of ``count`` updates.
 
-        Nodes that the time then reached is made of and that are there already stay; others get their noise.
+        The nodes for the new time that already exist are kept. The other nodes get new noise.
 
         >>> tree = StreamingTree(10**9, 1, np.ones)
         >>> tree.skip(10**9 - 1)
@@ -172,7 +173,7 @@ class StreamingTree:
         self._time = after
 
     def release(self, time: int | None = None) -> NDArray[np.float64]:
-        """The private running counts after ``time`` leaves, which must be the present time.
+        """Return the private running counts after ``time`` leaves, which must be the present time.
 
         Raises:
             ValueError: for a time that has not come, or has passed.

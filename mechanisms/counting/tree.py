@@ -1,7 +1,7 @@
 """Noise of the binary tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010), for all releases at once.
 
 The noise does not depend on the data: a released running count is the true one plus a path of noise.
-`dpproof.accountant.counting.tree` says which nodes a release adds, and how many of them hold a leaf.
+`dpproof.accountant.counting.tree` states which nodes a release adds, and how many of them contain a leaf.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 
 
 def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Floats]) -> Floats:
-    """Noise of the releases at times 1, ..., ``leaves``: an array ``(*shape, leaves)`` of independent paths.
+    """Draw the noise of the releases at times 1, ..., ``leaves``: independent paths ``(*shape, leaves)``.
 
-    The release at time t adds up one node for each binary digit 1 of t: of level l, the node that covers the
-    2^l leaves before the first of t's lower digits.
+    The release at time t is the sum of one node for each binary digit 1 of t. For digit l it is the node of
+    the 2^l leaves that come before the leaves of t's lower digits.
 
     Args:
         leaves: the length of the stream, at least 1.
@@ -41,10 +41,10 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
 
 
 def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
-    """Turn fresh nodes into releases, in place: row t becomes the sum of the nodes that release t adds up.
+    """Turn new nodes into releases, in place: row t becomes the sum of the nodes of release t.
 
-    Release t is release t without its lowest binary one, plus one node that no earlier release used: row t.
-    Row 0 is what all have in common. Along the first axis, of any length.
+    Release t is the release at t without its lowest binary one, plus row t, a node that no earlier release
+    used. Row 0 is part of all releases. The first axis is the time, and it may have any length.
     """
     step = 1 << (len(rows) - 1).bit_length() >> 1
     while step:
@@ -56,13 +56,13 @@ def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
 def noisy_counts(
     streams: ArrayLike, runs: int, leaves: int, n: int, draw: Callable[[tuple[int, ...]], Floats]
 ) -> Floats:
-    """The running counts of streams ``(runs, leaves)``, with noise on every node: ``(n, runs, leaves)``."""
+    """Draw running counts of streams ``(runs, leaves)``, with noise on every node: ``(n, runs, leaves)``."""
     true = streams_of(streams, runs, leaves)
     return true.cumsum(axis=1) + tree_noise(leaves, (n, runs), draw)
 
 
 def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
-    """Streams ``(runs, leaves)`` of finite numbers.
+    """Return the streams ``(runs, leaves)`` after checking that all numbers are finite.
 
     Raises:
         ValueError: for others.
@@ -74,7 +74,7 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
 
 
 def tree_nodes(counts: Floats) -> Floats:
-    """The noisy node that each release was the first to use, from running counts ``(..., leaves)``.
+    """Return the noisy node that each release was the first to use, from running counts ``(..., leaves)``.
 
     The release at time t is the one at t without its lowest binary digit plus one node.
 

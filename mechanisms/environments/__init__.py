@@ -1,1 +1,1 @@
-"""The finite-horizon environments the papers' experiments run on."""
+"""The finite-horizon environments of the papers' experiments."""

@@ -1,9 +1,10 @@
-"""Bandits whose rewards are bits, also with users who differ: decision processes of one state and one step.
+"""Bandits with rewards 0 or 1, also with users who differ, as decision processes of one state and one step.
 
-The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a is good with chance r(a), drawn
-uniformly from [0, 0.99]. User k's own chance is r(a) + z, clipped to [0, 1], with z normal of deviation 0.1,
-drawn anew for every user and arm. The reward is a bit. Each user plays once, so the rewards of one arm are
-independent bits of the mean chance. That is the mean of a clipped normal variable, which has a closed form.
+The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a pays 1 with probability r(a), drawn
+uniformly from [0, 0.99]. For user k the probability is r(a) + z, clipped to [0, 1], where z is normal with
+deviation 0.1 and independent for each user and arm. Each user plays once, so the rewards of one arm are
+independent bits with the mean probability. This is the mean of a clipped normal variable, which has a closed
+form.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
 HIGHEST_MEAN: Final = 0.99
-"""Arms' common means are drawn from [0, this]."""
+"""Upper end of the interval from which the arms' common means are drawn."""
 
 
 def bandit(means: ArrayLike) -> TabularMDP:
-    """Return the bandit whose arms are good with these chances (A,), each in [0, 1].
+    """Return the bandit whose arms pay 1 with these probabilities (A,), each in [0, 1].
 
     >>> bandit([0.25, 0.5]).optimal_values()[0, 0]
     np.float64(0.5)
@@ -35,7 +36,7 @@ def bandit(means: ArrayLike) -> TabularMDP:
 
 
 def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: float = 0.1) -> TabularMDP:
-    """Draw the paper's bandit: `arms` arms, users' own chances of this standard deviation.
+    """Draw the paper's bandit with `arms` arms. The users' probabilities have this standard deviation.
 
     >>> heterogeneous_bandit(np.random.default_rng(0)).actions
     20
@@ -45,7 +46,7 @@ def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: fl
 
 
 def clipped_mean(means: ArrayLike, deviation: float) -> NDArray[np.float64]:
-    """The mean of a normal variable clipped to [0, 1].
+    """Return the mean of a normal variable clipped to [0, 1].
 
     >>> clipped_mean([0.5, 0.0], 0.1).round(4).tolist()
     [0.5, 0.0399]

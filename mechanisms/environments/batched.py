@@ -1,7 +1,7 @@
 """Many episodes of one environment at once: a batch of states, and policies that see all of them.
 
-A batch begins all its episodes together and drops those that are over, so that no step is spent on them.
-Continuous states and discrete actions; episodes are cut after `horizon` steps.
+A batch begins all its episodes together. It drops finished episodes, so no step is spent on them. States are
+continuous and actions are discrete. Episodes are cut after `horizon` steps.
 """
 
 from __future__ import annotations
@@ -19,99 +19,102 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Observations = NDArray[np.float32]
 Policy = Callable[[Observations, Integers], Integers]
-"""(observations (n, d), rows (n,)) -> actions (n,); a row is the number of an episode in its batch."""
+"""(observations (n, d), rows (n,)) -> actions (n,). A row is the number of an episode in its batch."""
 
 
 class Dynamics(Protocol):
-    """A law of motion, applied to rows of states at once."""
+    """Equations of motion, applied to rows of states at once."""
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """First states (count, k)."""
+        """Return first states (count, k)."""
         ...
 
     def observe(self, state: Floats) -> Observations:
-        """What a policy sees of states (n, k): (n, d)."""
+        """Return the observations (n, d) of states (n, k)."""
         ...
 
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """The next states, the rewards (n,), and whether the episode is over (n,)."""
+        """Return the next states, the rewards (n,), and whether each episode is over (n,)."""
         ...
 
 
 class Batch(Protocol):
-    """Episodes in progress."""
+    """A batch of episodes in progress."""
 
     def observations(self) -> Observations:
-        """What the policies see."""
+        """Return the observations of the policies."""
         ...
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions; return the next observations, the rewards, and which episodes have ended by themselves."""
+        """Take actions.
+
+        Return the next observations, the rewards, and which episodes ended without being cut.
+        """
         ...
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Continue with these rows only."""
+        """Keep only these rows."""
         ...
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
-        """Begin the episodes of these rows again."""
+        """Start the episodes of these rows again."""
         ...
 
 
 class BatchedEnvironment(Protocol):
-    """An environment in which episodes can be begun."""
+    """An environment in which episodes can be started."""
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         ...
 
     @property
     def observation_size(self) -> int:
-        """Numbers d in an observation."""
+        """Number d of entries in an observation."""
         ...
 
     @property
     def horizon(self) -> int:
-        """Steps after which an episode is cut."""
+        """Number of steps after which an episode is cut."""
         ...
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Begin this many episodes."""
+        """Start this many episodes."""
         ...
 
 
 class DynamicsBatch:
-    """A batch of a law of motion; all its randomness is the generator's."""
+    """A batch of episodes with the given equations of motion. All randomness comes from the generator."""
 
     def __init__(self, dynamics: Dynamics, count: int, rng: np.random.Generator) -> None:
         self._dynamics, self._rng = dynamics, rng
         self._state = dynamics.start(_checks.at_least("count", count, 1), rng)
 
     def observations(self) -> Observations:
-        """What the policies see."""
+        """Return the observations of the policies."""
         return self._dynamics.observe(self._state)
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions; see `Batch.step`."""
+        """Take actions. See `Batch.step`."""
         self._state, rewards, over = self._dynamics.move(self._state, actions, self._rng)
         return self.observations(), rewards, over
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Go on with these rows only."""
+        """Keep only these rows."""
         self._state = self._state[rows]
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
-        """Begin the episodes of these rows again."""
+        """Start the episodes of these rows again."""
         if rows.any():
             self._state[rows] = self._dynamics.start(int(rows.sum()), self._rng)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps of many episodes, one after another in each episode, episodes in the order of their rows.
+    """Steps of many episodes, sorted by episode and then by time.
 
     Attributes:
         observations, following: float32 (steps, d), before and after the action.
@@ -129,7 +132,7 @@ class Steps:
     lengths: Integers
 
     def returns(self) -> Floats:
-        """The sum of rewards of each episode."""
+        """Return the sum of rewards of each episode."""
         ends = np.cumsum(self.lengths)
         return np.diff(np.concatenate([[0.0], np.cumsum(self.rewards)])[np.append(0, ends)])
 
@@ -141,7 +144,9 @@ def roll_out(
     rng: np.random.Generator,
     horizon: int | None = None,
 ) -> Steps:
-    """Play `count` episodes; each is over by itself or cut after `horizon` steps (the environment's own).
+    """Play `count` episodes.
+
+    Each ends by itself or is cut after `horizon` steps (default: the environment's).
 
     >>> from dpproof.mechanisms.environments.classic_control import CartPole
     >>> push = lambda seen, rows: np.ones(len(rows), np.int64)
@@ -162,7 +167,7 @@ def roll_out(
 
 
 def _by_episode(blocks: list[tuple[Any, ...]], count: int) -> Steps:
-    """Sort blocks of simultaneous steps by episode; a stable sort keeps each episode's own order."""
+    """Sort blocks of simultaneous steps by episode. The sort is stable, so each episode keeps its order."""
     rows, *columns = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     order = np.argsort(rows, kind="stable")
     seen, after, actions, rewards, over = (column[order] for column in columns)

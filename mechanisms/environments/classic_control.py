@@ -1,8 +1,8 @@
 """CartPole and Acrobot as Gymnasium defines them (CartPole-v1, Acrobot-v1), in batches.
 
-A test compares every step with those of Gymnasium 1.x, whose constants these are. Sources: Barto, Sutton and Anderson,
-IEEE Trans. SMC 13 (1983), with the method of Euler; Sutton and Barto, Reinforcement Learning (2018), example 11.3, by
-one step of the classical Runge-Kutta method.
+A test compares every step with those of Gymnasium 1.x, whose constants these are. Sources: Barto, Sutton and
+Anderson, IEEE Trans. SMC 13 (1983), with the method of Euler; Sutton and Barto, Reinforcement Learning
+(2018), example 11.3, with one step of the classical Runge-Kutta method.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _FARTHEST, _WIDEST = 2.4, 12 * 2 * math.pi / 360
 
 @dataclass(frozen=True)
 class CartPole:
-    """The environment; a policy sees the whole state: position, speed, angle, angular speed.
+    """CartPole. A policy sees the whole state: position, speed, angle, angular speed.
 
     Attributes:
-        gravity, force, cart_mass: SI units; the paper's experts are trained with others than the default's.
+        gravity, force, cart_mass: in SI units; the paper's experts are trained with other values than the
+            defaults.
         horizon: steps after which an episode is cut.
     """
 
@@ -37,21 +38,21 @@ class CartPole:
     observation_size = 4
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Begin this many episodes."""
+        """Start this many episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """First states: four numbers in [-0.05, 0.05]."""
+        """Return first states: four numbers in [-0.05, 0.05] each."""
         return rng.uniform(-0.05, 0.05, (count, 4))
 
     def observe(self, state: Floats) -> Observations:
-        """The state."""
+        """Return the state itself."""
         return state.astype(np.float32)
 
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """A push to the right where the action is 1; every step pays 1."""
+        """Push to the right if the action is 1, otherwise to the left. Every step pays 1."""
         x, speed, angle, turning = state.T
         total, lever = _POLE_MASS + self.cart_mass, _POLE_MASS * _HALF_LENGTH
         cosine, sine = np.cos(angle), np.sin(angle)
@@ -72,7 +73,7 @@ _FASTEST = np.array([4 * np.pi, 9 * np.pi])
 
 @dataclass(frozen=True)
 class Acrobot:
-    """The environment; a policy sees cosine and sine of both angles, and both angular speeds.
+    """Acrobot. A policy sees cosine and sine of both angles, and both angular speeds.
 
     Attributes:
         length, first_mass, second_mass: of the links (m, kg); both have the same length. The length of the
@@ -89,15 +90,15 @@ class Acrobot:
     observation_size = 6
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Begin this many episodes."""
+        """Start this many episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """First states: four numbers in [-0.1, 0.1], of single precision as Gymnasium's."""
+        """Return first states: four numbers in [-0.1, 0.1] each, in single precision as in Gymnasium."""
         return rng.uniform(-0.1, 0.1, (count, 4)).astype(np.float32).astype(np.float64)
 
     def observe(self, state: Floats) -> Observations:
-        """Cosines, sines and speeds."""
+        """Return cosines, sines and speeds."""
         one, two, fast, faster = state.T
         seen = [np.cos(one), np.sin(one), np.cos(two), np.sin(two), fast, faster]
         return np.column_stack(seen).astype(np.float32)
@@ -105,7 +106,7 @@ class Acrobot:
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Torque -1, 0 or 1; every step costs 1 until the tip is one link above the hinge."""
+        """Apply torque -1, 0 or 1. Every step costs 1 until the tip is one link above the hinge."""
         after = self._advance(state.T, actions.astype(np.float64) - 1.0)
         after[:2] -= 2 * np.pi * np.round(after[:2] / (2 * np.pi))
         after[2:] = np.clip(after[2:], -_FASTEST[:, None], _FASTEST[:, None])
@@ -121,7 +122,7 @@ class Acrobot:
         return y + _SECONDS / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
     def _rates(self, y: Floats, torque: Floats) -> Floats:
-        """Angular speeds and accelerations, by the equations of the book."""
+        """Return angular speeds and accelerations, by the equations of the book."""
         one, two, fast, faster = y
         m1, m2, l1 = self.first_mass, self.second_mass, self.length
         cosine, sine = np.cos(two), np.sin(two)

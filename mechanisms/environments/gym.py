@@ -1,9 +1,9 @@
-"""The tabular decision processes and HIV treatment as Gymnasium environments; needs the extra `environments`.
+"""Gymnasium environments: the tabular decision processes and HIV treatment. Needs the extra `environments`.
 
-Importing this module registers the environments. Gymnasium imports it when the id names it:
+Importing this module registers the environments. Gymnasium imports it if the id contains its name:
 `gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`, and likewise `dpproof/Chain-v0`
-and `dpproof/HIVTreatment-v0`. From version 1.0 on Gymnasium does not read the entry-point group
-`gymnasium.envs`. `register` serves what still reads it.
+and `dpproof/HIVTreatment-v0`. Since version 1.0 Gymnasium does not read the entry-point group
+`gymnasium.envs`. `register` is for programs that still read it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTINGS = {"experts": EXPERTS, "ernst-2006": ERNST_2006, "adams-2004": ADAMS_2
 
 
 class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
-    """One patient of `HIVTreatment`: observations are log10 concentrations, and `horizon` steps end an episode.
+    """One patient of `HIVTreatment`. Observations are log10 concentrations; an episode has `horizon` steps.
 
     >>> env = HIVTreatmentEnv(EXPERTS)
     >>> env.reset(seed=0)[0].round(3).tolist()[:2], env.step(3)[2:4]
@@ -44,7 +44,7 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Return to the first state; `options` has no meaning here."""
+        """Return to the first state. `options` is not used."""
         super().reset(seed=seed)
         self._batch, self._steps = self.treatment.begin(1, self.np_random), 0
         return self._batch.observations()[0], {}
@@ -69,7 +69,7 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
 
 
 def make_hiv_treatment(setting: str = "experts") -> HIVTreatmentEnv:
-    """Return HIV treatment as set in `experts` (50 steps of 20 days), `ernst-2006` or `adams-2004`.
+    """Return HIV treatment with a setting: `experts` (50 steps of 20 days), `ernst-2006` or `adams-2004`.
 
     Raises:
         ValueError: for an unknown setting.
@@ -88,10 +88,10 @@ _ENTRY_POINTS = {
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
-    """A `TabularMDP` under Gymnasium's interface: states and actions are numbers, both `Discrete`.
+    """A `TabularMDP` with Gymnasium's interface. States and actions are numbers, both `Discrete`.
 
-    An episode terminates in a state that no action leaves and where none pays, and is truncated after
-    `mdp.horizon` steps. Nothing is rendered.
+    An episode terminates in an absorbing state in which no action pays. It is truncated after `mdp.horizon`
+    steps. Nothing is rendered.
 
     >>> env = TabularEnv(river_swim(horizon=2))
     >>> env.reset(seed=0)[0], env.step(0), env.step(0)[1:4]
@@ -114,7 +114,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium shi
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Return to the start state; `options` has no meaning here."""
+        """Return to the start state. `options` is not used."""
         super().reset(seed=seed)
         self._state, self._steps = self.mdp.start, 0
         return self._state, {}
@@ -152,7 +152,7 @@ def make_chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularE
 
 
 def register() -> None:
-    """Tell Gymnasium about the environments; calling it again changes nothing.
+    """Register the environments with Gymnasium. A second call changes nothing.
 
     >>> gymnasium.make("dpproof/RiverSwim-v0").unwrapped.mdp.horizon
     20

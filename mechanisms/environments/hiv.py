@@ -1,4 +1,4 @@
-"""HIV treatment: six concentrations under two drugs that are given or not, for some days at a time.
+"""HIV treatment: six concentrations, and two drugs, each given or not for some days at a time.
 
 The state is (T1, T2, T1*, T2*, V, E): healthy and infected CD4+ cells and macrophages, free virus, immune
 effectors, per millilitre. Both sources print the same rates. They differ in the start of an episode and in the
@@ -55,7 +55,7 @@ def rates(y: Any, first: float, second: float, out: Any) -> None:  # pragma: no 
 def _stages(
     y: Any, first: float, second: float, h: float, k: Any, trial: Any
 ) -> None:  # pragma: no cover - compiled
-    """Fill the stages k[1:] from k[0]; leave the proposed state in `trial`."""
+    """Fill the stages k[1:] from k[0], and write the proposed state into `trial`."""
     for stage in range(6):
         for i in range(6):
             total = 0.0
@@ -67,7 +67,7 @@ def _stages(
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator] # numba has no types
 def _error(y: Any, h: float, k: Any, trial: Any, tolerance: float) -> float:  # pragma: no cover - compiled
-    """The largest estimated error of a component over what is allowed."""
+    """Return the largest ratio, over the components, of the estimated error to the allowed error."""
     worst = 0.0
     for i in range(6):
         wrong = 0.0
@@ -82,7 +82,7 @@ def _error(y: Any, h: float, k: Any, trial: Any, tolerance: float) -> float:  # 
 def advance(
     states: Any, first: Any, second: Any, days: float, tolerance: float
 ) -> Any:  # pragma: no cover - compiled
-    """States (n, 6) after so many days under drugs of these efficacies (n,); NaN where a step fails."""
+    """Return the states (n, 6) after `days` days under drugs of these efficacies (n,), NaN if a step fails."""
     found = np.empty_like(states)
     k, trial = np.empty((7, 6)), np.empty(6)
     for row in range(states.shape[0]):
@@ -110,22 +110,22 @@ FIXED_POINTS: Final = {
     "healthy": (967_839.0, 621.0, 76.0, 6.0, 415.0, 353_108.0),
     "unhealthy": (163_573.0, 5.0, 11_945.0, 46.0, 63_919.0, 24.0),
 }
-"""The drug-free fixed points as printed, rounded: without virus, controlled by the immune system, and not."""
+"""The printed fixed points without drugs, rounded: without virus, virus controlled by the immune system, and not."""
 _DRUGS = np.array([(0.0, 0.0), (0.7, 0.0), (0.0, 0.3), (0.7, 0.3)])
-"""Efficacies of the reverse transcriptase inhibitor and of the protease inhibitor, by action."""
+"""Efficacies of the reverse transcriptase inhibitor and of the protease inhibitor, for each action."""
 
 
 @dataclass(frozen=True)
 class HIVTreatment:
-    """The environment; a policy sees the decimal logarithms of the six concentrations.
+    """HIV treatment. A policy sees the decimal logarithms of the six concentrations.
 
     A step pays -0.1 V - `first_penalty` e1^2 - `second_penalty` e2^2 + 1000 E, at the state after it.
 
     Attributes:
-        days: how long an action lasts.
-        horizon: steps of an episode; none is over before.
-        first_penalty, second_penalty: what the drugs cost.
-        efficacy_noise: standard deviation of both efficacies of a step, those of drugs not given aside.
+        days: duration of an action.
+        horizon: steps of an episode; no episode ends before.
+        first_penalty, second_penalty: costs of the drugs.
+        efficacy_noise: standard deviation of the efficacies in a step, for the drugs that are given.
         begins: the first state, as `FIXED_POINTS` writes them.
         tolerance: relative error allowed in each step of the solver.
     """
@@ -142,15 +142,15 @@ class HIVTreatment:
     observation_size = 6
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Begin this many episodes."""
+        """Start this many episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """The first state, the same for all."""
+        """Return the first state, which is the same for all episodes."""
         return np.tile(np.array(self.begins), (count, 1))
 
     def observe(self, state: Floats) -> Observations:
-        """Decimal logarithms, of at least 1e-10."""
+        """Return decimal logarithms of the concentrations, each raised to at least 1e-10."""
         return np.log10(np.maximum(state, 1e-10)).astype(np.float32)
 
     def move(
@@ -170,6 +170,6 @@ class HIVTreatment:
 EXPERTS: Final = HIVTreatment()
 """The experiments of the expert-level paper: 50 steps of 20 days."""
 ERNST_2006: Final = replace(EXPERTS, days=5, horizon=200)
-"""Ernst et al.: 200 steps of 5 days, from the unhealthy fixed point."""
+"""Ernst et al.: 200 steps of 5 days, starting from the unhealthy fixed point."""
 ADAMS_2004: Final = replace(ERNST_2006, begins=(1e6, 3198.0, 1e-4, 1e-4, 1.0, 10.0))
-"""Adams et al.: from an early infection, a little virus added to the uninfected fixed point."""
+"""Adams et al.: starting from an early infection, which is the uninfected fixed point and a little virus."""

@@ -1,6 +1,6 @@
-"""LunarLander-v3 of Gymnasium in batches: one simulation for each episode, stepped in turn. Needs `box2d`.
+"""LunarLander-v3 of Gymnasium in batches, with one simulation for each episode. Needs `box2d`.
 
-Box2D has no batches, so a batch here is a list of simulations behind the common interface.
+Box2D has no batches, so a batch is a list of simulations, which are stepped in turn.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dpproof.mechanisms.environments.batched import Batch, Floats, Integers, Obs
 
 
 def has_box2d() -> bool:
-    """Whether Gymnasium's Box2D environments can be made here.
+    """Return whether Gymnasium's Box2D environments can be created.
 
-    Its wrapper warns while it is imported, and crashes where warnings are errors: they are put aside.
+    Its wrapper warns during import, and it crashes if warnings are errors. So warnings are ignored here.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -32,7 +32,7 @@ def has_box2d() -> bool:
 
 @dataclass(frozen=True)
 class LunarLander:
-    """The environment; the paper's experts are trained in variations of the default one.
+    """LunarLander. The paper's experts are trained in variations of the default one.
 
     Attributes:
         gravity: downwards, in (0, 12); Gymnasium's is 10 (the paper says 9.8).
@@ -49,7 +49,7 @@ class LunarLander:
     observation_size = 8
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Begin this many episodes.
+        """Start this many episodes.
 
         Raises:
             ModuleNotFoundError: Box2D is not installed.
@@ -71,7 +71,7 @@ class LunarLander:
 
 
 class _Simulations:
-    """A batch: the running simulations, and the last observation of each."""
+    """A batch: the running simulations, and the last observation of each simulation."""
 
     def __init__(self, begun: list[tuple[Any, Any]], rng: np.random.Generator) -> None:
         self._rng = rng
@@ -79,7 +79,7 @@ class _Simulations:
         self._seen: Observations = np.array([seen for _, seen in begun], np.float32)
 
     def observations(self) -> Observations:
-        """What the policies see."""
+        """Return the observations of the policies."""
         return self._seen
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
@@ -89,11 +89,11 @@ class _Simulations:
         return self._seen, np.array([float(found[1]) for found in each]), np.array([x[2] for x in each], bool)
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Go on with these rows only."""
+        """Keep only these rows."""
         self._running = [made for made, kept in zip(self._running, rows, strict=True) if kept]
         self._seen = self._seen[rows]
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
-        """Begin the episodes of these rows again."""
+        """Start the episodes of these rows again."""
         for row in np.flatnonzero(rows):
             self._seen[row] = self._running[row].reset(seed=int(self._rng.integers(2**31)))[0]

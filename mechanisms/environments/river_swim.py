@@ -1,7 +1,7 @@
-"""RiverSwim: swimming up a river pays off only at its source, drifting down pays a little at once.
+"""RiverSwim: swimming up a river pays only at the source, and drifting down pays a little at once.
 
-States are numbered upstream and episodes start in the first. Action `LEFT` drifts one state down for
-certain; action `RIGHT` fights the current and may move up, stay, or (inside the river) fall back.
+States are numbered upstream and episodes start in the first. Action `LEFT` always drifts one state down.
+Action `RIGHT` swims against the current: it may move up, stay, or (inside the river) fall back.
 """
 
 from __future__ import annotations

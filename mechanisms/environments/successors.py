@@ -1,4 +1,4 @@
-"""A tabular decision process for compiled loops: successors of a cell, how to draw one, and exact values."""
+"""A tabular decision process for compiled loops: successors of (s, a), random draws, and exact values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 class Law(NamedTuple):
-    """A decision process as lists of the possible successors of (s, a), the running sums of their chances."""
+    """A decision process as lists of the possible successors of (s, a), with cumulative probabilities."""
 
     rewards: NDArray[np.float64]
     successors: NDArray[np.int64]
@@ -23,7 +23,7 @@ class Law(NamedTuple):
 
 
 def law_of(environment: TabularMDP) -> Law:
-    """Return the environment with the possible successors of every (s, a) in front."""
+    """Return the environment with the possible successors of every (s, a) listed first."""
     possible = environment.transitions > 0
     order = np.argsort(~possible, axis=2, kind="stable")
     chances = np.take_along_axis(environment.transitions, order, axis=2)
@@ -34,7 +34,10 @@ def law_of(environment: TabularMDP) -> Law:
 
 @inlined
 def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
-    """Return a successor of (s, a), drawn with one uniform; never one of chance 0."""
+    """Return a successor of (s, a), drawn with one uniform number.
+
+    A successor of probability 0 is never drawn.
+    """
     u = rng.random()
     place = 0
     while place < law.successors[s, a] - 1 and u >= law.next_sums[s, a, place]:
@@ -44,7 +47,7 @@ def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
 
 @inlined
 def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
-    """Return the exact expected reward of (s, a) and what follows."""
+    """Return the exact expected reward of (s, a) plus the expected value of the successor."""
     total = law.rewards[s, a]
     for j in range(law.successors[s, a]):
         total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
@@ -53,7 +56,7 @@ def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> fl
 
 @inlined
 def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
-    """Return the exact value of `policy` (H, S) from the start; `values` (H+1, S) is overwritten."""
+    """Return the exact value of `policy` (H, S) from the start. `values` (H+1, S) is overwritten."""
     for h in range(policy.shape[0] - 1, -1, -1):
         for s in range(policy.shape[1]):
             values[h, s] = action_value(law, s, policy[h, s], values[h + 1])

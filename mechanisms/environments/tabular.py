@@ -1,4 +1,4 @@
-"""Finite Markov decision processes: their law and their exact values, without learning."""
+"""Finite Markov decision processes: their transitions, rewards and exact values, without learning."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from dpproof.mechanisms import _checks
 class TabularMDP:
     """An episodic Markov decision process with finitely many states and actions and a fixed start.
 
-    Taking action a in state s pays `rewards[s, a]` (nothing random) and leads to state t with probability
-    `transitions[s, a, t]`, alike at every step. The arrays are copied and made read-only.
+    Taking action a in state s pays `rewards[s, a]`, which is not random, and leads to state t with
+    probability `transitions[s, a, t]`. Both are the same at every step. The arrays are copied and made
+    read-only.
 
     Attributes:
         transitions: float64 array (S, A, S); each row over the last axis is a distribution.

@@ -1,1 +1,1 @@
-"""Samplers of noise and of selections."""
+"""Samplers that add noise or select a candidate."""

@@ -1,4 +1,4 @@
-"""The true answers to which noise is added, checked.
+"""Checks of the true answers to which noise is added.
 
 A sampler of this folder has the form ``sample(parameters, answers, n, rng)``, with the parameters of its
 accountant, and returns ``n`` independent releases, one in each row.
@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LARGEST = 1 << 62
-"""Exact noise has scale at most 2^53 and exceeds 2^62 with probability below exp(-500)."""
+"""Largest true answer.
+
+Exact noise has scale at most 2^53; it exceeds 2^62 with probability below exp(-500).
+"""
 
 
 def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
-    """The true answers as an array ``(compositions,)``, or the cells of histograms, ``(compositions * cells,)``.
+    """Return the true answers ``(compositions,)``, or the cells of histograms ``(compositions * cells,)``.
 
     Raises:
         ValueError: another number of them, or not all finite.
@@ -31,7 +34,7 @@ def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
 
 
 def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
-    """The true answers, which must be whole numbers; otherwise as `real_answers`.
+    """Return the true answers, which must be whole numbers. See `real_answers` for their shape.
 
     Raises:
         ValueError: another number of them, or not all whole.
@@ -44,7 +47,7 @@ def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
 
 
 def _shaped(given: NDArray[Any], parameters: Any) -> NDArray[Any]:
-    """The answers, as many as the parameters say."""
+    """Return the answers, checked for the number that the parameters require."""
     count = parameters.compositions
     cells = len(given) // count if _histograms(parameters) and given.ndim == 1 and count else 1
     if given.shape != (count * cells,):
@@ -70,11 +73,11 @@ def _histograms(parameters: Any) -> bool:
 
 
 Data = tuple[float, float]
-"""An answer, and the smooth bound of the data that it is the answer on."""
+"""An answer on some data, and the smooth bound of the same data."""
 
 
 def scaled(noise: float, data: Data) -> Data:
-    """The answer, and the scale of the noise on it."""
+    """Return the answer, and the scale of the noise that is added to it."""
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
         raise ValueError(f"data ({data!r}) must be a finite answer and a bound at least 0")

@@ -1,4 +1,4 @@
-"""Counts plus the heads of numpy's binomial coins; the guarantee does not cover floating-point outputs."""
+"""Counts plus the heads of numpy's binomial coins. The guarantee does not cover floating-point outputs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Counts ``(compositions,)`` plus the heads of coins: ``(n, compositions)``."""
+    """Draw counts ``(compositions,)`` plus numbers of heads: ``(n, compositions)``."""
     true = whole_answers(answers, parameters)
     return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))

@@ -1,7 +1,8 @@
-"""Biased coins, tossed exactly: the chance is that of the law, without rounding.
+"""Biased coins, tossed exactly: the probability of heads is not rounded.
 
-All randomness is uniform integers, and chances are compared as fractions. The only assumption is that the
-generator's words are uniform and independent (Canonne, Kamath and Steinke, arXiv:2004.00010, Algorithm 1).
+The only random draws are uniform integers, and they are compared with exact fractions. The only assumption is
+that the generator's words are uniform and independent (Canonne, Kamath and Steinke, arXiv:2004.00010,
+Algorithm 1).
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ Bools = NDArray[np.bool_]
 
 WORD = 1 << 62
 _MOST_COINS = 1 << 62
-"""Costs are cut off here: 2^62 successes in a row, each of probability 1/e, do not occur."""
+"""Costs above this number are cut off: 2^62 successes in a row, each of probability 1/e, do not occur."""
 
 
 def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """Toss exactly, for each entry of ``which``, a coin of chance exp(-costs[which]).
+    """Toss exactly, for each entry of ``which``, a coin of probability exp(-costs[which]).
 
-    A cost is split into coins of chance 1/e, all of which must come up, and one for the rest.
+    A cost is split into its whole part and the rest. One coin of probability 1/e for each unit and one coin
+    for the rest must all come up heads.
 
     >>> rng = np.random.default_rng(0)
     >>> round(float(exponential_coins([Fraction(1, 2)], np.zeros(1_000_000, int), rng).mean()), 2)
@@ -43,7 +45,11 @@ def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Gen
 
 
 def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """`exponential_coins` for costs at most 1: of coins of chance cost/1, cost/2, ... the first that fails is odd."""
+    """Toss `exponential_coins` for costs at most 1.
+
+    In a row of coins of probabilities cost/1, cost/2, ..., the first that fails has an odd number with
+    probability exp(-cost).
+    """
     odd = np.ones(which.size, bool)
     tossed = np.arange(which.size)
     k = 0
@@ -56,7 +62,7 @@ def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generato
 
 
 def coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """Toss exactly, for each entry, a coin of chance ``chances[which]``; ties read a further word of digits."""
+    """Toss exactly, for each entry, a coin of probability ``chances[which]``. A tie reads a further word."""
     scaled = [chance * WORD for chance in chances]
     digits = np.array([math.floor(chance) for chance in scaled], np.int64)[which]
     words = rng.integers(0, WORD, which.size)

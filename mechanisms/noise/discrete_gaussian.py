@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 def sample(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Whole answers ``(compositions,)`` plus discrete Gaussian noise, exactly: ``(n, compositions)``."""
+    """Draw whole answers ``(compositions,)`` plus exact discrete Gaussian noise: ``(n, compositions)``."""
     true = whole_answers(answers, parameters)
     variance = exact(parameters.sigma) ** 2
     return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
 
 
 def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` whole numbers of mass proportional to exp(-x^2 / (2 variance)).
+    """Draw ``n`` whole numbers with probability proportional to exp(-x^2 / (2 variance)).
 
-    Candidates are two-sided geometric of scale t = floor(sigma) + 1; x is kept with chance
+    Candidates are two-sided geometric of scale t = floor(sigma) + 1; x is kept with probability
     exp(-(|x| - variance/t)^2 / (2 variance)).
 
     Args:

@@ -1,4 +1,4 @@
-"""The noisy sums of DP-SGD along one direction, for one user while all others send zero.
+"""The noisy sums of DP-SGD along one direction. One user contributes, and all other users send zero.
 
 The noise is numpy's Gaussian noise in floating point.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """The sums of all steps in units of the clipping norm: ``(n, steps)``.
+    """Draw the sums of all steps, in units of the clipping norm: ``(n, steps)``.
 
     Args:
         parameters: of the run.

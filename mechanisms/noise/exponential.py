@@ -1,7 +1,7 @@
 """The exponential mechanism, in floating point.
 
-Utilities are ``(compositions, candidates)``; the places of the chosen candidates, ``(n, compositions)``, are
-returned.
+Utilities have the shape ``(compositions, candidates)``. The samplers return the indices of the chosen
+candidates, ``(n, compositions)``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ Ints = NDArray[np.int64]
 
 
 def sample(parameters: SelectionParameters, utilities: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Choose r with chance proportional to exp(utility(r)/scale): the largest utility after Gumbel noise."""
+    """Choose r with probability proportional to exp(utility(r)/scale).
+
+    The index of the largest utility after Gumbel noise has this distribution.
+    """
     scores = utilities_of(utilities, parameters.compositions) / parameters.scale
     return np.asarray((scores + rng.gumbel(size=(n, *scores.shape))).argmax(axis=2))
 
 
 def utilities_of(utilities: ArrayLike, count: int) -> NDArray[np.float64]:
-    """The utilities ``(count, candidates)``.
+    """Return the utilities as an array ``(count, candidates)``.
 
     Raises:
         ValueError: for another shape, or one that is not finite.

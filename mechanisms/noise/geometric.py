@@ -1,7 +1,6 @@
 """Whole answers plus two-sided geometric noise, drawn exactly.
 
-The binary digits of a geometric variable are independent coins, so that the law is cheap to draw at every
-scale.
+The binary digits of a geometric variable are independent coins, so a draw is cheap at every scale.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
     from dpproof.accountant.noise.geometric import GeometricParameters
 
 LARGEST = 1 << 53
-"""Scales beyond it are refused: sums would leave the 64-bit integers."""
+"""Largest scale. With a larger one, sums could exceed 64-bit integers."""
 
 
 def sample(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Whole answers ``(compositions,)`` plus two-sided geometric noise, exactly: ``(n, compositions)``."""
+    """Draw whole answers ``(compositions,)`` plus exact two-sided geometric noise: ``(n, compositions)``."""
     true = whole_answers(answers, parameters)
     return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
 
 
 def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` whole numbers of mass proportional to exp(-|x|/scale).
+    """Draw ``n`` whole numbers with probability proportional to exp(-|x|/scale).
 
-    It is the difference of two geometric variables.
+    Each number is the difference of two geometric variables.
 
     Args:
         scale: above 0, at most 2^53.
@@ -53,7 +52,10 @@ def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
 
 def _geometric(rate: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` counts of mass proportional to exp(-rate x): low digits by coins, the rest one by one."""
+    """Draw ``n`` counts with probability proportional to exp(-rate x).
+
+    The low binary digits are coins. The rest is counted one by one.
+    """
     digits = max(0, math.ceil(1 / rate) - 1).bit_length()
     drawn = np.zeros(n, np.int64)
     for digit in range(digits):
@@ -67,7 +69,11 @@ def _geometric(rate: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
 
 def _digits(cost: Fraction, n: int, rng: np.random.Generator) -> Bools:
-    """Toss coins of chance exp(-cost) / (1 + exp(-cost)): a fair coin's head must pass a coin of exp(-cost)."""
+    """Toss coins of probability exp(-cost) / (1 + exp(-cost)).
+
+    A fair coin is tossed. Tails mean tails. After heads, a coin of probability exp(-cost) must come up, or
+    the toss is repeated.
+    """
     found = np.zeros(n, bool)
     tossed = np.arange(n)
     while tossed.size:

@@ -1,4 +1,4 @@
-"""Permute-and-flip, in floating point, called as the exponential mechanism is."""
+"""Permute-and-flip in floating point, with the same arguments as the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: PermuteAndFlipParameters, utilities: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """The first candidate, in random order, whose coin of chance exp((utility - best)/scale) comes up.
+    """Choose the first candidate, in random order, whose coin exp((utility - best)/scale) comes up.
 
-    The order is random, so the first is a uniform one of those whose coins come up; the best one's does.
+    Equivalently, choose uniformly among the candidates whose coins come up. The best candidate's coin always
+    comes up.
     """
     true = utilities_of(utilities, parameters.compositions)
     chances = np.exp((true - true.max(axis=1, keepdims=True)) / parameters.scale)

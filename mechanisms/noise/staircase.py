@@ -1,4 +1,4 @@
-"""Answers plus staircase noise from numpy's generator; the guarantee does not cover the released doubles."""
+"""Answers plus numpy's floating-point staircase noise. The guarantee does not cover the released doubles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: StaircaseParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Answers ``(compositions,)`` plus staircase noise: ``(n, compositions)``.
+    """Draw answers ``(compositions,)`` plus staircase noise: ``(n, compositions)``.
 
-    A geometric number of whole widths, a part of one that is within its inner or its outer step, and a sign.
-    Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925.
+    The noise is a geometric number of whole widths, plus a uniform part within the inner or the outer step of
+    one width, with a random sign. Source: Geng and Viswanath, IEEE Transactions on Information Theory 62
+    (2016) 925.
     """
     true = real_answers(answers, parameters)
     step, scale, gamma = (float(x) for x in (width(parameters), parameters.scale, parameters.gamma))

@@ -1,1 +1,1 @@
-"""The user's own data: episodes from files, data frames, recordings and archives, checked before anything is done."""
+"""Import of the user's own data: files, data frames, recordings and archives, checked when they are read."""

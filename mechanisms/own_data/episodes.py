@@ -1,8 +1,9 @@
-"""Episodes from the user's own data, and to files.
+"""Reading episodes from the user's own data, and writing episodes to files.
 
-One row a step. The columns ``state`` and ``reward`` are needed, and ``episode`` or the ends of episodes
-(``terminated``, ``truncated``). ``action`` (0 without it), ``user`` (the episode without it) and ``step`` (the order
-of the rows without it) are used where they are there. Other columns are ignored, and the result lists them.
+Each row is one step. The columns ``state`` and ``reward`` are required, and either ``episode`` or the ends of
+episodes (``terminated``, ``truncated``). The columns ``action`` (default 0), ``user`` (default: the episode)
+and ``step`` (default: the order of the rows) are optional. Other columns are ignored, and the result lists
+them.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from dpproof.mechanisms.own_data.tables import (
 
 @dataclass(frozen=True, eq=False)
 class OwnEpisodes(Episodes):
-    """Episodes that were read from data, with what links them to that data.
+    """Episodes that were read from data, and how they relate to that data.
 
     Attributes:
-        users: the user that each number in ``user`` stands for; empty where users are numbers in the data, too.
-        reward_map: how rewards were moved to [0, 1]; ``reward_map.back`` moves values back.
+        users: the user for each number in ``user``; empty if users are already numbers in the data.
+        reward_map: the map of rewards to [0, 1]; ``reward_map.back`` maps values back.
         ignored: the columns that were not used.
     """
 
@@ -103,7 +104,7 @@ def read_episodes(
 
 
 def _is_own(path: Path) -> bool:
-    """Whether an archive has the fields that `Episodes.save` writes."""
+    """Return whether an archive has the fields that `Episodes.save` writes."""
     path.stat()  # a missing file says so itself
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -115,7 +116,10 @@ def _is_own(path: Path) -> bool:
 def _user_of(
     table: Table, order: NDArray[Any], numbers: NDArray[Any]
 ) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """The user of each step, in order, as a number, and whom the numbers stand for; integers stay as they are."""
+    """Return the user of each step as a number, and the names that the numbers stand for.
+
+    Nonnegative integers are kept, and then there are no names.
+    """
     column = table.columns.get("user", table.columns.get("episode", numbers))
     given = column[order] if "user" in table.columns or "episode" in table.columns else numbers
     if given.dtype.kind in "iu" and int(given.min()) >= 0:
@@ -124,7 +128,7 @@ def _user_of(
 
 
 def _counted(table: Table, name: str) -> NDArray[np.int64]:
-    """States or actions: integers at least 0; actions are 0 where there are none."""
+    """Return states or actions, which are integers at least 0. Missing actions are 0."""
     if name not in table.columns:
         return np.zeros(table.rows, np.int64)
     found = integers(table, name)
@@ -150,7 +154,9 @@ def _rewards(table: Table, map_: RewardMap) -> NDArray[np.float64]:
 
 
 def write_episodes(path: str | Path, episodes: Episodes) -> None:
-    """Write a batch as NPZ, CSV, JSON lines or Parquet, by the ending of ``path``; rewards as they are, in [0, 1].
+    """Write a batch as NPZ, CSV, JSON lines or Parquet, chosen by the suffix of ``path``.
+
+    Rewards are written as they are, in [0, 1].
 
     Raises:
         ValueError: for another ending.

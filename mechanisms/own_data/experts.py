@@ -1,4 +1,4 @@
-"""Logged data of experts from the user's own archives, recordings and tables, for offline learning."""
+"""Logged data of experts for offline learning, read from the user's own archives, recordings and tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpproof.mechanisms.rl.expert.data import ExpertData
 
 
 def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None) -> ExpertData:
-    """Return the experts' data in an archive of Minari or D4RL, a mapping of arrays, a file or a recording.
+    """Return the experts' data from an archive of Minari or D4RL, a mapping of arrays, a file or a recording.
 
     Args:
         source: what `read_episodes` takes. ``user`` says whose a step is; without it each episode has an expert of its
@@ -66,7 +66,10 @@ def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None
 def _following(
     table: Table, order: NDArray[Any], seen: NDArray[np.float32], ends: NDArray[Any], over: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """What was observed after each action; after one that ended its episode, nothing reads it."""
+    """Return the observation after each action.
+
+    It is not used after the last action of a finished episode.
+    """
     if "following" in table.columns:
         following: NDArray[np.float32] = _numbers(table, "following", np.float32)[order].reshape(seen.shape)
         return following
@@ -82,7 +85,7 @@ def _following(
 
 
 def _numbers(table: Table, name: str, kind: type) -> NDArray[Any]:
-    """A column of finite numbers."""
+    """Return a column of finite numbers."""
     try:
         found: NDArray[Any] = np.asarray(table.columns[name], dtype=kind)
     except (TypeError, ValueError) as error:

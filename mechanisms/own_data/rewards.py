@@ -1,4 +1,4 @@
-"""Rewards of any known range, moved to [0, 1] by a stated affine map, and values moved back."""
+"""Affine map of rewards from a known range to [0, 1], and the inverse map for values."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class RewardMap:
             )
 
     def forward(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rewards within the range, moved to [0, 1]."""
+        """Map rewards in the range to [0, 1]."""
         moved = (rewards - self.low) / (self.high - self.low)
         return np.clip(moved, 0.0, 1.0)  # rounding only: the range was checked before
 
     def back(self, values: ArrayLike, weight: float = 1.0) -> NDArray[np.float64] | float:
-        """Values of moved rewards, in the units of the given ones.
+        """Map values of moved rewards back to the units of the given rewards.
 
         Args:
             values: a reward, or sums of rewards times discounts.

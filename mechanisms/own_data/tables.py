@@ -1,7 +1,7 @@
-"""Own data as a table of steps: named columns of equal length, one row a step, whatever the data came as.
+"""Own data as a table: named columns of equal length and one row for each step, whatever its source.
 
-Libraries are recognised by what their objects can do, so that none is imported here: a data frame has columns and
-gives each as an array, whether pandas, polars or pyarrow made it.
+No data frame library is imported here. An object of pandas, polars or pyarrow is recognised by its columns,
+each of which can be read as an array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpproof.accountant.rl.policy_evaluation.visits import read_columns
 
 Column = NDArray[Any]
 STEP = ("state", "action", "reward", "terminated", "truncated")
-"""What a recorded step holds, in this order."""
+"""Fields of a recorded step, in this order."""
 ALIASES: Mapping[str, str] = {
     "observations": "state",
     "next_observations": "following",
@@ -31,32 +31,32 @@ ALIASES: Mapping[str, str] = {
     "timeouts": "truncated",
     "truncations": "truncated",
 }
-"""Names in archives of Minari and D4RL, and what they are called here."""
+"""Column names in archives of Minari and D4RL, with the names used here."""
 
 
 USED = ("episode", "step", "user", "state", "action", "reward", "terminated", "truncated", "following")
-"""The columns that mean something here."""
+"""Names of the columns that are used."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, and what messages call the data."""
+    """Columns of equal length, and the name of the data in error messages."""
 
     source: str
     columns: Mapping[str, Column]
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(self.columns["reward"])
 
     def error(self, rule: str, row: int | None = None) -> ValueError:
-        """The error that names the data, the row (counted from 1, without a header) and the rule."""
+        """Return an error that states the data, the row (counted from 1, without a header) and the rule."""
         return ValueError(f"{self.source}: {'' if row is None else f'row {row + 1}: '}{rule}")
 
 
 def table_of(source: object) -> Table:
-    """The table that a path, a data frame, a mapping of columns or a recording holds.
+    """Return the table in a path, a data frame, a mapping of columns or a recording.
 
     >>> table_of([[(0, 1, 0.5, False, False), (1, 0, 1.0, True, False)]]).columns["state"].tolist()
     [0, 1]
@@ -82,13 +82,13 @@ def table_of(source: object) -> Table:
 
 
 def _named(source: str, columns: Mapping[str, Column]) -> Table:
-    """The table, its columns called what they are called here, where no other column is."""
+    """Return the table with each alias replaced by its name here, unless that name is already a column."""
     names = {name: ALIASES.get(name, name) for name in columns}
     return Table(source, {name if names[name] in columns else names[name]: x for name, x in columns.items()})
 
 
 def renamed(table: Table, columns: Mapping[str, str]) -> Table:
-    """The same table with the user's own names (name used here -> name in the data) replaced.
+    """Return the table after replacing the user's own names (name used here -> name in the data).
 
     Raises:
         ValueError: for a name that is not used here, or not in the data.
@@ -104,7 +104,9 @@ def renamed(table: Table, columns: Mapping[str, str]) -> Table:
 
 
 def checked(table: Table) -> Table:
-    """The same table, which has the columns that are needed, with a row at least, those in use equally long.
+    """Return the table after checking its columns.
+
+    It must have the required columns, at least one row, and equal lengths of the columns that are used.
 
     Raises:
         ValueError: naming the columns.
@@ -137,7 +139,7 @@ def _of_file(path: Path) -> Mapping[str, Column]:
 
 
 def _csv_with_words(path: Path) -> Mapping[str, Column]:
-    """The columns of a CSV file of which some hold words, such as the names of users."""
+    """Return the columns of a CSV file, some of which contain words such as names of users."""
     with path.open(newline="", encoding="utf-8") as stream:
         names, *rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row] or [[]]
     if not names or len(set(names)) < len(names):
@@ -151,7 +153,7 @@ def _csv_with_words(path: Path) -> Mapping[str, Column]:
 
 
 def _typed(cells: Sequence[str]) -> Column:
-    """The cells as integers or numbers, where all of them are; otherwise as words."""
+    """Return the cells as integers or numbers if all of them are, and otherwise as words."""
     for kind in (np.int64, np.float64):
         try:
             return np.array(cells, dtype=np.str_).astype(kind)
@@ -177,7 +179,7 @@ def _json_lines(path: Path) -> Mapping[str, Column]:
 
 
 def _of_recording(source: Sequence[Any]) -> Mapping[str, Column]:
-    """The steps of recorded episodes, (observation, action, reward, terminated, truncated), one after another."""
+    """Return the steps (observation, action, reward, terminated, truncated) of all episodes, concatenated."""
     if source and isinstance(source[0], Mapping):
         held = ", ".join(map(str, source[0]))
         raise ValueError(f"recording (of dictionaries with {held}) must hold steps: ({', '.join(STEP)})")
@@ -202,7 +204,7 @@ def _is_flag(value: object) -> bool:
 
 
 def episodes_of(table: Table) -> tuple[Column, Column]:
-    """Which episode each row belongs to, as 0, 1, ..., and the order in which the rows are read.
+    """Return the episode of each row as 0, 1, ..., and the order in which the rows are read.
 
     Raises:
         ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode that do
@@ -249,7 +251,7 @@ def _in_order(table: Table, numbers: Column) -> tuple[Column, Column]:
 
 
 def first_seen(values: Column) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """The values as 0, 1, ... in the order in which they first occur, and which value each number stands for.
+    """Number the values 0, 1, ... by first occurrence. Return the numbers, and the value of each number.
 
     >>> first_seen(np.array(["u7", "u1", "u7"], dtype=object))
     (array([0, 1, 0]), ('u7', 'u1'))
@@ -260,7 +262,7 @@ def first_seen(values: Column) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
 
 
 def flags(table: Table, name: str) -> NDArray[np.bool_]:
-    """A column of truth values, also written 0 and 1 or as the words true and false; false without the column.
+    """Return a column of truth values, also written 0, 1, true or false. A missing column is false.
 
     Raises:
         ValueError: naming the first row that holds another value.
@@ -277,7 +279,7 @@ _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0
 
 
 def integers(table: Table, name: str) -> NDArray[np.int64]:
-    """A column of integers.
+    """Return a column of integers.
 
     Raises:
         ValueError: naming the first row that holds another value.

@@ -1,7 +1,7 @@
-"""The compiled fast path of `rounded_gaussian`: one word of each uniform number, and 128-bit intervals.
+"""The compiled fast path of `rounded_gaussian`, which reads one word of each uniform number.
 
-A comparison that the first words do not decide ends the attempt. The exact path then repeats it from the same
-words. There is no floating-point operation.
+Intervals are 128 bits wide. If the first words do not decide a comparison, the attempt ends, and the exact
+path repeats it from the same words. There is no floating-point operation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 ALL, MORE_WORDS, UNDECIDED = 0, 1, 2
-"""Why `rounded` returned: every draw is made; the words have run out; the first words do not decide one."""
+"""Reasons why `rounded` returned: all draws are made, the words have run out, or a draw is undecided."""
 _U = np.uint64
 _ZERO, _ONE, _TWO, _SIX, _HALF_BITS = _U(0), _U(1), _U(2), _U(6), _U(32)
 _HALF = _U(1 << 63)
@@ -23,7 +23,7 @@ _LARGEST = 60
 
 @numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator] # numba has no types
 def _product(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
-    """High and low word of a b."""
+    """Return the high and the low word of a b."""
     a1, a0, b1, b0 = a >> _HALF_BITS, a & _LOW, b >> _HALF_BITS, b & _LOW
     low, middle = a0 * b0, a1 * b0
     middle += low >> _HALF_BITS
@@ -34,7 +34,7 @@ def _product(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
 def _shifted(high: Any, low: Any, by: Any) -> Any:  # pragma: no cover - compiled
-    """Both words shifted right, by in [1, 127]."""
+    """Return both words shifted right by ``by``, in [1, 127]."""
     if by < _U(64):
         return high >> by, (low >> by) | (high << (_U(64) - by))
     return _ZERO, high >> (by - _U(64))
@@ -42,7 +42,7 @@ def _shifted(high: Any, low: Any, by: Any) -> Any:  # pragma: no cover - compile
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _half_coin(words: Any, at: int) -> Any:  # pragma: no cover - compiled
-    """A coin of chance exp(-1/2): the run 1/2 > u1 > u2 > ... has even length."""
+    """Toss a coin of probability exp(-1/2): the falling run 1/2 > u1 > u2 > ... has even length."""
     last, length = _HALF, 0
     while True:
         if at >= len(words):
@@ -58,7 +58,7 @@ def _half_coin(words: Any, at: int) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _below(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - compiled
-    """A coin of chance (2k + x)/(2k + 2)."""
+    """Toss a coin of probability (2k + x)/(2k + 2)."""
     sides = _TWO * k + _TWO
     while True:
         if at >= len(words):
@@ -81,7 +81,7 @@ def _below(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - co
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _step_coin(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - compiled
-    """A coin of chance exp(-x (2k + x)/(2k + 2))."""
+    """Toss a coin of probability exp(-x (2k + x)/(2k + 2))."""
     last, even = x, True
     while True:
         if at >= len(words):
@@ -102,7 +102,7 @@ def _step_coin(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _whole(words: Any, at: int) -> Any:  # pragma: no cover - compiled
-    """Return the outcome, k with mass proportional to exp(-k^2/2), and the place of the next word."""
+    """Return the outcome, k with probability proportional to exp(-k^2/2), and the index of the next word."""
     k = 0
     while True:
         found, at = _half_coin(words, at)
@@ -120,7 +120,7 @@ def _whole(words: Any, at: int) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _candidate(words: Any, at: int) -> Any:  # pragma: no cover - compiled
-    """One attempt at (k, first word of x); Karney's steps N1 to N4."""
+    """Make one attempt at (k, first word of x), by steps N1 to N4 of Karney's algorithm."""
     found, k, at = _whole(words, at)
     if found != _YES:
         return found, k, _ZERO, at
@@ -137,7 +137,7 @@ def _candidate(words: Any, at: int) -> Any:  # pragma: no cover - compiled
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) -> Any:  # pragma: no cover
-    """Whether floor(fraction -+ scale (k + x)) is decided, and what it is."""
+    """Return whether floor(fraction -+ scale (k + x)) is decided, and its value."""
     near = (_U(k) << _U(58)) | (x >> _SIX)
     high, low = _product(near, scale)
     one_high, one_low = _shifted(high, low, shift)
@@ -160,7 +160,7 @@ def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) 
 def rounded(
     words: Any, at: int, which: Any, begin: int, fractions: Any, scales: Any, shifts: Any, found: Any
 ) -> Any:  # pragma: no cover - compiled
-    """Fill `found` from draw `begin` on; return why it ended, the next draw, and where its words begin."""
+    """Fill `found` from draw `begin` on. Return why it ended, the next draw, and where its words begin."""
     draw = begin
     while draw < len(which):
         law, start = which[draw], at

@@ -1,6 +1,6 @@
-"""Public grids of releases: their exponents, rewards in whole grains, and exact draws in steps of the grid.
+"""Public grids of releases: exponents, rewards in whole grains, and exact draws in steps of the grid.
 
-The draws are integers. Their type says whether they are a release or a simulation.
+The draws are integers. Their type tells whether they are a release or a simulation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def checked_exponent(exponent: int) -> int:
 
 
 def grains(rewards: ArrayLike) -> NDArray[np.int64]:
-    """Return the nearest whole multiples of 2^-30 to rewards in [0, 1], each by itself.
+    """Return rewards in [0, 1] in units of 2^-30, each rounded to the nearest whole number.
 
     >>> grains([0.0, 0.5, 1.0]).tolist()
     [0, 536870912, 1073741824]
@@ -55,12 +55,12 @@ def doubles(integers: Any, exponent: int) -> NDArray[np.float64]:
 
 
 def how_released(simulated: bool) -> str:
-    """Return in words what drew an exact release, to stand in its `repr` and its JSON."""
+    """Return text for a `repr` and for JSON that states how an exact release was drawn."""
     return SIMULATION if simulated else "drawn from entropy, every released bit covered"
 
 
 class _Fixed:
-    """Base of objects whose attributes cannot be set, so that neither type nor mechanism can be changed."""
+    """Base class of objects whose attributes cannot be set, so type and mechanism cannot be changed."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} of what was drawn cannot be changed")
@@ -70,7 +70,7 @@ class _Fixed:
 class OnGrid(_Fixed):
     """Integers in steps of a public grid, and the public parameters of the mechanism that drew them.
 
-    Whether they are a release or a simulation is a matter of type, so no copy or change of fields alters it.
+    The type decides whether they are a release or a simulation, so no copy or change of fields alters it.
 
     Attributes:
         parameters: those of the mechanism.
@@ -89,7 +89,7 @@ class OnGrid(_Fixed):
     exponent: int
     randomness: InitVar[Randomness]
     mechanism: ClassVar[str]
-    """The command-line name of the mechanism, which has the guarantee."""
+    """Command-line name of the mechanism that has the guarantee."""
 
     def __post_init__(self, randomness: Randomness) -> None:
         """Refuse a release that a seed or a given generator drew, and a simulation that entropy drew."""
@@ -99,11 +99,11 @@ class OnGrid(_Fixed):
 
     @property
     def simulated(self) -> bool:
-        """Whether a seed or a given generator drew the integers, so that no guarantee holds."""
+        """Whether a seed or a given generator drew the integers. If so, no guarantee holds."""
         return not isinstance(self, Released)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """Return the guarantee of these integers, to the last bit, and of all that follows from them alone.
+        """Return the guarantee, to the last bit, of these integers and of all that follows from them alone.
 
         Raises:
             SimulationError: a seed or a generator was given.
@@ -116,7 +116,7 @@ class OnGrid(_Fixed):
         return f"<{type(self).__name__} of {len(self.integers)} rows; {how_released(self.simulated)}>"
 
     def as_json(self) -> dict[str, Any]:
-        """The integers and their description as JSON data, without the seed or the generator's state."""
+        """Return the integers and their description as JSON data, without the state of the generator."""
         return {
             "parameters": self.parameters.as_json(),
             "integers": _lists(self.integers),
@@ -128,11 +128,11 @@ class OnGrid(_Fixed):
 
 
 class Released(OnGrid):
-    """Integers that were drawn from entropy: private to the last bit."""
+    """Integers drawn from entropy. They are private to the last bit."""
 
 
 class Simulated(OnGrid):
-    """Integers that were drawn from a seed or a given generator: without a guarantee."""
+    """Integers drawn from a seed or a given generator. They have no guarantee."""
 
 
 def _lists(nested: Any) -> Any:

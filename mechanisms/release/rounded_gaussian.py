@@ -2,17 +2,17 @@
 
 **Theorem.** Let f and sigma be real functions of the data and Z a real standard normal variable. Let the real
 mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M / 2^exponent) has the same
-guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism is
-unchanged, whatever f and sigma are. The one condition is that the f and sigma given here are exactly the
+guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism
+is unchanged for all f and sigma. The one condition is that the f and sigma given here are exactly the
 functions of the data for which the account was made. Everything that is computed from the integers alone has
 the guarantee, too, including the doubles 2^exponent times the integers.
 
-The integers have exactly this law. Karney's algorithm draws Z ("Sampling exactly from the normal distribution",
-ACM Trans. Math. Softw. 42, 2016). It compares uniform numbers and draws only as many bits of them as the
-comparison needs. It returns Z = +-(k + x) with the first bits of x. Further bits are drawn until integer
-arithmetic decides the rounding. Each comparison ends with probability one. No step uses floating point. The
-compiled fast path reads one 64-bit word of each uniform number. What this word does not decide goes to the
-exact path, which reads the same words again. So both paths give the same integers.
+The integers have exactly this distribution. Karney's algorithm draws Z ("Sampling exactly from the normal
+distribution", ACM Trans. Math. Softw. 42, 2016). It compares uniform numbers and draws only as many bits of
+them as the comparison needs. It returns Z = +-(k + x) with the first bits of x. Further bits are drawn until
+integer arithmetic decides the rounding. Each comparison ends with probability one. No step uses floating
+point. The compiled fast path reads one 64-bit word of each uniform number. If this word does not decide a
+comparison, the exact path reads the same words again. So both paths give the same integers.
 
 Not covered: the time that a draw takes, and an operating system whose entropy is not uniform.
 """
@@ -32,9 +32,9 @@ from dpproof.mechanisms.release.words import Words, WordSource, WordStream, syst
 
 _BLOCK = 1 << 16
 _WORDS_PER_DRAW = 24
-"""About how many words a draw reads; it only sets how many are asked for at a time."""
+"""Estimate of the words that one draw reads. It only sets how many words are requested at a time."""
 _WIDEST = 53
-"""Noise of more than about 2^this grid steps is left to the exact path."""
+"""Noise of more than about 2^53 grid steps is drawn by the exact path."""
 
 
 def rounded_gaussian(
@@ -93,7 +93,7 @@ def rounded_gaussian(
 def exact_rounded_gaussian(
     means: Sequence[Fraction], variances: Sequence[Fraction], exponent: int, stream: WordStream
 ) -> list[int]:
-    """`rounded_gaussian` by the exact path alone, from the words of a stream.
+    """Draw `rounded_gaussian` by the exact path alone, from the words of a stream.
 
     >>> from dpproof.mechanisms.release.words import seeded_words
     >>> stream = WordStream(seeded_words(np.random.default_rng(0)))
@@ -105,7 +105,10 @@ def exact_rounded_gaussian(
 
 @dataclass(frozen=True)
 class _Law:
-    """The law of floor(whole + c/d + sqrt(p/q) Z), where whole + c/d is f/2^exponent + 1/2 and 0 <= c < d."""
+    """Distribution of floor(whole + c/d + sqrt(p/q) Z).
+
+    Here f/2^exponent + 1/2 is whole + c/d, with 0 <= c < d.
+    """
 
     whole: int
     c: int
@@ -133,7 +136,7 @@ def _law(mean: Fraction, variance: Fraction, exponent: int) -> _Law:
 
 
 def _tables(laws: Sequence[_Law]) -> tuple[Words, Words, Words]:
-    """Fractions, scales and shifts for the fast path; a scale of 0 leaves the draw to the exact path."""
+    """Return fractions, scales and shifts for the fast path. A scale of 0 selects the exact path."""
     fractions = np.array([(law.c << 64) // law.d for law in laws], np.uint64)
     rows = np.array([_scale(law.p, law.q) for law in laws], np.uint64).reshape(-1, 2)
     return fractions, rows[:, 0].copy(), rows[:, 1].copy()
@@ -141,7 +144,7 @@ def _tables(laws: Sequence[_Law]) -> tuple[Words, Words, Words]:
 
 @lru_cache(maxsize=1024)
 def _scale(p: int, q: int) -> tuple[int, int]:
-    """B and t - 6: sqrt(p/q) is in [B, B + 1] 2^-t, and B in [2^61, 2^63)."""
+    """Return B and t - 6 such that sqrt(p/q) is in [B, B + 1] 2^-t and B is in [2^61, 2^63)."""
     exponent = (p.bit_length() - q.bit_length() + 1) // 2  # log2 sqrt(p/q) is within [-1, 1/2] of it
     if exponent > _WIDEST:
         return 0, 0
@@ -151,19 +154,19 @@ def _scale(p: int, q: int) -> tuple[int, int]:
 
 @dataclass(eq=False)
 class _Uniform:
-    """A uniform number in (0, 1), of which only the requested words are drawn."""
+    """A uniform number in (0, 1) whose words are drawn only when they are requested."""
 
     stream: WordStream
     words: list[int] = field(default_factory=list)
 
     def word(self, place: int) -> int:
-        """The word at a place of the binary expansion."""
+        """Return the word with this index in the binary expansion."""
         while len(self.words) <= place:
             self.words.append(self.stream.next())
         return self.words[place]
 
     def below(self, other: _Uniform) -> bool:
-        """Whether this number is smaller than another; reads further words as long as the words agree."""
+        """Return whether this number is smaller than another. Read further words while the words agree."""
         place = 0
         while (one := self.word(place)) == (two := other.word(place)):
             place += 1
@@ -171,7 +174,7 @@ class _Uniform:
 
 
 def _exactly(law: _Law, stream: WordStream) -> int:
-    """One draw, in integers of any size."""
+    """Make one draw in integers of any size."""
     while True:
         k = _whole(stream)
         if k is None:
@@ -183,7 +186,7 @@ def _exactly(law: _Law, stream: WordStream) -> int:
 
 
 def _floor(law: _Law, k: int, x: _Uniform, *, minus: bool) -> int:
-    """Floor of fraction -+ sqrt(square) (k + x), with as many words of x as that needs."""
+    """Return floor(fraction -+ sqrt(square) (k + x)), reading as many words of x as needed."""
     known = 0
     for place in range(len(x.words)):
         known = (known << 64) | x.word(place)
@@ -198,7 +201,7 @@ def _floor(law: _Law, k: int, x: _Uniform, *, minus: bool) -> int:
 
 
 def _root_floor(law: _Law, size: Fraction, *, minus: bool) -> int:
-    """Floor of c/d -+ sqrt(p/q) size, which is (c r -+ sqrt(inside))/(d r), by an integer square root."""
+    """Return floor(c/d -+ sqrt(p/q) size) = floor((c r -+ sqrt(inside))/(d r)) by an integer square root."""
     r = law.q * size.denominator
     inside = law.p * law.q * (law.d * size.numerator) ** 2
     root = math.isqrt(inside)
@@ -208,7 +211,7 @@ def _root_floor(law: _Law, size: Fraction, *, minus: bool) -> int:
 
 
 def _whole(stream: WordStream) -> int | None:
-    """The integer k, of mass proportional to exp(-k^2/2), or None where the candidate is rejected."""
+    """Return k with probability proportional to exp(-k^2/2), or None if the candidate is rejected."""
     k = 0
     while _half_coin(stream):
         k += 1
@@ -216,7 +219,7 @@ def _whole(stream: WordStream) -> int | None:
 
 
 def _half_coin(stream: WordStream) -> bool:
-    """A coin of chance exp(-1/2): the run 1/2 > u1 > u2 > ... has even length."""
+    """Toss a coin of probability exp(-1/2): the falling run 1/2 > u1 > u2 > ... has even length."""
     last = _Uniform(stream)
     if last.word(0) >= 1 << 63:
         return True
@@ -227,7 +230,11 @@ def _half_coin(stream: WordStream) -> bool:
 
 
 def _step_coin(k: int, x: _Uniform, stream: WordStream) -> bool:
-    """A coin of chance exp(-x (2k + x)/(2k + 2)): a falling run from x, each step of it passing a coin."""
+    """Toss a coin of probability exp(-x (2k + x)/(2k + 2)).
+
+    A falling run starts at x, and each of its steps must also pass a coin of `_below`. The coin comes up if
+    the length is even.
+    """
     last, length = x, 0
     while (following := _Uniform(stream)).below(last) and _below(k, x, stream):
         last, length = following, length + 1
@@ -235,7 +242,7 @@ def _step_coin(k: int, x: _Uniform, stream: WordStream) -> bool:
 
 
 def _below(k: int, x: _Uniform, stream: WordStream) -> bool:
-    """A coin of chance (2k + x)/(2k + 2)."""
+    """Toss a coin of probability (2k + x)/(2k + 2)."""
     sides = 2 * k + 2
     while (word := stream.next()) >= 2**64 - 2**64 % sides:
         pass

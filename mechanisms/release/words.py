@@ -1,7 +1,7 @@
 """Sources of random 64-bit words, and a stream that can be read again from a position.
 
 A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator.
-Whoever knows the seed can subtract the noise, so a draw from it is a simulation and not a release.
+Anyone who knows the seed can subtract the noise, so a draw from it is a simulation and not a release.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dpproof.mechanisms.randomness import Randomness
 
 Words = NDArray[np.uint64]
 WordSource = Callable[[int], Words]
-"""Returns that many independent, uniform 64-bit words."""
+"""Function that returns the given number of independent, uniform 64-bit words."""
 
 
 def system_words(count: int) -> Words:
-    """Words from the entropy source of the operating system (`os.urandom`).
+    """Return words from the entropy source of the operating system (`os.urandom`).
 
     >>> system_words(3).shape
     (3,)
@@ -43,7 +43,7 @@ def seeded_words(rng: np.random.Generator) -> WordSource:
 
 
 def words_of(randomness: Randomness) -> WordSource:
-    """The entropy of the operating system for a release; the generator's words for a simulation.
+    """Return the operating system's entropy for a release, or the generator's words for a simulation.
 
     >>> words_of(Randomness.of(None)) is system_words
     True
@@ -52,10 +52,10 @@ def words_of(randomness: Randomness) -> WordSource:
 
 
 class WordStream:
-    """A stream of the words of a source. Words can be read again until they are dropped.
+    """A stream of words from a source. Words can be read again until they are dropped.
 
     Attributes:
-        held: words that were drawn from the source and not dropped.
+        held: words that were drawn from the source and are not yet dropped.
     """
 
     def __init__(self, source: WordSource) -> None:
@@ -68,12 +68,12 @@ class WordStream:
         self.held = np.concatenate([self.held, self._source(count)])
 
     def drop(self, count: int) -> None:
-        """Drop the first `count` words; the next read starts after them."""
+        """Drop the first `count` words. The next read starts after them."""
         self.held = self.held[count:]
         self._place = 0
 
     def next(self) -> int:
-        """The next word, an integer in [0, 2^64)."""
+        """Return the next word, an integer in [0, 2^64)."""
         if self._place == len(self.held):
             self.more(16)
         self._place += 1

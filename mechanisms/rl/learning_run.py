@@ -1,4 +1,4 @@
-"""The result of one run of a learner, and the number of runs that are made side by side."""
+"""The result of one run of a learner, and functions for many runs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from dpproof.mechanisms.randomness import Source, how_drawn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun:
-    """K episodes of a learner in a known environment: an experiment, not a release.
+    """K episodes of a learner in a known environment. This is an experiment and not a release.
 
-    The regrets and trajectories are not private, whatever drew the noise. A run that was given a seed or a
-    generator is a simulation, and so are the policies it played.
+    The regrets and trajectories are never private. A run with a seed or a given generator is a simulation,
+    and so are its policies.
 
     Attributes:
         regrets: float64 array (K,): V*_1(s_1) - V^{pi_k}_1(s_1), the exact expected reward that episode k's
-            policy gives away; nothing of it is sampled.
-        released: in how many episodes, from the first on, a new policy was released; K without a budget.
+            policy loses, without sampling.
+        released: number of episodes, from the first on, in which a new policy was released; K without a budget.
         states: int64 array (K, H+1) of the states passed, or None if they were not kept.
         actions: int64 array (K, H), or None alike.
         rewards: float64 array (K, H), or None alike.
-        simulated: whether a seed or a given generator drew the run; False where entropy did.
+        simulated: whether a seed or a given generator drew the run; False if entropy did.
     """
 
     regrets: NDArray[np.float64]
@@ -46,7 +46,7 @@ class LearningRun:
 
     @property
     def total_regret(self) -> float:
-        """The sum of the regrets."""
+        """Return the sum of the regrets."""
         return float(self.regrets.sum())
 
     def episodes(self) -> Episodes:
@@ -64,7 +64,7 @@ class Learner(Protocol):
     """A learner that runs in an environment with the given randomness."""
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Run once; `keep` the trajectories if asked. A seed or a generator makes a simulation."""
+        """Run once, and `keep` the trajectories if asked. With a seed or a generator it is a simulation."""
         ...
 
 
@@ -77,11 +77,11 @@ def run_many(
     *,
     keep: bool = False,
 ) -> tuple[LearningRun, ...]:
-    """Return independent runs, the i-th seeded by the i-th child of `numpy.random.SeedSequence(seed)`.
+    """Return independent runs. The i-th is seeded by the i-th child of `numpy.random.SeedSequence(seed)`.
 
-    Without a seed (None) each run draws from entropy of its own. With one, the result depends neither on the
-    executor nor on the number of its workers. Without an executor the runs are made here, one after the
-    other. Compiled learners release the interpreter lock: threads serve as well as processes.
+    Without a seed (None) each run draws from its own entropy. With a seed, the result depends neither on the
+    executor nor on the number of its workers. Without an executor the runs are made in this process, one
+    after the other. Compiled learners release the interpreter lock, so threads are as good as processes.
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
@@ -95,7 +95,7 @@ def run_many(
 
 
 class RunsMany:
-    """Base of learners that adds methods to their `run`."""
+    """Base class of learners. It adds the method `run_many` to their `run`."""
 
     def run_many(
         self: Learner,
@@ -106,7 +106,7 @@ class RunsMany:
         *,
         keep: bool = False,
     ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
+        """Return independent runs, one for each child of the seed. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor, keep=keep)
 
 

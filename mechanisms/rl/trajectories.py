@@ -1,4 +1,4 @@
-"""Trajectories of the users of private counts, as arrays, and the validators of neighbouring sequences."""
+"""Trajectories of the users of private counts, as arrays, and checks that sequences are neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpproof.mechanisms import _checks
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """K users' trajectories; the arrays are copied and made read-only.
+    """K users' trajectories. The arrays are copied and made read-only.
 
     Attributes:
         states: int64 (K, H + 1), from 0 on; the last is where the episode ends.
@@ -51,7 +51,7 @@ class Trajectories:
         return int(self.costs.shape[0])
 
     def counts(self, parameters: CountsParameters) -> NDArray[np.float64]:
-        """Each user's own counts of the families in use, one after the other: (K, counters).
+        """Return each user's own counts of the families in use, concatenated: (K, counters).
 
         >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
         >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])
@@ -79,16 +79,16 @@ class Trajectories:
 
 
 def _added(places: NDArray[np.int64], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Per user, the values added up by place."""
+    """Return the values summed by place, for each user."""
     found = np.zeros((len(places), size))
     np.add.at(found, (np.arange(len(places))[:, None], places), values)
     return found
 
 
 def differ_in_one_trajectory(one: Trajectories, other: Trajectories, *, same_start: bool = False) -> bool:
-    """Whether two sequences of users are alike but for at most one user.
+    """Return whether two sequences of users differ in at most one user.
 
-    ``same_start``: and that user's first state and action are the same in both.
+    With ``same_start``, that user's first state and action must also be the same in both.
 
     >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])
     >>> differ_in_one_trajectory(one, Trajectories([[1, 1, 1]], [[0, 0]], [[0.5, 1.0]]), same_start=True)

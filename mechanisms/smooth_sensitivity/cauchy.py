@@ -1,4 +1,4 @@
-"""An answer plus Cauchy-like noise of a scale that is smooth in the data, in floating point."""
+"""An answer plus Cauchy-like noise, in floating point. The noise scale is smooth in the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothCauchyParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Z of density proportional to 1/(1 + |z|^g): |Z|^g is a ratio of gamma variables of 1/g and 1 - 1/g."""
+    """Draw an answer plus scaled noise Z of density proportional to 1/(1 + |z|^g): ``(n,)``.
+
+    |Z|^g is a ratio of gamma variables with shapes 1/g and 1 - 1/g.
+    """
     answer, scale = scaled(parameters.noise, data)
     share = 1 / parameters.exponent
     ratio = rng.standard_gamma(share, n) / rng.standard_gamma(1 - share, n)

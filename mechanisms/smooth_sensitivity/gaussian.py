@@ -1,4 +1,4 @@
-"""An answer plus spherical Gaussian noise of a scale that is smooth in the data, in floating point."""
+"""An answer plus spherical Gaussian noise, in floating point. The noise scale is smooth in the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothGaussianParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """An answer whose first coordinate is given, the others being 0: ``(n, dimension)``."""
+    """Draw answers ``(n, dimension)``. The first coordinate of the true answer is given, the others are 0."""
     answer, scale = scaled(parameters.noise, data)
     released = scale * rng.standard_normal((n, parameters.dimension))
     released[:, 0] += answer

@@ -1,4 +1,4 @@
-"""An answer plus Laplace noise of a scale that is smooth in the data, in floating point."""
+"""An answer plus Laplace noise, in floating point. The noise scale is smooth in the data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Z of density exp(-|z|)/2: ``(n,)``."""
+    """Draw an answer plus scaled noise Z of density exp(-|z|)/2: ``(n,)``."""
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n)

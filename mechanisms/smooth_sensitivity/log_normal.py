@@ -1,4 +1,4 @@
-"""An answer plus Laplace log-normal noise of a scale that is smooth in the data, in floating point."""
+"""An answer plus Laplace log-normal noise, in floating point. The noise scale is smooth in the data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Z = X exp(spread Y), X Laplace and Y normal: ``(n,)``."""
+    """Draw an answer plus scaled noise Z = X exp(spread Y), with X Laplace and Y normal: ``(n,)``."""
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n) * np.exp(parameters.spread * rng.standard_normal(n))

@@ -1,4 +1,4 @@
-"""An answer plus Student's noise of a scale that is smooth in the data, in floating point."""
+"""An answer plus Student's t noise, in floating point. The noise scale is smooth in the data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Z of Student's t law: ``(n,)``."""
+    """Draw an answer plus scaled Student's t noise: ``(n,)``."""
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.standard_t(parameters.degrees, n)

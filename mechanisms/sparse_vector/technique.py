@@ -1,4 +1,4 @@
-"""The sparse vector technique: tells which queries are above a threshold, until enough of them were.
+"""The sparse vector technique: report which queries are above a threshold, until enough of them are.
 
 The noise is numpy's Laplace noise in floating point.
 """
@@ -22,10 +22,10 @@ HALTED, BELOW, ABOVE = -1.0, 0.0, 1.0
 def sample(
     parameters: SparseVectorParameters, queries: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Answer queries ``(m,)``, the threshold subtracted from them: ``(n, m)`` codes.
+    """Answer queries ``(m,)`` from which the threshold was subtracted: ``(n, m)`` codes.
 
-    With ``answer_scale`` the noisy values of the queries that are above come along: ``(n, m, 2)``, 0 for
-    the others.
+    With ``answer_scale`` the result is ``(n, m, 2)``. It also contains the noisy values of the queries above
+    the threshold, and 0 for the others.
 
     >>> from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
     >>> sample(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
@@ -58,7 +58,7 @@ def compare_noisily(
     answer_scale: float | None = None,
     release_compared: bool = False,
 ) -> Floats:
-    """The comparisons of `sparse_vector` with whatever scales are given: private for some of them only.
+    """Run the comparisons of `sparse_vector` with arbitrary scales. Only some scales are private.
 
     Args:
         queries: ``(m,)``, the threshold subtracted.

@@ -1,6 +1,6 @@
-"""Stored certificates: one file for each paper, one certificate on each line, sorted by id.
+"""Stored certificates: one file for each paper, with one certificate on each line, sorted by id.
 
-Certificates are untrusted. Whoever takes one from here lets the kernel check it against its goal.
+Certificates are untrusted. Every user of a certificate must let the kernel check it against its goal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Stored:
 
 
 def stored(identity: str) -> Stored:
-    """The certificate with this id; only files that have the id in them are read closely.
+    """Return the certificate with this id. Only files that contain the id are parsed.
 
     >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'
@@ -40,7 +40,7 @@ def stored(identity: str) -> Stored:
 
 
 def keep(paper: str, texts: Mapping[str, str]) -> None:
-    """Write certificates (id -> one line of JSON) into the file of a paper; those of other ids stay."""
+    """Write certificates (id -> one line of JSON) into the file of a paper. Other ids are kept."""
     path = FOLDER / f"{paper}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = {**{_id(line): line for line in lines}, **texts}
@@ -59,7 +59,7 @@ def _text(path: Path) -> str:
 
 @cache
 def _all(path: Path) -> Mapping[str, Stored]:
-    """The certificates of a file by the ids they carry."""
+    """Return the certificates of a file by their ids."""
     rows = enumerate(_text(path).splitlines(), 1)
     return {
         _id(line): Stored(f"proofs_check/certificates/{path.name}:{number}", line) for number, line in rows
@@ -67,7 +67,7 @@ def _all(path: Path) -> Mapping[str, Stored]:
 
 
 def _id(line: str) -> str:
-    """The id that a line carries; empty if it cannot be read."""
+    """Return the id in a line, or an empty text if the line cannot be read."""
     try:
         return str(json.loads(line)["id"])
     except (ValueError, KeyError, TypeError, RecursionError):

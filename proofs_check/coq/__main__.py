@@ -1,7 +1,7 @@
-"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again; with ``--search`` try the others, too.
+"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again, and with ``--search`` try others.
 
-Exit code 0 if all compile, 1 if one does not any more, 3 without coqc: nothing was checked. With
-COQ_OPTIONAL=1 in the environment a missing coqc is one line and exit code 0.
+The exit code is 0 if all compile, 1 if one no longer compiles, and 3 without coqc, because nothing was
+checked. With COQ_OPTIONAL=1 in the environment, a missing coqc gives one line and exit code 0.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from dpproof.proofs_check.statement import Obligation, Statement
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
 OPTIONAL = "COQ_OPTIONAL"
-"""The variable that makes a missing coqc no failure; continuous integration does not set it."""
+"""Environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
 PROBING, STEP, ALL = 60, 10, 900  # seconds allowed for the libraries, a proof step, and the whole file
 BATCH = 40
 
 
 def lemma(entry: Statement, obligation: Obligation) -> Lemma:
-    """The lemma of an obligation whose certificate the kernel accepts.
+    """Return the lemma of an obligation whose certificate the kernel accepts.
 
     Raises:
         UntranslatableError: if the claim or its certificate uses what the export does not know.
@@ -59,7 +59,7 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
 
 
 def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
-    """The lemma of each claim by the claim's hash, and the reasons why others have none."""
+    """Return the lemma of each claim by the claim's hash, and the reasons why other claims have none."""
     exported: dict[str, Lemma] = {}
     reasons: dict[str, str] = {}
     for entry in map(lookup, ids or statement_ids()):
@@ -75,7 +75,7 @@ def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
 
 
 def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
-    """The recorded lemmas, with those of the rest that Coq accepts."""
+    """Return the recorded lemmas, and the other lemmas that Coq now accepts."""
     known = record.recorded()["lemmas"]
     old = {key: x for key, x in lemmas()[0].items() if key in known}
     exported, reasons = lemmas(ids)
@@ -123,7 +123,7 @@ def _recorded_lemmas() -> dict[str, Lemma]:
 
 
 def _installed() -> str | None:
-    """The version of coqc, if it has the Interval library."""
+    """Return the version of coqc if it has the Interval library, and otherwise None."""
     try:
         compiled(PROBE, PROBING)
     except (CoqError, OSError):
@@ -132,7 +132,7 @@ def _installed() -> str | None:
 
 
 def _absent() -> int:
-    """Report that there is no coqc; return 0 if that is allowed, otherwise 3."""
+    """Report that there is no coqc. Return 0 if that is allowed, otherwise 3."""
     allowed = os.environ.get(OPTIONAL, "") not in ("", "0")
     print(ABSENT.format(word="SKIPPED" if allowed else "FAILED"))
     print(f"  {INSTALL}" + ("" if allowed else f", or set {OPTIONAL}=1 to go on without it"))
@@ -140,7 +140,7 @@ def _absent() -> int:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Check what is recorded, or with ``--search [IDS]`` extend the record."""
+    """Check the recorded lemmas, or extend the record with ``--search [IDS]``."""
     coq = _installed()
     if coq is None:
         return _absent()

@@ -1,4 +1,4 @@
-"""Run coqc on exported lemmas, and read what it says that they rest on."""
+"""Runs of coqc on exported lemmas, and the assumptions that it prints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lemma:
 
     @property
     def text(self) -> str:
-        """The lemma as Coq reads it."""
+        """The lemma as Coq source text."""
         return f"Lemma {self.name} : {self.statement}.\nProof.\n{self.proof}\nQed.\n"
 
 
@@ -41,7 +41,7 @@ class CoqError(RuntimeError):
 
 
 def version() -> str | None:
-    """The version of the coqc on this machine; None without one.
+    """Return the version of coqc on this machine, or None without coqc.
 
     >>> version() is None or version()[0].isdigit()
     True
@@ -53,7 +53,7 @@ def version() -> str | None:
 
 
 def source(lemmas: Iterable[Lemma]) -> str:
-    """One file: the tactics, the lemmas, and the question what all of them together assume."""
+    """Return one file with the tactics, the lemmas, and the command that prints all their assumptions."""
     chosen = list(lemmas)
     everything = "(" + ", ".join(x.name for x in chosen) + ")" if chosen else "I"
     ask = f"Definition everything := {everything}.\nPrint Assumptions everything.\n"
@@ -61,7 +61,7 @@ def source(lemmas: Iterable[Lemma]) -> str:
 
 
 def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
-    """What coqc prints for a file.
+    """Return the output of coqc for a file.
 
     Raises:
         CoqError: if it does not accept the file in time; with its message and the lemma where it stopped.
@@ -82,9 +82,10 @@ def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
 
 
 def accepted(lemmas: Iterable[Lemma], seconds: int) -> frozenset[str]:
-    """The names of the lemmas that Coq proves one by one, with a limit for each step; for the search only.
+    """Return the names of the lemmas that Coq proves one by one, with a time limit for each step.
 
-    The interactive coqtop goes on after an error, which spares loading the libraries for every lemma.
+    This is for the search only. The interactive coqtop continues after an error, so the libraries are loaded
+    only once.
     """
     chosen = list(lemmas)
     text = "\n".join([PRELUDE.read_text(encoding="utf-8"), *(_timed(x, seconds) for x in chosen)])
@@ -104,7 +105,7 @@ def _timed(x: Lemma, seconds: int) -> str:
 
 
 def _place(text: str, message: str) -> str:
-    """The lemma in which coqc stopped."""
+    """Return the lemma in which coqc stopped."""
     lines = re.findall(r'^File "[^"]*", line (\d+)', message, re.MULTILINE)
     above = text.splitlines()[: int(lines[-1])] if lines else []
     names = [line.split()[1] for line in above if line.startswith("Lemma ")]
@@ -112,7 +113,7 @@ def _place(text: str, message: str) -> str:
 
 
 def foundations(printed: str) -> frozenset[str]:
-    r"""What the lemmas of a file assume, from what coqc printed at its end.
+    r"""Return the assumptions of the lemmas of a file, from the end of coqc's output.
 
     >>> foundations("Closed under the global context\n")
     frozenset()
@@ -129,5 +130,5 @@ def foundations(printed: str) -> frozenset[str]:
 
 
 def strangers(names: Iterable[str], allowed: Sequence[str] = ALLOWED) -> list[str]:
-    """The assumptions that are not on the list of allowed ones."""
+    """Return the assumptions that are not on the list of allowed ones."""
     return sorted(x for x in names if not any(re.fullmatch(pattern, x) for pattern in allowed))

@@ -1,8 +1,8 @@
-"""A claim as the statement of a Coq lemma over the reals; Coq proves the claim, not its certificate.
+"""Translation of a claim to a Coq lemma over the reals. Coq proves the claim and not its certificate.
 
-Coq's division, logarithm and square root are total (1/0 is a number). So a lemma also says that every divisor
-in the goal is nonzero, every argument of a logarithm is positive, and every argument of a root is not negative.
-See docs/notes/coq.md.
+Coq's division, logarithm and square root are total (1/0 is a number). So a lemma also states that every
+divisor in the goal is nonzero, every argument of a logarithm is positive, and every argument of a root is not
+negative. See docs/notes/coq.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class UntranslatableError(ValueError):
 
 
 def name(variable: str) -> str:
-    """The Coq name of a variable; the prefix keeps it apart from Coq's own names.
+    """Return the Coq name of a variable. The prefix distinguishes it from Coq's own names.
 
     >>> name("S")
     'v_S'
@@ -35,7 +35,7 @@ def name(variable: str) -> str:
 
 
 def number(value: Fraction) -> str:
-    """A rational number as a Coq term.
+    """Return a rational number as a Coq term.
 
     >>> number(Fraction(-1, 2))
     '(- 1 / 2)'
@@ -45,7 +45,7 @@ def number(value: Fraction) -> str:
 
 
 def term(e: Tree) -> str:
-    """A formula as a Coq term.
+    """Return a formula as a Coq term.
 
     >>> term(["+", ["^", "x", "-2"], ["log", "1/2"]])
     '((/ (v_x ^ 2)) + (ln (1 / 2)))'
@@ -81,7 +81,7 @@ def _chain(op: str, texts: Sequence[str]) -> str:
 
 
 def relation(r: Tree) -> str:
-    """A relation, written from the smaller side.
+    """Return a relation as Coq text, with the smaller side first.
 
     >>> relation([">", "1", "x"])
     'v_x < 1'
@@ -90,7 +90,7 @@ def relation(r: Tree) -> str:
 
 
 def _defined(e: Tree) -> Iterator[str]:
-    """What must hold for a formula to be defined, innermost first."""
+    """Yield the conditions under which a formula is defined, innermost first."""
     if isinstance(e, str | Fraction | int) or not e:
         return
     op, args = e[0], e[1:]
@@ -111,12 +111,12 @@ def _nonzero_literal(x: Tree) -> bool:
 
 
 def conditions(*relations: Tree) -> list[str]:
-    """The conditions under which these relations are defined, each once."""
+    """Return the conditions under which these relations are defined, without repetition."""
     return list(dict.fromkeys(c for r in relations for side in r[1:] for c in _defined(side)))
 
 
 def bounds(variable: str, interval: str) -> list[str]:
-    """The hypotheses that say that a variable lies in an interval.
+    """Return the hypotheses that a variable lies in an interval.
 
     >>> bounds("x", "[0, 1)")
     ['0 <= v_x', 'v_x < 1']
@@ -135,7 +135,7 @@ def bounds(variable: str, interval: str) -> list[str]:
 
 
 def hypotheses(claim: Goal) -> list[str]:
-    """The intervals, the whole numbers and the hypotheses of a claim, in this order.
+    """Return the intervals, the whole numbers and the hypotheses of a claim, in this order.
 
     Raises:
         UntranslatableError: for a claim about random variables.
@@ -152,7 +152,7 @@ def _over(quantifier: str, claim: Goal) -> str:
 
 
 def proved(claim: Goal) -> str:
-    r"""The lemma that says a claim: its formulas are defined and its goal holds.
+    r"""Return the lemma that states a claim: its formulas are defined and its goal holds.
 
     >>> proved({"vars": {"x": "(0, 1]"}, "goal": [">=", ["/", "1", "x"], "1"]})
     'forall v_x : R,\n  (0 < v_x) ->\n  (v_x <= 1) ->\n  (v_x <> 0) /\\ (1 <= (1 / v_x))'
@@ -162,7 +162,7 @@ def proved(claim: Goal) -> str:
 
 
 def refuted(claim: Goal) -> str:
-    """The lemma that denies a claim: somewhere all its formulas are defined and its goal is false."""
+    """Return the lemma that negates a claim: at some point its formulas are defined and its goal is false."""
     needed = conditions(*claim.get("given", []), claim["goal"])
     return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
 
@@ -172,7 +172,7 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def lemma_name(certificate: str) -> str:
-    """The name of the lemma for a certificate's id; ids keep their dots as double underscores.
+    """Return the lemma's name for a certificate's id. Each dot becomes a double underscore.
 
     >>> lemma_name("rlsvi.lemma6.specifically.printed")
     'rlsvi__lemma6__specifically__printed'
@@ -181,5 +181,5 @@ def lemma_name(certificate: str) -> str:
 
 
 def point_values(point: Mapping[str, str], claim: Goal) -> list[str]:
-    """The coordinates of a point as Coq terms, in the order of the claim's variables."""
+    """Return the coordinates of a point as Coq terms, in the order of the claim's variables."""
     return [number(Fraction(point[v])) for v in claim["vars"]]

@@ -1,7 +1,7 @@
-"""The record of what Coq has accepted, by the hash of the claim, and the Coq status of a statement.
+"""Record of the claims that Coq has accepted, by hash, and the Coq status of a statement.
 
-The status is what the record says, on every machine. ``make coq`` writes ``checked.json`` only after one
-compilation of everything in it, and every later ``make coq`` compiles it again.
+The status is read from the record, so it is the same on every machine. ``make coq`` writes ``checked.json``
+only after compiling everything in it together, and each later ``make coq`` compiles it again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Any]:
-    """The record: the version of Coq, and the lemma of each claim that it accepted."""
+    """Return the record: the version of Coq, and the lemma of each accepted claim."""
     if not RECORD.exists():
         return {"coq": None, "lemmas": {}}
     data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -29,22 +29,22 @@ def recorded() -> Mapping[str, Any]:
 
 
 def write(version: str, lemmas: Mapping[str, str]) -> None:
-    """Write the record anew."""
+    """Write a new record."""
     text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
 
 
 def status(entry: Statement, table: Mapping[str, Statement]) -> str:
-    """`CHECKED` if Coq accepted every claim of a statement, of its parts and of all it rests on."""
+    """Return `CHECKED` if Coq accepted every claim of a statement, of its parts and of all it rests on."""
     return CHECKED if accepted(entry, table) else NOT_CHECKED
 
 
 def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
-    """Tell whether the record has all claims of a statement and of everything it rests on.
+    """Return whether the record has all claims of a statement and of everything it rests on.
 
-    A definition asserts nothing. Anything else without a claim, such as a quoted theorem, was not checked,
-    and neither was a fact that a statement names as a rule.
+    A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted
+    theorem, was not checked. Neither was a fact that a statement names as a rule.
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]
@@ -54,13 +54,13 @@ def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
 
 
 def _taken(entry: Statement) -> bool:
-    """Whether a statement assumes something that no claim states."""
+    """Return whether a statement assumes something that no claim states."""
     bare = not entry.obligations and not entry.parts and entry.reason != DEFINITION
     return bare or bool(entry.rules)
 
 
 def _closure(entry: Statement, table: Mapping[str, Statement]) -> dict[str, Statement]:
-    """A statement, its parts and all it rests on, directly or not."""
+    """Return a statement, its parts and all it rests on, directly or not."""
     found, waiting = {entry.id: entry}, [entry]
     while waiting:
         below = waiting.pop()

@@ -1,6 +1,8 @@
-"""Proof scripts for exported lemmas, guided by certificates; the scripts are untrusted, Coq decides.
+"""Proof scripts for exported lemmas, guided by certificates.
 
-Each kind of proof node of the kernel has its counterpart among the tactics of ``prelude.v``.
+The scripts are untrusted, because Coq checks them.
+
+Each kind of proof node of the kernel has a counterpart among the tactics of ``prelude.v``.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class State:
-    """What a node must show: the intervals, the hypotheses, the goal."""
+    """What a proof node must show: the intervals, the hypotheses, the goal."""
 
     vars: Mapping[str, str]
     given: tuple[Tree, ...]
@@ -39,20 +41,20 @@ class State:
     depth: int = 0
 
     def fresh(self, stem: str) -> str:
-        """A name that no node above uses."""
+        """Return a name that no enclosing node uses."""
         return f"{stem}_{self.depth}"
 
     def ends(self, v: str) -> tuple[str, str]:
-        """The two ends of a variable's interval."""
+        """Return the two ends of a variable's interval."""
         low, high = self.vars[v][1:-1].split(", ")
         return low, high
 
     def without(self, v: str, **new: str) -> dict[str, str]:
-        """The intervals with a variable replaced by others."""
+        """Return the intervals after replacing a variable by others."""
         return {w: x for w, x in self.vars.items() if w != v} | new
 
     def put(self, v: str, e: Tree, **new: str) -> State:
-        """Replace a variable by a formula."""
+        """Return the state after replacing a variable by a formula."""
         return replace(
             self,
             vars=self.without(v, **new),
@@ -62,7 +64,7 @@ class State:
 
 
 def _put(e: Tree, values: Mapping[str, Tree]) -> Tree:
-    """Replace variables by formulas."""
+    """Return a formula with variables replaced by formulas."""
     match e:
         case str():
             return values.get(e, e)
@@ -72,7 +74,7 @@ def _put(e: Tree, values: Mapping[str, Tree]) -> Tree:
 
 
 def _texts(e: Tree) -> set[str]:
-    """Every text in a formula or relation, its variables among them."""
+    """Return every text in a formula or relation, including its variables."""
     match e:
         case str():
             return {e}
@@ -86,12 +88,12 @@ def _difference(s: State) -> Tree:
 
 
 def refutation(claim: Goal, node: Node) -> str:
-    """The proof of the denial of a claim at the certificate's point."""
+    """Return the proof that a claim is false at the certificate's point."""
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
 def proof(claim: Goal, node: Node) -> str:
-    """A proof of the lemma of a claim, after its certificate.
+    """Return a proof of the lemma of a claim, guided by its certificate.
 
     Raises:
         UntranslatableError: for a kind of proof node without a counterpart.
@@ -113,7 +115,7 @@ def _script(s: State, node: Node) -> str:
 
 
 def _shifts(s: State, reflected: Sequence[str] = ()) -> str:
-    """Measure the variables from a finite end, those in ``reflected`` from the upper one."""
+    """Return tactics that measure variables from a finite end, those in ``reflected`` from the upper end."""
     steps = []
     for v in s.vars:
         low, high = s.ends(v)
@@ -163,9 +165,9 @@ def _mono(s: State, node: Node) -> str:
 
 
 def _step(s: State, pair: tuple[Tree, Tree], names: tuple[str, str, str], end: str, up: bool) -> str:
-    """The step from a point to an end by the sign of a slope.
+    """Return the step from a point to an end of the interval, by the sign of a slope.
 
-    The sign and the value at the end remain to be shown.
+    The sign of the slope and the value at the end remain to be proved.
     """
     v, at, t = names
     lemma = ("grows" if up else "falls") + ("_lt" if s.goal[0] == ">" else "_le")
@@ -186,7 +188,7 @@ def _sign(s: State) -> str:
 
 
 def _taylor(s: State, node: Node) -> str:
-    """One step a derivative, on each side of the centre that the interval has."""
+    """Return one proof step for each derivative, on each side of the centre that the interval has."""
     v, h = node["var"], s.fresh("S")
     slopes = [read(_difference(s), set(s.vars))]
     for _ in range(node["order"]):
@@ -239,7 +241,7 @@ def _subst(s: State, node: Node) -> str:
 
 
 def _inverse(e: Tree, old: str, new: str) -> tuple[str, str]:
-    """The new variable in terms of the old one, and how Coq proves that this is the inverse."""
+    """Return the new variable in terms of the old one, and the tactic that proves that it is the inverse."""
     x = name(old)
     if e[0] == "exp":
         return f"ln {x}", "symmetry; apply exp_ln; lt0"

@@ -1,6 +1,7 @@
-"""The runs on one problem: experts and their data once, then every method at every budget, seed by seed.
+"""Runs on one problem: experts and data are made once, then every method runs at every budget and seed.
 
-A method and a budget become noise first, and the certified guarantee of that noise stands with the results.
+First the noise for a method and a budget is computed. The results include the certified guarantee of this
+noise.
 """
 
 from __future__ import annotations
@@ -48,22 +49,22 @@ from dpproof.version import __version__
 Row = dict[str, Any]
 T = TypeVar("T")
 LOOKS: Final = 5
-"""Evaluations of a run, evenly over its last fifth."""
+"""Number of evaluations of a run, evenly spread over its last fifth."""
 POOL, REPEATS = 40, 50
-"""Trajectories, and releases of each, that the expected size of a release is taken over."""
+"""Numbers of trajectories, and of releases of each, that estimate the expected size of a release."""
 LENGTH: Final = 200
-"""L, the steps of the longest trajectory that the paper logs; HIV's are shorter."""
+"""L, the steps of the longest trajectory that the paper logs. HIV's trajectories are shorter."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does.
+    """The settings of a run.
 
     Attributes:
         release: parameters of the release, or None.
         training: parameters of the training.
-        reuses: trajectories that the release looked at are trained on.
-        epsilons, deltas: what the release and the training are to take of epsilon and of delta.
+        reuses: whether training uses the trajectories that the release examined.
+        epsilons, deltas: the shares of epsilon and of delta for the release and the training.
     """
 
     release: ExpertReleaseParameters | None
@@ -74,7 +75,7 @@ class Plan:
 
 
 def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
-    """The plan of a method on the problem of that name, at a budget (epsilon, 1/m); None without privacy.
+    """Return the plan of a method on the named problem, at a budget (epsilon, 1/m), or None for no privacy.
 
     >>> from dpproof.reproduction.expert.settings import QUICK
     >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
@@ -98,14 +99,17 @@ def _method(name: str, epsilon: float, size: Size, *, printed: bool) -> Plan:
 
 
 def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
-    """Poisson batches at a rate of public numbers, those of the size: it is the same for 2999 experts."""
+    """Return training parameters with Poisson batches.
+
+    The rate uses the public sizes only, also for 2999 experts.
+    """
     return SelectiveDPSGDParameters(batch_rate(size.batch, size.experts), p, noise, size.steps)
 
 
 def release_plan(
     name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
 ) -> ExpertReleaseParameters:
-    """The release at the choice's share of (epsilon, 1/m): as printed, or with the least certified noise."""
+    """Return the release at the choice's share of (epsilon, 1/m): as printed, or with the least certified noise."""
     parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
     share, delta = choice.share * epsilon, choice.delta_share / size.experts
     if printed:
@@ -117,7 +121,10 @@ def release_plan(
 
 @lru_cache
 def _shape() -> tuple[float, float]:
-    """The best shape at the default chance of a round's failure: found once, not for every scale tried."""
+    """Return the best shape at the default failure probability of a round.
+
+    It is found once for all scales.
+    """
     return shaped(PMIN, 1e-8)
 
 
@@ -132,7 +139,7 @@ def _least_release(start: ExpertReleaseParameters, epsilon: float, delta: float)
 
 @lru_cache
 def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, printed: bool) -> float:
-    """The least noise multiplier, by the accounting that is printed (rate p b/m) or by our own."""
+    """Return the least noise multiplier, by the printed accounting (rate p b/m) or by our own."""
 
     def guarantee_of(parameters: SelectiveDPSGDParameters) -> Profile:
         found = selective_dpsgd.account(parameters, Adjacency.EXPERT)
@@ -143,10 +150,10 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
 
 
 def certified(plan: Plan) -> dict[str, float | None]:
-    """Certified epsilons of the release and of the training, each at its share of delta, and of both.
+    """Return certified epsilons of the release and of the training, each at its share of delta, and of both.
 
-    The sum is None where nothing is proved: the training reads what is left of trajectories that the release
-    looked at (statement expert.theorem5_6), or is not private at all.
+    The sum is None if nothing is proved. This is the case if the training reads the rest of trajectories that
+    the release examined (statement expert.theorem5_6), or if it is not private.
     """
     p, both = plan.training.branch_probability, None
     release = training = None
@@ -163,14 +170,14 @@ def certified(plan: Plan) -> dict[str, float | None]:
 
 
 def _upper(guarantee: Profile, aim: float, delta: float) -> float:
-    """What is certified at `delta`; where noise was calibrated to `aim`, that is `aim`."""
+    """Return the certified epsilon at `delta`, or `aim` if the noise was calibrated to `aim`."""
     found = float(guarantee.epsilon(delta).upper)
     return aim if found > aim and guarantee.delta(aim).upper <= delta else found
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem's experts and what they logged: for the release, and set aside for training."""
+    """A problem's experts and their logged data, for the release and, set aside, for training."""
 
     problem: Problem
     experts: Population
@@ -188,7 +195,7 @@ def prepare(name: str, size: Size, seed: int) -> Prepared:
 
 
 def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
-    """(method, epsilon) of all that is run on a problem."""
+    """Yield (method, epsilon) for all runs on a problem."""
     yield METHODS[0], None
     for epsilon in size.epsilons:
         for method in METHODS[1:]:
@@ -199,10 +206,10 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
 def run_problems(
     size: Size, seed: int, executor: Executor | None, kept: Path
 ) -> tuple[list[Row], list[Row], list[Row]]:
-    """Rows of returns, of releases, and of experts; `executor` has a say in the time only.
+    """Return rows of returns, of releases, and of experts. `executor` affects only the time.
 
-    A finished problem is kept in the folder `kept`, so that an interrupted run goes on where it was; when all
-    are finished the folder is removed.
+    Results of a finished problem are stored in the folder `kept`, so an interrupted run can continue. When
+    all problems are finished, the folder is removed.
     """
     kept.mkdir(parents=True, exist_ok=True)
     tasks = [(name, size, seed, kept) for name in size.problems]
@@ -213,7 +220,7 @@ def run_problems(
 
 
 def _told(parts: Iterable[T], count: int) -> Iterator[T]:
-    """The same, whoever watches being told of each."""
+    """Yield the same parts, and report each one to the watcher."""
     tell = watcher() or (lambda done, total: None)
     tell(0, count)
     for done, part in enumerate(parts, 1):
@@ -222,7 +229,7 @@ def _told(parts: Iterable[T], count: int) -> Iterator[T]:
 
 
 def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run a problem on one thread, or read what was kept of it."""
+    """Run a problem on one thread, or read its stored results."""
     name, size, seed, kept = task
     told = hashlib.sha256(repr((__version__, name, size, seed)).encode()).hexdigest()[:16]
     path = kept / f"{name}-{told}.json"
@@ -253,7 +260,7 @@ def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row],
 def _row(
     prepared: Prepared, method: str, epsilon: float | None, plan: Plan, found: NDArray[np.float64]
 ) -> Row:
-    """Means over the runs, with half the width of a 95% interval for the mean return (Student's t)."""
+    """Return means over the runs, with half the width of a 95% interval for the mean return (Student's t)."""
     returns = found[:, 0] / prepared.problem.unit
     runs = len(returns)
     width = stats.t.ppf(0.975, runs - 1) * returns.std(ddof=1) / np.sqrt(runs) if runs > 1 else float("nan")
@@ -272,7 +279,7 @@ def _row(
 
 
 def _run(prepared: Prepared, plan: Plan, size: Size, seed: Sequence[int]) -> tuple[float, int]:
-    """One run: the mean return, and the released transitions."""
+    """Run once, and return the mean return and the number of released transitions."""
     rng = np.random.default_rng(seed)
     private, released, count = _data(prepared, plan, rng)
     budget = plan.training
@@ -304,7 +311,7 @@ def _run(prepared: Prepared, plan: Plan, size: Size, seed: Sequence[int]) -> tup
 def _data(
     prepared: Prepared, plan: Plan, rng: np.random.Generator
 ) -> tuple[Transitions | None, Transitions | None, int]:
-    """What private steps read, what plain ones do, and how many transitions were released."""
+    """Return the data of private steps, those of plain steps, and the number of released transitions."""
     problem, aside = prepared.problem, prepared.training
     if plan.release is None:
         whole = Transitions.joined(prepared.release.transitions(problem), aside.transitions(problem))
@@ -324,7 +331,7 @@ def _data(
 def _mean_return(
     problem: Problem, layers: Layers, looks: Sequence[torch.Tensor], size: Size, rng: np.random.Generator
 ) -> float:
-    """The mean return of greedy play, over episodes and parameters."""
+    """Return the mean return of greedy play, over episodes and parameters."""
     found = []
     for theta in looks:
 
@@ -337,7 +344,10 @@ def _mean_return(
 
 
 def _releases(prepared: Prepared, size: Size, seed: int) -> list[Row]:
-    """Expected released transitions at each budget: printed and calibrated noise on the same trajectories."""
+    """Return the expected released transitions at each budget, for printed and calibrated noise.
+
+    Both use the same trajectories.
+    """
     rng, data, name = np.random.default_rng([seed, 1]), prepared.release, prepared.problem.name
     starts, counts = data.starts(), []
     for episode in rng.choice(data.episodes.count, min(POOL, data.episodes.count), replace=False):
@@ -358,7 +368,7 @@ def _releases(prepared: Prepared, size: Size, seed: int) -> list[Row]:
 
 
 def _experts(prepared: Prepared) -> Row:
-    """What the experts are like: returns of the trajectories set aside, and steps logged."""
+    """Return statistics of the experts: returns of the trajectories set aside, and logged steps."""
     returns = prepared.training.returns() / prepared.problem.unit
     low, middle, high = np.quantile(returns, [0.1, 0.5, 0.9])
     return {

@@ -1,4 +1,4 @@
-"""The settings of the experiment: sizes, the paper's choices for each problem and budget, and the learner."""
+"""Settings of the experiment: sizes, the paper's choices for each problem and budget, and the learner."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass
 from typing import Final
 
 METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
-"""Conservative Q-learning; expert-level DP-SGD; the method as printed; the same with certified accounting."""
+"""The methods: conservative Q-learning, expert-level DP-SGD, the printed method, and its certified version."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run.
+    """The extent of the run.
 
     Attributes:
         problems: their names.
-        experts: m; delta is 1/m.
-        common: the share of experts that come from one network; the others come from all, evenly.
-        release_each, release_steps: trajectories an expert logs for the release, and where they are cut.
-        training_each: trajectories an expert logs that are set aside for training, cut by the problem.
+        experts: number m of experts; delta is 1/m.
+        common: the share of experts from one network; the others come evenly from all networks.
+        release_each, release_steps: trajectories that an expert logs for the release, and the step at which
+            they are cut.
+        training_each: trajectories that an expert logs for training only, cut by the problem.
         steps: gradient steps of every run.
         batch: experts in a private batch, on average; transitions in a plain one.
-        epsilons: the budgets, rising.
-        runs: seeds; one population of experts and one data set serve all.
+        epsilons: the budgets, in increasing order.
+        runs: seeds; all use one population of experts and one data set.
         episodes: episodes of each of the evaluations.
     """
 
@@ -45,18 +46,18 @@ _ALL: Final = ("lunarlander", "hiv", "acrobot", "cartpole")
 QUICK: Final = Size(_ALL, 3000, COMMON, 5, 40, 1, 1000, 256, (2.5, 5.0, 10.0), 3, 10)
 FULL: Final = Size(_ALL, 3000, COMMON, 5, 60, 1, 2000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
 PAPER: Final = Size(_ALL, 3000, COMMON, 19, 200, 1, 150_000, 256, (2.5, 5.0, 7.5, 10.0), 3, 10)
-"""The paper's size, for whoever has the days: 20 trajectories an expert, as many steps as for CartPole."""
+"""The paper's size, which takes days: 20 trajectories for each expert, and the same steps as for CartPole."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What the paper takes at a budget.
+    """The paper's settings at a budget.
 
     Attributes:
-        rounds: T, trajectories that the release looks at.
+        rounds: T, trajectories that the release examines.
         probability: p, of a private step.
         share, delta_share: of epsilon and of delta, for the release.
-        printed: whether the paper uses its method here at all, or DP-SGD alone.
+        printed: whether the paper uses its method here, and not DP-SGD alone.
     """
 
     rounds: int
@@ -87,12 +88,15 @@ CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
     },
     "hiv": {epsilon: Choice(50, 0.0) for epsilon in (10.0, 7.5, 5.0, 2.5)},
 }
-"""Sharma et al. (2024), Appendix B.3; where the paper leaves its method, the choice of the next budget up."""
+"""Sharma et al. (2024), Appendix B.3.
+
+If the paper does not use its method at a budget, the choice is that of the next larger budget.
+"""
 
 
 @dataclass(frozen=True)
 class Learner:
-    """A network and how it learns: the same for all methods on a problem.
+    """A network and its training settings, which are the same for all methods on a problem.
 
     Attributes:
         hidden: units of the hidden layers.

@@ -42,10 +42,10 @@ _WHY: Final = {
 
 
 class ExpertLearning(Study[Size]):
-    """Section 6 of Sharma et al. (2024), with certified noise beside the printed.
+    """Section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
 
-    LunarLander is left out, and the page says so, where Box2D is not installed. Interrupted and begun again in
-    the same folder, a run goes on with the problems that were not finished.
+    If Box2D is not installed, LunarLander is left out, and the page states this. If a run was interrupted and
+    is started again in the same folder, it continues with the unfinished problems.
     """
 
     paper = "expert"
@@ -54,7 +54,7 @@ class ExpertLearning(Study[Size]):
     quick = QUICK
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run at most so many problems at once."""
+        """Run at most `workers` problems at once."""
         check_installed()
         from dpproof.reproduction.expert.runs import run_problems
 
@@ -66,7 +66,7 @@ class ExpertLearning(Study[Size]):
         return Measured(size, seed, dict(zip(self.tables, found, strict=True)), plots, {"skipped": skipped})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """Those on the paper's claim and on equal rows stand where the numbers call for them."""
+        """Return the first lines. Those on the paper's claim and on equal rows depend on the numbers."""
         returns = found.tables["returns"]
         return [*_reversed(returns), *_undecided(returns), _MISSING, *few_runs(found.size.runs)]
 
@@ -100,12 +100,12 @@ STUDY: Final = ExpertLearning()
 
 
 def missing() -> list[str]:
-    """What the experiment needs and is not installed."""
+    """Return the required packages that are not installed."""
     return [name for name in ("torch", "gymnasium") if find_spec(name) is None]
 
 
 def check_installed() -> None:
-    """Refuse to begin without what the experiment needs.
+    """Refuse to start if a required package is missing.
 
     Raises:
         ValueError: saying what to install.
@@ -115,7 +115,7 @@ def check_installed() -> None:
 
 
 def _reversed(returns: Table) -> Iterator[str]:
-    """What the paper says of its method against DP-SGD, where the means say the opposite."""
+    """Yield the paper's claims about its method and DP-SGD that the means contradict."""
     held = [
         row for row in returns if row["method"] in _METHODS and _in_paper(row) and not _same(returns, row)
     ]
@@ -138,17 +138,17 @@ def _reversed(returns: Table) -> Iterator[str]:
 
 
 def _in_paper(row: Row) -> bool:
-    """Whether the paper uses its method at this budget; below it falls back to DP-SGD."""
+    """Return whether the paper uses its method at this budget. Otherwise it uses DP-SGD."""
     return CHOICES[row["problem"]][row["epsilon"]].printed
 
 
 def _plain(returns: Table, own: Row) -> Row:
-    """DP-SGD's row on the same problem at the same epsilon."""
+    """Return DP-SGD's row on the same problem at the same epsilon."""
     return where(returns, problem=own["problem"], method="DP-SGD", epsilon=own["epsilon"])[0]
 
 
 def _same(returns: Table, own: Row) -> bool:
-    """Whether a row's return is that of another row of its problem, to the last digit."""
+    """Return whether another row of the same problem has exactly the same return."""
     return any(own in group for group in _groups(returns, own["problem"]))
 
 
@@ -157,7 +157,7 @@ def _groups(returns: Table, problem: str) -> list[list[Row]]:
 
 
 def _undecided(returns: Table) -> Iterator[str]:
-    """Rows that are the same to the last digit, problem by problem."""
+    """Yield sentences on rows that are exactly equal, for each problem."""
     for problem in different(returns, "problem"):
         groups = _groups(returns, problem)
         if not groups:
@@ -187,7 +187,7 @@ def _shown(row: Row) -> str:
 
 
 def _findings(returns: Table, releases: Table) -> Iterator[str]:
-    """Sentences that the tables imply."""
+    """Yield sentences that the tables imply."""
     for name in different(returns, "problem"):
         held = where(returns, problem=name)
         epsilons = sorted(epsilon for epsilon in different(held, "epsilon") if epsilon is not None)
@@ -208,11 +208,11 @@ def _apart(first: Row, second: Row) -> str:
 
 _COLOURS = {"DP-SGD": "#2471a3", "printed": "#c0392b", "calibrated": "#1e8449"}
 _SHIFTS = {"DP-SGD": 0.97, "printed": 1.0, "calibrated": 1.03}
-"""Beside each other, so that intervals do not hide each other."""
+"""Horizontal shifts of the methods, so that their intervals do not overlap."""
 
 
 def _plots(returns: Table, releases: Table, experts: Table) -> Plots:
-    """Two plots with a panel for each problem."""
+    """Return two plots with a panel for each problem."""
     names = different(returns, "problem")
 
     def draw(one: Callable[[Axes, str], None], figure: Figure) -> None:

@@ -26,14 +26,14 @@ Squares = WeightedSquares | RidgeSquares
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run.
+    """The extent of the run.
 
     Attributes:
-        batches: batch sizes, rising.
-        swept: the two of the sweep over lambda.
-        runs: how often.
-        small: batch sizes, rising, of the comparison on small data.
-        small_runs: how often that is run.
+        batches: batch sizes, in increasing order.
+        swept: the two batch sizes of the sweep over lambda.
+        runs: number of repetitions.
+        small: batch sizes of the comparison on small data, in increasing order.
+        small_runs: number of repetitions of that comparison.
     """
 
     batches: tuple[int, ...]
@@ -48,8 +48,8 @@ class Kind:
     """One way to add noise.
 
     Attributes:
-        calibration: none, printed, room (exact, no data looked at), or planned (exact, for expected visits).
-        delta: at which epsilon is 0.1.
+        calibration: none, printed, room (exact, independent of data), or planned (exact, for expected visits).
+        delta: the delta for epsilon 0.1.
         bound: Fmax, the public bound on returns.
     """
 
@@ -59,7 +59,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """A name that no other kind has."""
+        """A unique name."""
         return (
             "no privacy"
             if self.calibration == "none"
@@ -67,7 +67,7 @@ class Kind:
         )
 
     def noise(self, chosen: Squares, trajectories: int) -> Noise | None:
-        """Its constants; they depend on no drawn batch."""
+        """Return the noise constants, which do not depend on the batch."""
         if self.calibration == "none":
             return None
         dimension = chosen.features.shape[1]
@@ -76,7 +76,7 @@ class Kind:
         return _constant(self.calibration, self.delta, dimension)
 
     def deviation(self, chosen: Squares, data: FirstVisits) -> float:
-        """The standard deviation of its noise on a batch."""
+        """Return the standard deviation of the noise on a batch."""
         noise = self.noise(chosen, data.trajectories)
         if noise is None:
             return 0.0
@@ -105,7 +105,7 @@ KINDS: Final = (
 
 
 def planned(trajectories: int) -> FirstVisits:
-    """The expected visits of the chain, as a plan: the start is uniform before the last state."""
+    """Return the expected visits of the chain. The start is uniform over the states before the last."""
     last = STATES - 1
     shares = np.append(np.arange(1, last + 1) / last, 1.0)
     visits: NDArray[np.int64] = np.floor(trajectories * shares).astype(np.int64)
@@ -114,7 +114,10 @@ def planned(trajectories: int) -> FirstVisits:
 
 @lru_cache(maxsize=4096)
 def squares(algorithm: str, features: str, trajectories: int, given: float | None = None) -> Squares:
-    """The regression: LSW with w = 1/N, or LSL with rho = 1 and lambda = 2 ||Phi||^2 sqrt(m) unless given."""
+    """Return the regression: LSW with w = 1/N, or LSL with rho = 1.
+
+    Unless given, lambda is 2 ||Phi||^2 sqrt(m).
+    """
     phi = FEATURES[features]
     if algorithm == "LSW":
         return WeightedSquares(phi, np.full(STATES, 1 / STATES))

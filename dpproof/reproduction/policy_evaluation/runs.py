@@ -1,4 +1,4 @@
-"""Runs on the chain: every kind of noise on the same batches, the data each needs, and small data."""
+"""Runs on the chain: every kind of noise on the same batches, the data that each needs, and small data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FARTHEST = 10**15
 
 
 def grown(batches: Sequence[int], rng: np.random.Generator) -> Iterator[FirstVisits]:
-    """The statistics of growing batches, each the one before and more."""
+    """Yield statistics of growing batches, each of which contains the one before."""
     held: FirstVisits | None = None
     for wanted in batches:
         more = wanted - (0 if held is None else held.trajectories)
@@ -50,7 +50,7 @@ def grown(batches: Sequence[int], rng: np.random.Generator) -> Iterator[FirstVis
 def _measured(
     data: FirstVisits, where: Key, kinds: Sequence[Kind], draws: NDArray[np.float64]
 ) -> Iterator[tuple[Key, tuple[float, float, float]]]:
-    """RMSE, excess empirical risk and noise of each kind at one place."""
+    """Yield RMSE, excess empirical risk and noise of each kind, for one setting."""
     features, algorithm, given = where
     chosen = squares(algorithm, features, data.trajectories, given)
     theta, truth = chosen.solve(data), chain_values(STATES, DISCOUNT)
@@ -64,7 +64,7 @@ def _measured(
 
 
 def _summary(found: Mapping[Key, Sequence[tuple[float, float, float]]]) -> list[dict[str, Any]]:
-    """Mean and standard error over the runs, a row a place and kind."""
+    """Return mean and standard error over the runs, with a row for each setting and kind."""
     table = []
     for key, values in found.items():
         columns = np.array(values)
@@ -77,7 +77,7 @@ def _summary(found: Mapping[Key, Sequence[tuple[float, float, float]]]) -> list[
 
 
 def rows(size: Size, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The table by batch size, and the one of the sweep over lambda (tabular, two batch sizes)."""
+    """Return the table by batch size, and that of the sweep over lambda (tabular, two batch sizes)."""
     found: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     swept: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     for child in np.random.SeedSequence(seed).spawn(size.runs):
@@ -95,12 +95,12 @@ def rows(size: Size, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, An
 
 
 def _swept() -> list[Kind]:
-    """No privacy, and every calibration at delta 0.1 with the printed bound on returns."""
+    """Return the kind without privacy, and every calibration at delta 0.1 with the printed bound on returns."""
     return [kind for kind in KINDS if kind.delta == "0.1" and kind.bound > 1]
 
 
 def sweep(trajectories: int) -> list[float]:
-    """The values of lambda that are run: 2 m^p, from near the least that DP-LSL allows to far beyond m.
+    """Return the values of lambda: 2 m^p, from near the least that DP-LSL permits to far beyond m.
 
     >>> [round(value) for value in sweep(10_000)][::4]
     [2, 200, 20000, 2000000, 200000000]
@@ -109,11 +109,11 @@ def sweep(trajectories: int) -> list[float]:
 
 
 def needed(error: float) -> list[dict[str, Any]]:
-    """How many trajectories each kind needs, for noise of deviation at most `error` on expected visits.
+    """Return how many trajectories each kind needs for noise of deviation at most `error` on expected visits.
 
-    On tabular and on aggregated features the noise's part of the RMSE is its deviation. It falls as there are
-    more trajectories; the number is enough, and at most 1.3 percent more than the least, from 100 on. With
-    DP-LSL lambda is 2 ||Phi||^2 sqrt(m), as everywhere; None where 10^15 are not enough.
+    On tabular and on aggregated features the noise's part of the RMSE is its deviation. It decreases with the
+    number of trajectories. The returned number is sufficient, and from 100 on it is at most 1.3 percent above
+    the least. For DP-LSL lambda is 2 ||Phi||^2 sqrt(m), as everywhere. It is None if 10^15 are not enough.
     """
     return [
         {
@@ -144,7 +144,7 @@ def _least(kind: Kind, algorithm: str, features: str, error: float) -> int | Non
 
 
 def other_noise(trajectories: int) -> list[dict[str, Any]]:
-    """Each kind of noise that can be used for DP-LSW on expected visits, with the best smoothing tried."""
+    """Return each kind of noise that DP-LSW can use on expected visits, with the best smoothing tried."""
     table = []
     for features in FEATURES:
         chosen = squares("LSW", features, trajectories)
@@ -165,7 +165,7 @@ def other_noise(trajectories: int) -> list[dict[str, Any]]:
 
 
 def rounded_up(count: int, digits: int = 3) -> int:
-    """The least number of so many digits at least `count`.
+    """Return the least number with `digits` leading digits that is at least `count`.
 
     >>> rounded_up(142_001), rounded_up(4762), rounded_up(7)
     (143000, 4770, 7)
@@ -177,12 +177,12 @@ def rounded_up(count: int, digits: int = 3) -> int:
 SMALL_EPSILON: Final = "1"
 SMALL_DELTA: Final = "1e-5"
 BOUNDS: Final = (LOOSE, 1.0)
-"""Fmax: the default bound on returns, and the one that is true of this chain."""
+"""Fmax: the default bound on returns, and the bound that is correct for this chain."""
 METHODS: Final = ("DP-LSW", "Gaussian counts and sums", "values of 0")
 
 
 def small_data(size: Size, seed: int) -> list[dict[str, Any]]:
-    """RMSE by batch size, bound and method on tabular features: mean and standard error over the runs."""
+    """Return the RMSE by batch size, bound and method on tabular features: mean and standard error over the runs."""
     found: dict[tuple[int, float, str], list[float]] = defaultdict(list)
     for child in np.random.SeedSequence(seed).spawn(size.small_runs):
         rng = np.random.default_rng(child)
@@ -205,7 +205,7 @@ def small_data(size: Size, seed: int) -> list[dict[str, Any]]:
 
 
 def _errors(data: FirstVisits, bound: float, rng: np.random.Generator) -> Iterator[float]:
-    """The RMSE of each method on one batch."""
+    """Yield the RMSE of each method on one batch."""
     truth = chain_values(STATES, DISCOUNT)
     draws = rng.standard_normal((3, STATES))
     chosen = squares("LSW", "tabular", data.trajectories)
@@ -220,10 +220,12 @@ def _distance(values: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
 
 
 def _by_counts(data: FirstVisits, bound: float, draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Noisy sums over noisy counts, cut to [0, Fmax]: (epsilon, delta)-DP if one trajectory is replaced.
+    """Return noisy sums divided by noisy counts, clipped to [0, Fmax].
+
+    They are (epsilon, delta)-DP if one trajectory is replaced.
 
     A trajectory changes the count of each state by at most 1 and the sum of its returns by at most Fmax, so
-    that counts and sums in units of Fmax move by at most sqrt(2N) together in the L2 norm.
+    the joint L2 sensitivity of counts and of sums in units of Fmax is at most sqrt(2N).
     """
     sigma = math.sqrt(2 * STATES) / _mu()
     counts, sums = data.visits + sigma * draws[0], data.sums + bound * sigma * draws[1]

@@ -1,7 +1,7 @@
 """The experiment of private policy evaluation: the sentences of its page, and the plots.
 
-For what section 6 of the paper says about its Figure 1, the file counts how often it holds in the measured
-tables.
+For the statements in section 6 of the paper on its Figure 1, this module counts how often they hold in the
+measured tables.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from dpproof.reproduction.policy_evaluation.runs import (
 )
 
 ERROR: Final = 0.1
-"""The deviation of the noise that the table of trajectories is about."""
+"""Deviation of the noise in the table of trajectories."""
 OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
 NEAR = 1.1
-"""An RMSE within so many times the one without privacy counts as the same."""
+"""Factor up to which an RMSE counts as equal to the one without privacy."""
 _GRID = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
 
 class PolicyEvaluation(Study[Size]):
-    """Figure 1 of Balle, Gomrokchi and Precup (ICML 2016), with exact noise beside the printed."""
+    """Figure 1 of Balle, Gomrokchi and Precup (ICML 2016), with exact noise next to the printed noise."""
 
     paper = "policy-evaluation"
     tables = ("batches", "ridge", "small", "needed", "alternatives")
@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """In how many rows something is so, of how many, and in a word."""
+    """Number of rows in which something holds, number of all rows, and a word for it."""
 
     so: int
     of: int
@@ -124,7 +124,7 @@ def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted
 
 
 def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
-    """Noise, batch size, the row of least RMSE in the sweep, its power of m, and the row at 2 sqrt(m)."""
+    """Return noise, batch size, the row of least RMSE in the sweep, its power of m, and the row at 2 sqrt(m)."""
     found = []
     for kind in different(swept, "kind"):
         for size in sorted(different(swept, "trajectories")):
@@ -140,7 +140,7 @@ def _nearest(held: Table, ridge: float) -> Row:
 
 
 def scheduled(swept: Table) -> Counted:
-    """In how many rows with noise another lambda is clearly better than 2 sqrt(m)."""
+    """Count the rows with noise in which another lambda is clearly better than 2 sqrt(m)."""
     rows = schedules(swept)
     found = [_apart(root, least) for kind, _, least, _, root in rows if kind != _NONE]
     return _counted(found, "Refuted on this chain", "Not so everywhere", "As measured here")
@@ -152,7 +152,7 @@ def _apart(root: Row, least: Row) -> bool:
 
 
 def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
-    """Features, noise, the batch sizes at which LSL's RMSE is the smaller, and those at which LSW's is."""
+    """Yield features, noise, the batch sizes at which LSL has the smaller RMSE, and those at which LSW has it."""
     held = {(r["features"], r["kind"], r["algorithm"], r["trajectories"]): r["rmse"] for r in table}
     sizes = sorted(different(table, "trajectories"))
     for features, kind in different(table, "features", "kind"):
@@ -162,13 +162,16 @@ def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
 
 
 def ordered(table: Table) -> Counted:
-    """In how many rows with noise DP-LSL is better up to a batch size and DP-LSW after."""
+    """Count the rows with noise in which DP-LSL is better up to a batch size, and DP-LSW above it."""
     found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
     return _counted(found, "Confirmed", "Confirmed in part", "Not so")
 
 
 def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
-    """Algorithm, kind, and at the largest batch its RMSE over the one without privacy, by features."""
+    """Return algorithm, kind, and the ratio of its RMSE to the one without privacy, by features.
+
+    The batch size is the largest.
+    """
     last = where(table, trajectories=max(row["trajectories"] for row in table))
     held = {(row["algorithm"], row["kind"], row["features"]): row["rmse"] for row in last}
     names = different(table, "features")
@@ -180,14 +183,14 @@ def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
 
 
 def near_counts(table: Table) -> list[str]:
-    """For LSW and LSL: in how many cells of that table the ratio is about 1, and of how many."""
+    """Return for LSW and LSL in how many cells of the table of ratios the ratio is about 1."""
     rows = ratios(table)
     found = {name: [x for key, _, xs in rows if key == name for x in xs] for name in ("LSW", "LSL")}
     return [f"DP-{name} in {sum(x <= NEAR for x in xs)} of {len(xs)}" for name, xs in found.items()]
 
 
 def _small(rows: Table) -> Iterator[str]:
-    """What DP-LSW is worth where values of 0 are better, and how much data it needs."""
+    """Yield sentences on batches where an estimate of 0 beats DP-LSW, and on the data that DP-LSW needs."""
     held = {(row["trajectories"], row["bound"], row["method"]): row["rmse"] for row in rows}
     sizes = sorted(different(rows, "trajectories"))
     worse = [m for m in sizes if held[m, BOUNDS[-1], OWN] >= held[m, BOUNDS[-1], ZERO]]
@@ -209,7 +212,7 @@ def _told(held: Mapping[tuple[int, float, str], float], trajectories: int, bound
 
 
 def _enough(held: Mapping[tuple[int, float, str], float], sizes: Sequence[int], bound: float) -> str:
-    """From which batch size on DP-LSW is the better one."""
+    """Return the batch size from which on DP-LSW is better."""
     words = []
     for other in (ZERO, PLAIN):
         enough = [m for m in sizes if held[m, bound, OWN] < held[m, bound, other]]
@@ -250,7 +253,7 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 
 def _needed(wanted: Table) -> Iterator[dict[str, Any]]:
-    """Rows with how many times fewer trajectories are needed than printed, at the same delta and Fmax."""
+    """Yield rows with the ratio of the trajectories needed by the printed noise, at the same delta and Fmax."""
     known = {(r["algorithm"], r["features"], r["kind"]): r["trajectories"] for r in wanted}
     for row in wanted:
         found = row["trajectories"]
@@ -291,7 +294,7 @@ def _pair(
     figure: Figure, table: Table, chosen: Callable[[Row], bool], what: str, label: str,
     features: Iterable[str] = tuple(FEATURES),
 ) -> None:  # fmt: skip
-    """A panel for each kind of features."""
+    """Draw a panel for each kind of features."""
     for name, axes in panels(figure, tuple(features)):
         held = [row for row in where(table, features=name) if chosen(row)]
         _lines(axes, held, "trajectories", what)
@@ -299,7 +302,7 @@ def _pair(
 
 
 def _ridges(figure: Figure, table: Table, swept: Table) -> None:
-    """A panel for each batch size: LSL against lambda, LSW as level lines."""
+    """Draw a panel for each batch size: LSL against lambda, and LSW as horizontal lines."""
     for size, axes in panels(figure, sorted(different(swept, "trajectories"))):
         held = where(swept, trajectories=size)
         _lines(axes, held, "ridge", "rmse")

@@ -1,4 +1,4 @@
-"""The arms of the experiment and their runs: noise that differs in scale only has the same draws."""
+"""The arms of the experiment and their runs. Noises that differ only in scale use the same draws."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _PAPER: Final[tuple[tuple[str, Any, Any], ...]] = (
     ("joint", CentralCountsParameters, CentralPrivatizer),
     ("local", LocalCountsParameters, LocalPrivatizer),
 )
-"""The paper's privatizers: who is trusted, the parameters, the class."""
+"""The paper's privatizers: trust model, parameters, class."""
 
 
 class Group(enum.Enum):
-    """What a group of arms is there to show."""
+    """The purpose of a group of arms."""
 
     EXACT = "without privacy"
     THEORY = "constants as printed"
@@ -53,13 +53,14 @@ class Group(enum.Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run.
+    """The extent of the run.
 
     Attributes:
         episodes: K.
         seeds: runs of an arm.
-        epsilons: those of every group.
-        per_step: runs of an arm with noise on counters of every step, at most `seeds`. These take longest.
+        epsilons: the epsilons of every group.
+        per_step: runs of an arm with noise on counters of every step, at most `seeds`. These arms are the
+            slowest.
     """
 
     episodes: int
@@ -68,7 +69,7 @@ class Size:
     per_step: int = 20
 
     def runs(self, arm: Arm) -> int:
-        """How often an arm is run."""
+        """Return the number of runs of an arm."""
         slow = arm.paths in ("joint False", "local False")
         return min(self.seeds, self.per_step) if slow else self.seeds
 
@@ -78,13 +79,13 @@ class Arm:
     """One curve of the figure.
 
     Attributes:
-        group: what it shows.
+        group: its purpose.
         trust: joint, local or none.
         algorithm: a key of `ALGORITHMS`.
-        epsilon: what it is labelled by; infinite without privacy.
-        privatizer: with its noise.
+        epsilon: its label; infinite without privacy.
+        privatizer: the privatizer, with its noise.
         constants: of the algorithm.
-        paths: arms of equal `paths` differ in the noise's scale only, and share its draws.
+        paths: arms with equal `paths` differ only in the noise's scale, and share its draws.
     """
 
     group: Group
@@ -97,27 +98,27 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A name that no other arm has."""
+        """A unique name."""
         return f"{self.algorithm}, {self.trust}, {self.group.value}, epsilon {self.epsilon:g}"
 
     def learner(self, privatizer: Privatizer) -> Any:
-        """The algorithm on `privatizer`, which stands for this arm's own."""
+        """Return the algorithm with `privatizer` in place of the arm's own."""
         return ALGORITHMS[self.algorithm](privatizer, self.constants)
 
     def true_epsilon(self) -> float | None:
-        """The certified epsilon when one user is replaced, at `delta`; none without privacy."""
+        """The certified epsilon for the replacement of one user, at `delta`, or None without privacy."""
         if not np.isfinite(self.epsilon):
             return None
         return self.privatizer.account(Adjacency.REPLACE).guarantee.epsilon(self.delta).upper
 
     @property
     def delta(self) -> str:
-        """At which delta the epsilon is meant: 0 for Laplace noise."""
+        """The delta of the epsilon, which is 0 for Laplace noise."""
         return DELTA if self.group in (Group.ROOT, Group.BEST) else "0"
 
 
 def arms(size: Size) -> Iterator[Arm]:
-    """All arms of the experiment."""
+    """Yield all arms of the experiment."""
     for algorithm in ALGORITHMS:
         yield from _exact(size, algorithm)
     for algorithm in ("VI", "PO"):
@@ -138,7 +139,7 @@ def _exact(size: Size, algorithm: str) -> Iterator[Arm]:
 
 
 def _as_printed(size: Size, algorithm: str) -> Iterator[Arm]:
-    """The constants of Theorems 3.2 and 4.2: on exact counts, and with the printed noise."""
+    """Yield arms with the constants of Theorems 3.2 and 4.2, on exact counts and with the printed noise."""
     for arm in _exact(size, algorithm):
         yield replace(arm, group=Group.THEORY, constants=THEORY)
     for epsilon in size.epsilons:
@@ -148,7 +149,7 @@ def _as_printed(size: Size, algorithm: str) -> Iterator[Arm]:
 
 
 def _paper(size: Size, algorithm: str, epsilon: float) -> Iterator[Arm]:
-    """Both privatizers, by the printed scale, by an honest one, and with pooled counters."""
+    """Yield both privatizers with the printed scale, with a calibrated scale, and with pooled counters."""
     for trust, found in _privatizers(size, epsilon):
         for group, privatizer in found.items():
             constants = CONSISTENT if group is Group.POOLED else TUNED
@@ -158,7 +159,7 @@ def _paper(size: Size, algorithm: str, epsilon: float) -> Iterator[Arm]:
 
 
 def _privatizers(size: Size, epsilon: float) -> Iterator[tuple[str, dict[Group, Privatizer]]]:
-    """Joint and local counts with the paper's privatizers."""
+    """Yield joint and local counts with the paper's privatizers."""
     for trust, parameters, privatizer in _PAPER:
         unit = parameters(STATES, ACTIONS, HORIZON, size.episodes, printed_epsilon=epsilon)
         pooled = replace(unit, pooled=True)
@@ -206,7 +207,7 @@ def _best(size: Size, algorithm: str, epsilon: float) -> Arm:
 
 @dataclass(frozen=True, eq=False)
 class SharedNoise:
-    """A privatizer whose noise is given: that of another scale, multiplied."""
+    """A privatizer with given noise: that of another scale, multiplied by a factor."""
 
     privatizer: Privatizer
     blocks: Sequence[CountNoise]
@@ -214,34 +215,34 @@ class SharedNoise:
 
     @property
     def parameters(self) -> Any:
-        """The sizes."""
+        """The sizes of the problem."""
         return self.privatizer.parameters
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """The given blocks; `rng` is left as it is."""
+        """Yield the given blocks. `rng` is not used."""
         scale = np.float32(self.scale)
         for first, *families in self.blocks:
             yield CountNoise(first, *(family * scale for family in families))
 
     def levels(self, delta: float) -> Levels:
-        """Those of the privatizer."""
+        """Return the privatizer's levels."""
         return self.privatizer.levels(delta)
 
     def printed_levels(self, delta: float) -> Levels:
-        """Those of the privatizer."""
+        """Return the privatizer's printed levels."""
         return self.privatizer.printed_levels(delta)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """That of the privatizer."""
+        """Return the privatizer's guarantee."""
         return self.privatizer.account(adjacency)
 
 
 def run_arms(
     environment: TabularMDP, arms: Sequence[Arm], size: Size, seed: int, workers: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Cumulative regrets of every arm, (runs, points), by its name; the last point is the total.
+    """Return cumulative regrets of every arm, (runs, points), by its name. The last point is the total.
 
-    Run i's randomness is child i of `SeedSequence(seed)`, whatever the number of workers.
+    Run i uses child i of `SeedSequence(seed)` for any number of workers.
     """
     groups: dict[str, list[Arm]] = {}
     for arm in arms:
@@ -261,7 +262,7 @@ def run_arms(
 def _run_group(
     environment: TabularMDP, arms: Sequence[Arm], child: np.random.SeedSequence
 ) -> dict[str, NDArray[np.float64]]:
-    """One run of every arm, over one set of draws."""
+    """Run every arm once, with the same draws."""
     unit = arms[0].privatizer
     drawn = unit.noise(_generator(child))
     blocks = [CountNoise(first, *(np.array(family) for family in rest)) for first, *rest in drawn]
@@ -274,12 +275,15 @@ def _run_group(
 
 
 def _generator(child: np.random.SeedSequence) -> np.random.Generator:
-    """A generator from a copy of the seed: a learner spawns from it, and a seed remembers its children."""
+    """Return a generator from a copy of the seed.
+
+    A learner spawns from the generator, and a seed counts its children.
+    """
     return np.random.default_rng(np.random.SeedSequence(child.entropy, spawn_key=child.spawn_key))
 
 
 def _scale(privatizer: Any) -> float:
-    """The scale of a privatizer's noise, in the unit of all arms of equal paths."""
+    """Return the scale of a privatizer's noise, in a unit that all arms with equal paths share."""
     p = privatizer.parameters
     if hasattr(p, "used_scale"):
         return float(p.used_scale())
@@ -287,13 +291,13 @@ def _scale(privatizer: Any) -> float:
 
 
 FAILED: Final = 0.25
-"""A run has failed when its regret is above this share of never learning."""
+"""A run has failed if its regret exceeds this share of the regret without learning."""
 
 
 def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:
-    """One row an arm: what it is, its certified epsilon, and the law of its total regret over the runs.
+    """Return one row for each arm: its settings, its certified epsilon, and statistics of its total regret.
 
-    `never` is the regret of never learning, `seed` the root of the runs.
+    `never` is the regret without learning, and `seed` is the root of the runs.
     """
     found = []
     for arm in arms:
@@ -315,7 +319,7 @@ def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[d
 
 
 def _law(totals: NDArray[np.float64], never: float) -> dict[str, float]:
-    """Mean, standard error, deviation, quantiles, maximum and share of failures of total regrets."""
+    """Return mean, standard error, deviation, quantiles, maximum and share of failures of total regrets."""
     deviation = float(totals.std(ddof=1)) if len(totals) > 1 else 0.0
     low, median, high = map(float, np.quantile(totals, [0.1, 0.5, 0.9]))
     return {

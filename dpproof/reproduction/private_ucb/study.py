@@ -42,7 +42,7 @@ from dpproof.reproduction.private_ucb.arms import (
 
 
 class PrivateUCB(Study[Size]):
-    """Figure 2 of Chowdhury and Zhou (AAAI 2022), and what other noise would give."""
+    """Figure 2 of Chowdhury and Zhou (AAAI 2022), and the results with other noise."""
 
     paper = "private-ucb"
     tables = ("regret",)
@@ -50,7 +50,7 @@ class PrivateUCB(Study[Size]):
     quick = Size(episodes=9_000, seeds=2, epsilons=(1.0, 100.0))
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run all arms; the regret of never learning stands beside the table."""
+        """Run all arms. The results include the regret without learning."""
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
         chosen = list(arms(size))
@@ -105,7 +105,7 @@ STUDY: Final = PrivateUCB()
 
 
 def _runs(table: Table) -> list[str]:
-    """How often the rows were run, and from which root seed."""
+    """Return how often the rows were run, and from which root seed."""
     return [
         f"{runs} runs (root seed {root}) of *{'*, *'.join(different(where(table, seeds=runs, root=root), 'group'))}*"
         for runs, root in different(table, "seeds", "root")
@@ -113,7 +113,7 @@ def _runs(table: Table) -> list[str]:
 
 
 _LEARNT: Final = 0.9
-"""A regret above this share of never learning counts as not having learnt."""
+"""A regret above this share of the regret without learning counts as not having learnt."""
 _BASELINES: Final = (
     "UCB-VI (Azar et al. 2017) and OPPO (Efroni et al. 2020), with which the paper compares, are not run. "
     '"Without privacy" means this paper\'s algorithms on exact counts.'
@@ -121,7 +121,7 @@ _BASELINES: Final = (
 
 
 def _few(table: Table) -> list[str]:
-    """What is due where some rows stand on few runs."""
+    """Return the remarks for rows with few runs."""
     return [
         f"{line} This holds for rows under: {'; '.join(different(where(table, seeds=runs), 'group'))}."
         for runs in different(table, "seeds")
@@ -130,13 +130,13 @@ def _few(table: Table) -> list[str]:
 
 
 def best(table: Table, epsilon: float) -> Row:
-    """The row of least mean regret that is certified at `epsilon`, up to the calibration's tolerance."""
+    """Return the row of least mean regret that is certified at `epsilon`, up to the calibration's tolerance."""
     private = [row for row in table if row["epsilon"] and row["certified_epsilon"] <= 1.0001 * epsilon]
     return min(private, key=lambda row: float(row["regret"]))
 
 
 def _constants(never: float, table: Table) -> str:
-    """Which constants are used, and what the printed ones do."""
+    """Return a sentence on the used constants, and on the results with the printed ones."""
     free = where(table, group=Group.THEORY.value, epsilon=None)
     told = listed([f"{row['regret']:.0f} ({row['algorithm']}, {row['counts']})" for row in free])
     return (
@@ -155,7 +155,7 @@ def _told(constants: Constants) -> str:
 
 
 def _spread(table: Table) -> str:
-    """The headline's law: the best arm at epsilon 1, by its quantiles and failures."""
+    """Return quantiles and failures of the best arm at epsilon 1, in words."""
     found = best(table, 1.0)
     return (
         f"The least mean regret at a certified epsilon of 1 is {found['regret']:.0f} ± "
@@ -166,7 +166,7 @@ def _spread(table: Table) -> str:
 
 
 def _unlearnt(never: float, table: Table) -> Iterator[str]:
-    """Epsilons at which the printed noise leaves nothing to learn, unlike in the paper's figure."""
+    """Yield the epsilons at which no learner with the printed noise learns, unlike in the paper's figure."""
     held = where(table, group=Group.PRINTED.value, counts="joint")
     epsilons = sorted(different(held, "epsilon"))
     found = [e for e in epsilons if min(row["regret"] for row in where(held, epsilon=e)) > _LEARNT * never]
@@ -179,7 +179,7 @@ def _unlearnt(never: float, table: Table) -> Iterator[str]:
 
 
 def _local(never: float, table: Table) -> Iterator[str]:
-    """Rows that learn and in which local privacy costs less than joint privacy, unlike in the paper."""
+    """Yield rows that learn and in which local privacy costs less than joint privacy, unlike in the paper."""
     names = ("algorithm", "group", "epsilon")
     joint = {tuple(row[x] for x in names): row for row in table if row["counts"] == "joint"}
     opposite = []
@@ -203,7 +203,7 @@ def _clearly_less(row: Row, other: Row) -> bool:
 
 
 def _undecided(table: Table) -> Iterator[str]:
-    """Rows that are the same to the last digit."""
+    """Yield sentences on rows that are exactly equal."""
     for group in equal_rows(table, ("regret", "deviation")):
         places, epsilons = _values(group, "group"), _values(group, "epsilon")
         yield (
@@ -219,7 +219,7 @@ def _values(group: Table, name: str) -> str:
 
 
 def _findings(never: float, table: Table) -> list[str]:
-    """Sentences whose numbers, and whose direction, are read off the table."""
+    """Return sentences whose numbers, and whose direction, are computed from the table."""
     return [
         *_pairs(table, Group.PRINTED, Group.HONEST, "Keeping the printed promise (per-step counters)"),
         *_pairs(table, Group.HONEST, Group.POOLED, "Pooling the counters at the same guarantee"),
@@ -229,7 +229,7 @@ def _findings(never: float, table: Table) -> list[str]:
 
 
 def _pairs(table: Table, one: Group, other: Group, label: str) -> list[str]:
-    """How the regret changes from one group to another, joint model, for each algorithm."""
+    """Return how the regret changes from one group to another, for joint privacy and each algorithm."""
     lines = []
     for algorithm in ("VI", "PO"):
         changes = [
@@ -252,9 +252,9 @@ def _least(never: float, table: Table) -> str:
 
 
 def paying(table: Table, never: float, share: float = 0.5) -> list[dict[str, Any]]:
-    """For each algorithm and kind of private counts: the least epsilon run with regret below share * never.
+    """Return the least epsilon with regret below share * never, for each algorithm and kind of private counts.
 
-    `never` is the regret of never learning.
+    `never` is the regret without learning.
     """
     as_published = (Group.THEORY.value, Group.CODE.value, Group.PRINTED.value)
     private = [row for row in table if row["epsilon"] and row["group"] not in as_published]
@@ -277,7 +277,7 @@ _LINES = {"joint": "-", "local": "--", "pooled": "-", "per step": "-"}
 
 
 def _plots(arms: Sequence[Arm], curves: Curves, episodes: int, never: float) -> Plots:
-    """A plot for each group of counters, value iteration left and policy optimisation right."""
+    """Return a plot for each group of counters: value iteration left and policy optimisation right."""
 
     def draw(name: str, figure: Figure) -> None:
         groups = _PANELS[name]
@@ -290,7 +290,7 @@ def _plots(arms: Sequence[Arm], curves: Curves, episodes: int, never: float) -> 
 
 
 def _shown(arm: Arm, name: str) -> bool:
-    """Without privacy the counters that the panel's private ones are compared with."""
+    """Return whether an arm is shown. Without privacy, only the matching kind of counters is shown."""
     pooled = name not in ("printed", "honest")
     return arm.group is not Group.EXACT or arm.trust == ("pooled" if pooled else "per step")
 

@@ -1,4 +1,4 @@
-"""The arms of the experiments and their runs: every arm's i-th run has the i-th child of the seed."""
+"""The arms of the experiments and their runs. Every arm's i-th run uses the i-th child of the seed."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.reproduction.curves import kept
 
 BETA: Final = "1e-6"
-"""The beta of (epsilon, beta) in all arms, the baselines' delta with it."""
+"""The beta of (epsilon, beta) in all arms. The baselines use it as delta."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20
 
 
 class Kind(enum.Enum):
-    """What an arm is: algorithm, noise and constants."""
+    """The algorithm, noise and constants of an arm."""
 
     PE = "PE, no privacy"
     PE_LITERAL = "PE, no privacy, literal constants"
@@ -61,7 +61,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is run: episodes, seeds, the epsilons in RiverSwim and that of the bandit."""
+    """The extent of the run: episodes, seeds, the epsilons in RiverSwim and that of the bandit."""
 
     episodes: int
     seeds: int
@@ -71,7 +71,10 @@ class Size:
 
 @dataclass(frozen=True)
 class Arm:
-    """One curve: in RiverSwim or the bandit, of a kind, at an epsilon; None without privacy."""
+    """One curve: in RiverSwim or the bandit, of a kind, at an epsilon.
+
+    Without privacy the epsilon is None.
+    """
 
     problem: str
     kind: Kind
@@ -80,7 +83,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A name that no other arm has."""
+        """A unique name."""
         return f"{self.problem}, {self.kind.value}, epsilon {self.epsilon}"
 
 
@@ -89,7 +92,7 @@ _PRIVATE = (Kind.LDP, Kind.JDP, Kind.PRINTED, Kind.CALIBRATED)
 
 
 def arms(size: Size) -> Iterator[Arm]:
-    """All arms of the experiments."""
+    """Yield all arms of the experiments."""
     for kind in (*_FREE, Kind.PE_LITERAL):
         yield Arm("RiverSwim", kind, None, size.episodes)
     for epsilon in size.epsilons:
@@ -100,19 +103,19 @@ def arms(size: Size) -> Iterator[Arm]:
 
 
 def learner_of(arm: Arm) -> Any:
-    """The algorithm of an arm, on its own counts."""
+    """Return the algorithm of an arm, with its own counts."""
     return ARMS[arm.kind](arm)
 
 
 def environment_of(arm: Arm, rng: np.random.Generator) -> TabularMDP:
-    """RiverSwim, or a bandit that is drawn."""
+    """Return RiverSwim, or a randomly drawn bandit."""
     if arm.problem == "RiverSwim":
         return river_swim(STATES, HORIZON)
     return heterogeneous_bandit(rng, BANDIT_ARMS)
 
 
 def shuffled(arm: Arm) -> ShufflePrivatizer:
-    """The shuffle privatizer of an arm: printed noise, also beyond epsilon < 1, or the least."""
+    """Return the shuffle privatizer of an arm: with the printed noise, also for epsilon >= 1, or with the least."""
     if arm.kind is Kind.PRINTED:
         states, actions, horizon, _ = _sizes(arm)
         return ShufflePrivatizer.printed(horizon, states, actions, str(arm.epsilon), BETA, beyond_proof=True)
@@ -121,7 +124,7 @@ def shuffled(arm: Arm) -> ShufflePrivatizer:
 
 
 def _sizes(arm: Arm) -> tuple[int, int, int, int]:
-    """S, A, H, K."""
+    """Return S, A, H, K."""
     if arm.problem == "RiverSwim":
         return STATES, ACTIONS, HORIZON, arm.episodes
     return 1, BANDIT_ARMS, 1, arm.episodes
@@ -139,7 +142,7 @@ def _optimist(arm: Arm, privatizer: Privatizer) -> Any:
 
 @lru_cache
 def _central(sizes: tuple[int, int, int, int], epsilon: float) -> CentralPrivatizer:
-    """A trusted curator's running counts, Gaussian noise through the square root of their matrix."""
+    """Return a trusted curator's running counts with Gaussian noise, by the square root of their matrix."""
     unit = CentralCountsParameters(
         *sizes, noise=NoiseLaw.GAUSSIAN.value, counter="square-root", visits="summed"
     )
@@ -171,11 +174,11 @@ class Found:
 
     Attributes:
         curves: cumulative regret (seeds, points).
-        switches: for each seed, how often the policy changed; of an optimist, how often its regret did, which
-            is no more.
-        stages: each seed's reports; empty for an optimist.
+        switches: for each seed, the number of policy changes; for an optimist, the number of changes of its
+            regret, which is at most that.
+        stages: the reports of each seed; empty for an optimist.
         noise: standard deviation of a counter of the longest fine release; None without shuffling.
-        certified: an epsilon that all releases keep at beta; None without shuffling.
+        certified: an epsilon that all releases satisfy at beta; None without shuffling.
     """
 
     curves: NDArray[np.float64]
@@ -186,7 +189,7 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """All runs of all arms, by the arm's name; arms whose noise is the same share a process."""
+    """Return all runs of all arms, by the arm's name. Arms with the same noise share a process."""
     groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
         groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
@@ -224,7 +227,7 @@ def _changes(regrets: NDArray[np.float64]) -> int:
 
 
 def _promised(arm: Arm, learner: Any) -> tuple[float | None, float | None]:
-    """The noise of the longest fine release, and an epsilon that all releases of a run keep."""
+    """Return the noise of the longest fine release, and an epsilon that all releases of a run satisfy."""
     if arm.epsilon is None or not arm.kind.value.startswith("SDP-PE"):
         return None, None
     environment = environment_of(arm, np.random.default_rng(0))
@@ -250,7 +253,10 @@ def _noise(privatizer: ShufflePrivatizer, shape: ReleaseShape, users: int) -> Bi
 def _weakest(
     privatizer: ShufflePrivatizer, shape: ReleaseShape, sizes: set[int]
 ) -> list[tuple[ReleaseShape, int]]:
-    """The releases that may promise least: of those with fair bits the one of fewest bits, all others."""
+    """Return the releases that may have the weakest guarantee.
+
+    Among those with fair bits this is the one of fewest bits. All others are included.
+    """
     noise = {users: _noise(privatizer, shape, users) for users in sizes}
     fair = [users for users in sizes if noise[users].probability == Fraction(1, 2)]
     least = sorted(fair, key=lambda users: noise[users].trials)[:1]
@@ -258,7 +264,7 @@ def _weakest(
 
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """One row an arm; regrets and switches are means over the seeds."""
+    """Return one row for each arm. Regrets and switches are means over the seeds."""
     return [_row(arm, found[arm.name]) for arm in arms]
 
 
@@ -283,7 +289,7 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
 
 
 def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """One row for each stage of each arm that eliminates: means over the seeds."""
+    """Return one row for each stage of each elimination arm, with means over the seeds."""
     return [
         {
             "problem": arm.problem,

@@ -36,13 +36,13 @@ _KNOWN: Final = (
     "policies, so that only tiny problems can be run."
 )
 _NEAR: Final = 1.5
-"""A regret within so many times another's "closely approaches" it."""
+"""Factor up to which a regret "closely approaches" another one."""
 _LEARNT: Final = 0.9
-"""A regret above this share of never learning counts as not having learnt."""
+"""A regret above this share of the regret without learning counts as not having learnt."""
 
 
 class ShufflePE(Study[Size]):
-    """Figures 6 to 8 of Bai et al. (2026), with certified noise beside the printed."""
+    """Figures 6 to 8 of Bai et al. (2026), with certified noise next to the printed noise."""
 
     paper = "sdp-pe"
     tables = ("regret", "stages")
@@ -50,7 +50,7 @@ class ShufflePE(Study[Size]):
     quick = Size(episodes=20_000, seeds=2, epsilons=(0.1, 1.0))
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run all arms; the regret of never learning stands beside the tables."""
+        """Run all arms. The results include the regret without learning."""
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
         chosen = list(arms(size))
@@ -64,7 +64,7 @@ class ShufflePE(Study[Size]):
         return Measured(size, seed, tables, plots, {"never": never})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """The sentences of the rows on RiverSwim."""
+        """Return the sentences on the rows for RiverSwim."""
         swim = _on_river_swim(found.tables["regret"])
         return [
             *_order(swim),
@@ -106,7 +106,10 @@ def _by_epsilon(swim: Table, kind: Kind) -> dict[float, Row]:
 
 
 def _order(swim: Table) -> Iterator[str]:
-    """SDP-PE above the local model, where the paper has it below at every epsilon."""
+    """Yield epsilons at which SDP-PE has more regret than the local model.
+
+    In the paper it has less at every epsilon.
+    """
     local = _by_epsilon(swim, Kind.LDP)
     for kind in (Kind.CALIBRATED, Kind.PRINTED):
         own = _by_epsilon(swim, kind)
@@ -127,7 +130,7 @@ def _against(own: Row, other: Row) -> str:
 
 
 def _near(swim: Table) -> Iterator[str]:
-    """SDP-PE far above elimination without privacy, which the paper says it closely approaches."""
+    """Yield a sentence if SDP-PE is far above elimination without privacy, which it should closely approach."""
     (free,) = (row["regret"] for row in where(swim, algorithm=Kind.PE.value))
     ratios = {e: row["regret"] / free for e, row in _by_epsilon(swim, Kind.CALIBRATED).items()}
     if max(ratios.values()) > _NEAR:
@@ -139,7 +142,7 @@ def _near(swim: Table) -> Iterator[str]:
 
 
 def _unlearnt(never: float, swim: Table) -> Iterator[str]:
-    """Epsilons at which no private algorithm learns: their order means little."""
+    """Yield epsilons at which no private algorithm learns, so that their order means little."""
     found = []
     for epsilon in _by_epsilon(swim, Kind.JDP):
         least = min(row["regret"] for row in where(swim, epsilon=epsilon))
@@ -150,7 +153,7 @@ def _unlearnt(never: float, swim: Table) -> Iterator[str]:
 
 
 def _undecided(swim: Table) -> Iterator[str]:
-    """Rows that are the same to the last digit."""
+    """Yield sentences on rows that are exactly equal."""
     for group in equal_rows(swim, ("regret", "deviation")):
         names = listed(different(group, "algorithm"))
         epsilons = [f"{row['epsilon']:g}" for row in group if row["epsilon"] is not None]
@@ -162,7 +165,7 @@ def _undecided(swim: Table) -> Iterator[str]:
 
 
 def _findings(never: float, episodes: int, swim: Table, stages: Table) -> list[str]:
-    """Sentences whose numbers, and whose direction, are read off the tables."""
+    """Return sentences whose numbers, and whose direction, are computed from the tables."""
     return [
         *_noise(swim),
         *_ranking(swim),
@@ -173,7 +176,7 @@ def _findings(never: float, episodes: int, swim: Table, stages: Table) -> list[s
 
 
 def _noise(swim: Table) -> list[str]:
-    """Printed against calibrated noise at one guarantee."""
+    """Return sentences that compare printed and calibrated noise at the same guarantee."""
     printed, own = _by_epsilon(swim, Kind.PRINTED), _by_epsilon(swim, Kind.CALIBRATED)
     ratios = [f"{printed[e]['noise'] / own[e]['noise']:.1f} at epsilon {e:g}" for e in own]
     regrets = [f"{printed[e]['regret']:.0f} to {own[e]['regret']:.0f} at epsilon {e:g}" for e in own]
@@ -184,7 +187,7 @@ def _noise(swim: Table) -> list[str]:
 
 
 def _ranking(swim: Table) -> list[str]:
-    """The algorithms from the least regret to the largest, at each epsilon."""
+    """Return the algorithms from the least regret to the largest, at each epsilon."""
     kinds = (Kind.LDP, Kind.JDP, Kind.PRINTED, Kind.CALIBRATED, Kind.SUMMED)
     found = []
     for epsilon in _by_epsilon(swim, Kind.JDP):

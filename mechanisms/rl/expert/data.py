@@ -1,10 +1,10 @@
-"""Logged data of experts: episodes with continuous observations, by expert, in one NPZ file.
+"""Logged data of experts: episodes with continuous observations, grouped by expert, in one NPZ file.
 
-The episodes are an `accountant.claims.episodes.Episodes`. `user` is the expert, and a state is the number of
-its step, where `observations` has what was seen. Rewards lie in [0, 1] there, on the scale of these data. The
-scale depends on all experts, so only the holders of the data may use `episodes`. `ExpertData.released` may be
-published. A learner uses `ExpertData.rewards`, as they were paid: on the common scale, the rounding of one
-expert's rewards would depend on how large another's are.
+The episodes are an `accountant.claims.episodes.Episodes`. `user` is the expert. A state is the number of its
+step, which is also a row of `observations`. Rewards are scaled to [0, 1]. The scale depends on all experts,
+so only the holders of the data may use `episodes`. `ExpertData.released` may be published. A learner uses
+`ExpertData.rewards`, which are not scaled: on the common scale, the rounding of one expert's rewards would
+depend on the rewards of others.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class ExpertData:
         episodes: the steps; see the module.
         observations: float32 (steps, d), before each action.
         last: float32 (episodes, d), after the last action.
-        over: bool (episodes,), the episode was over by itself, not cut.
+        over: bool (episodes,), whether the episode ended by itself and was not cut.
         rewards: float64 (steps,), as the environment paid them.
-        experts: how many experts there are, numbered from 0; each has at least one episode.
+        experts: number of experts, numbered from 0; each has at least one episode.
 
     Raises:
         ValueError: shapes that do not fit, a reward that is not finite, an expert outside the range or
@@ -58,7 +58,7 @@ class ExpertData:
     experts: int
 
     def __post_init__(self) -> None:
-        """Check the rules beyond those of the steps."""
+        """Check the rules that the types of the fields do not cover."""
         steps, count = len(self.episodes.states), self.episodes.count
         if self.observations.ndim != 2 or len(self.observations) != steps:
             raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
@@ -73,7 +73,7 @@ class ExpertData:
 
     @classmethod
     def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
-        """The data from played steps and the expert of each episode."""
+        """Return the data of played steps, given the expert of each episode."""
         ends = np.cumsum(steps.lengths)
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]
         numbers = np.arange(len(steps.actions), dtype=np.int64)
@@ -81,16 +81,16 @@ class ExpertData:
         return cls(episodes, steps.observations, last, over, np.asarray(steps.rewards, np.float64), experts)
 
     def returns(self) -> NDArray[np.float64]:
-        """The sum of rewards of each episode."""
+        """Return the sum of rewards of each episode."""
         found: NDArray[np.float64] = np.add.reduceat(self.rewards, self.starts())
         return found
 
     def starts(self) -> Integers:
-        """Where each episode's steps begin."""
+        """Return the index of each episode's first step."""
         return np.cumsum(self.episodes.lengths) - self.episodes.lengths
 
     def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
-        """The transitions of the chosen steps, by default all, as a learner sees them. Needs torch.
+        """Return the transitions of the chosen steps, by default all, as a learner sees them. Needs torch.
 
         Raises:
             ValueError: no step is chosen.
@@ -100,10 +100,10 @@ class ExpertData:
         return self._seen(problem, rows, owner[rows], self.experts)
 
     def released(self, problem: Problem, steps: Integers) -> Transitions:
-        """The transitions of released steps, as they may be published. Needs torch.
+        """Return the transitions of released steps, as they may be published. Needs torch.
 
-        Each step once, in the order of its release, without whose it is, and with the rewards as they were
-        paid: numbers of steps and the scale of ``episodes`` derive from all the data.
+        Each step occurs once, in the order of release and without its expert. Rewards are not scaled. Step
+        numbers and the scale of ``episodes`` are left out, because they depend on all the data.
 
         Args:
             problem: how the learner sees them.
@@ -131,7 +131,7 @@ class ExpertData:
         )
 
     def save(self, path: Path) -> None:
-        """Write it as NPZ, whole or not at all."""
+        """Write the data as NPZ, whole or not at all."""
         held = {name: getattr(self.episodes, name) for name in _STEPS}
         own = {name: getattr(self, name) for name in _OWN}
         with replacing(path) as stream:
@@ -139,7 +139,7 @@ class ExpertData:
 
     @classmethod
     def load(cls, path: Path) -> ExpertData:
-        """Read what `save` wrote.
+        """Read data that `save` wrote.
 
         Raises:
             ValueError: for a file that is no such archive, or has another format.
@@ -159,7 +159,7 @@ class ExpertData:
 def _episodes(
     states: Integers, actions: Integers, lengths: Integers, user: Integers, rewards: NDArray[np.float64]
 ) -> Episodes:
-    """The steps with their rewards on a scale from the least to the largest."""
+    """Return the steps with rewards scaled from the least to the largest."""
     low, high = float(rewards.min()), float(rewards.max())
     scaled = np.clip((rewards - low) / ((high - low) or 1.0), 0.0, 1.0)
     return Episodes(states, actions.astype(np.int64), scaled, lengths.astype(np.int64), user.astype(np.int64))
@@ -168,7 +168,7 @@ def _episodes(
 def demonstrations(
     experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
 ) -> ExpertData:
-    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (its own).
+    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (or its own).
 
     Raises:
         ValueError: `each` is no positive integer.

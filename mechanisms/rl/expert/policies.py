@@ -1,4 +1,4 @@
-"""Policies of many experts, as arrays or callables, and how many of them would play a prefix."""
+"""Policies of many experts, as arrays or callables, and the number of experts who would play a prefix."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Floats = NDArray[np.float64]
 
 
 class Experts(Protocol):
-    """The policies of ``count`` experts with ``actions`` actions."""
+    """Policies of ``count`` experts with ``actions`` actions."""
 
     @property
     def count(self) -> int:
-        """The number of experts."""
+        """Number of experts."""
         ...
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         ...
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """The chances of all actions, ``(experts, states, actions)``."""
+        """Return the probabilities of all actions, ``(experts, states, actions)``."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class TabularExperts:
-    """Policies in finitely many states, ``table`` of shape (experts, states, actions).
+    """Policies in finitely many states, as a ``table`` of shape (experts, states, actions).
 
     >>> TabularExperts(np.full((3, 2, 4), 0.25)).probabilities(np.array([1])).shape
     (3, 1, 4)
@@ -59,13 +59,13 @@ class TabularExperts:
         return int(self.table.shape[2])
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """See ``Experts``; states are the numbers of rows."""
+        """See ``Experts``. States are the numbers of rows."""
         return self.table[:, states]
 
 
 @dataclass(frozen=True, eq=False)
 class CallableExperts:
-    """A callable for each expert, from states ``(k, ...)`` to the chances of actions ``(k, actions)``.
+    """A callable for each expert, which maps states ``(k, ...)`` to action probabilities ``(k, actions)``.
 
     >>> coin = CallableExperts([lambda states: np.full((len(states), 2), 0.5)] * 3, 2)
     >>> coin.probabilities(np.zeros((5, 4))).shape
@@ -109,7 +109,7 @@ def _check_rows(table: Floats) -> None:
 def prefix_counts(
     experts: Experts, states: NDArray[Any], actions: NDArray[np.int64], least_probability: float = 0.0
 ) -> Floats:
-    """count_tau of all prefixes of one trajectory, ``(steps,)``: how many experts would play the prefix.
+    """Return count_tau, the number of experts who would play each prefix of one trajectory, ``(steps,)``.
 
     Source: Sharma et al. (2024), Algorithm 1, line 3: the sum over experts of the product of pi_i(a_j|s_j).
 

@@ -1,9 +1,9 @@
-"""Thousands of experts that differ: a few trained networks, and a last layer of its own for each expert.
+"""Thousands of different experts: a few trained networks, and a separate last layer for each expert.
 
-An expert is one of the trained networks with a slightly disturbed last layer, made soft: its preferred action
-has probability 1 - (A - 1) pmin, every other one pmin. The trained networks come with the package
-(`tools/train_experts.py` trains them anew). The effect of the disturbances on the experts' returns is measured,
-not assumed.
+An expert is one of the trained networks with a slightly disturbed last layer. Its preferred action has
+probability 1 - (A - 1) pmin, and every other action has probability pmin. The trained networks come with the
+package (`tools/train_experts.py` trains them again). The effect of the disturbances on the experts' returns
+is measured, not assumed.
 
 Source: Sharma et al. (2024), Appendix B.1 for pmin and the softening. The paper trains every expert.
 """
@@ -26,12 +26,12 @@ from dpproof.mechanisms.rl.expert.problems import PMIN, Problem
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 _CHUNK = 2_000_000
-"""Most numbers of a block of last layers that are multiplied at once."""
+"""Largest number of entries in a block of last layers that are multiplied at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bases:
-    """Trained networks of one form, with ReLU between layers.
+    """Trained networks of one shape, with ReLU between layers.
 
     Attributes:
         sizes: inputs, hidden units, outputs.
@@ -42,13 +42,13 @@ class Bases:
     theta: Singles
 
     def hidden(self, which: int, seen: Singles) -> Singles:
-        """The input of one network's last layer (n, units + 1), with a 1 for the bias at the end."""
+        """Return the input of one network's last layer (n, units + 1), with a final 1 for the bias."""
         for weights, biases in self._layers(which)[:-1]:
             seen = np.maximum(seen @ weights.T + biases, 0)
         return np.column_stack([seen, np.ones(len(seen), np.float32)])
 
     def last(self, which: int) -> Singles:
-        """The last layer of one network (units + 1, outputs), its biases in the last row."""
+        """Return the last layer of one network (units + 1, outputs), with its biases in the last row."""
         weights, biases = self._layers(which)[-1]
         return np.vstack([weights.T, biases])
 
@@ -61,19 +61,19 @@ class Bases:
         return found
 
     def save(self, path: Path) -> None:
-        """Write them as NPZ, in half precision: a network that is not quite the same is as good an expert."""
+        """Write the networks as NPZ, in half precision, because small changes do not make worse experts."""
         with path.open("wb") as stream:
             np.savez_compressed(stream, sizes=np.array(self.sizes), theta=self.theta.astype(np.float16))
 
     @classmethod
     def load(cls, path: Path) -> Bases:
-        """Read what `save` wrote."""
+        """Read networks that `save` wrote."""
         with np.load(path, allow_pickle=False) as stored:
             return cls(tuple(int(n) for n in stored["sizes"]), stored["theta"].astype(np.float32))
 
     @classmethod
     def of(cls, problem: Problem) -> Bases:
-        """The trained networks that come with the package."""
+        """Return the trained networks that come with the package."""
         with as_file(files("dpproof.mechanisms.rl.expert") / "networks" / f"{problem.name}.npz") as path:
             return cls.load(path)
 
@@ -83,9 +83,9 @@ class Population:
     """A population of m experts.
 
     Attributes:
-        problem: what they act in.
-        bases: the networks they come from.
-        base: int64 (m,), which one.
+        problem: the problem in which they act.
+        bases: the trained networks.
+        base: int64 (m,), the network of each expert.
         last: float32 (m, units + 1, A), their last layers.
         pmin: the least probability of an action, in (0, 1/A).
 
@@ -106,16 +106,16 @@ class Population:
 
     @property
     def count(self) -> int:
-        """How many experts there are."""
+        """Number of experts."""
         return len(self.base)
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         return self.bases.sizes[-1]
 
     def greedy(self, observations: Singles, experts: Integers) -> Integers:
-        """The preferred actions of experts (n,), each in the state of its own row (n, d)."""
+        """Return the preferred actions of experts (n,), each in the state of its own row (n, d)."""
         seen, found = self.problem.scaled(observations), np.empty(len(experts), np.int64)
         for which in np.unique(self.base[experts]):
             rows = np.flatnonzero(self.base[experts] == which)
@@ -126,14 +126,14 @@ class Population:
         return found
 
     def play(self, observations: Singles, experts: Integers, rng: np.random.Generator) -> Integers:
-        """Actions drawn from the experts' softened policies."""
+        """Draw actions from the experts' softened policies."""
         best = self.greedy(observations, experts)
         other = rng.random(len(best)) < (self.actions - 1) * self.pmin
         shift = rng.integers(1, self.actions, len(best)) if self.actions > 1 else 0
         return np.where(other, (best + shift) % self.actions, best)
 
     def likes(self, observations: Singles) -> NDArray[np.uint8]:
-        """Every expert's preferred action in every state: (m, n)."""
+        """Return every expert's preferred action in every state: (m, n)."""
         seen, found = self.problem.scaled(observations), np.empty((self.count, len(observations)), np.uint8)
         for which in np.unique(self.base):
             rows = np.flatnonzero(self.base == which)
@@ -143,7 +143,7 @@ class Population:
         return found
 
     def probabilities(self, states: Singles) -> NDArray[np.float64]:
-        """The chances of all actions under every expert in every state: (m, n, A).
+        """Return the probabilities of all actions under every expert in every state: (m, n, A).
 
         >>> from dpproof.mechanisms.rl.expert.problems import problem_for
         >>> few = population(problem_for("cartpole"), 5, np.random.default_rng(0))
@@ -157,7 +157,7 @@ class Population:
 
 
 def _parts(rows: Integers, each: int) -> Iterator[Integers]:
-    """The rows in blocks that are small enough for memory."""
+    """Return the rows in blocks that are small enough for memory."""
     size = max(1, _CHUNK // each)
     return (rows[at : at + size] for at in range(0, len(rows), size))
 
@@ -166,10 +166,10 @@ def population(
     problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.005, common: float = 0.0,
     bases: Bases | None = None, pmin: float = PMIN,
 ) -> Population:  # fmt: skip
-    """Draw `count` experts: a share `common` from the first base, the others each from a uniform one.
+    """Draw `count` experts: a share `common` from the first base, each other one from a uniformly drawn base.
 
-    Normal noise is added to the last layers: `disturbance` times a uniform number of [0, 1], one an expert,
-    times the root mean square of the base's own.
+    Normal noise is added to the last layers. Its deviation is `disturbance` times a uniform number in [0, 1],
+    drawn for each expert, times the root mean square of the base's last layer.
 
     Raises:
         ValueError: no expert, a disturbance that is no finite number at least 0, a share outside [0, 1].

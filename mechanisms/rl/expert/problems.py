@@ -1,9 +1,9 @@
-"""The four problems of the expert-level experiments: environments, the variations experts learn in, scales.
+"""The four problems of the expert-level experiments: environments, their variations for training, scales.
 
 Experts learn in variations of a problem and act in the default one. Scales are public constants that do not
-depend on data. They make observations and rewards numbers of order one for a network.
+depend on data. With them, a network sees observations and rewards of order one.
 
-Source: Sharma et al. (2024), section 6.1 and Appendix B.1: what is varied, within which bounds, pmin = 0.02.
+Source: Sharma et al. (2024), section 6.1 and Appendix B.1: the variations and their bounds, pmin = 0.02.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpproof.mechanisms.environments.hiv import HIVTreatment
 from dpproof.mechanisms.environments.lunar_lander import LunarLander
 
 PMIN: Final = 0.02
-"""The least probability of an action, under every expert."""
+"""The least probability of an action under every expert."""
 Make = Callable[..., BatchedEnvironment]
 
 
@@ -30,11 +30,11 @@ class Problem:
     """One problem of the experiments.
 
     Attributes:
-        name: as in files and tables.
-        make: the environment, by parameters; without any the default.
+        name: used in files and tables.
+        make: function that makes the environment from parameters; without parameters, the default.
         varied: parameter -> its least and largest value among the experts' variations.
         centre, spread: of observations (d,).
-        reward_scale: a reward times this is what a learner sees.
+        reward_scale: factor on the rewards that a learner sees.
         discount: gamma.
         evaluation_horizon: steps after which an episode of a learned policy is cut.
         unit: returns are shown in multiples of this.
@@ -51,11 +51,11 @@ class Problem:
     unit: float = 1.0
 
     def variation(self, rng: np.random.Generator) -> BatchedEnvironment:
-        """An environment with parameters uniform between their bounds."""
+        """Return an environment with parameters uniform between their bounds."""
         return self.make(**{name: float(rng.uniform(*ends)) for name, ends in self.varied.items()})
 
     def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Observations (n, d) as networks see them."""
+        """Return observations (n, d) as networks see them."""
         centre, spread = (np.array(each, np.float32) for each in (self.centre, self.spread))
         found: NDArray[np.float32] = (observations - centre) / spread
         return found
@@ -108,7 +108,7 @@ PROBLEMS: Final = {problem.name: problem for problem in _ALL}
 
 
 def problem_for(name: str) -> Problem:
-    """The problem of that name.
+    """Return the problem with that name.
 
     >>> problem_for("hiv").make().observation_size
     6

@@ -1,7 +1,8 @@
-"""The release of stable prefixes: Algorithms 1 and 2, with the printed noise or the accountant's.
+"""Release of stable prefixes (Algorithms 1 and 2), with the printed noise or the accountant's.
 
-Every round draws a trajectory and tests longer and longer prefixes until a noisy count fails. The comparisons
-are those of one sparse vector that halts at the first answer below. Laplace noise is numpy's.
+Every round draws a trajectory and tests longer and longer prefixes until a noisy count is too small. The
+comparisons are those of a sparse vector technique that halts at the first answer below. Laplace noise is
+numpy's.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """The draws of each round, and the released length of each.
+    """The trajectory drawn in each round, and the number of its released steps.
 
     Attributes:
-        drawn: int64 (rounds,), the episode drawn, or -1 where the expert had none left. Not private.
-        lengths: int64 (rounds,), how many of its first steps are released.
-        starts: int64 (episodes,), where each episode's steps begin.
-        simulated: whether a seed or a given generator drew it: then no guarantee holds.
+        drawn: int64 (rounds,), the drawn episode, or -1 if the expert had none left. Not private.
+        lengths: int64 (rounds,), number of its first steps that are released.
+        starts: int64 (episodes,), index of each episode's first step.
+        simulated: whether a seed or a given generator drew it; if so, no guarantee holds.
 
-    What may be published are the steps of ``mask`` in the order of the rounds, without whose they are.
+    The steps of ``mask`` may be published in the order of the rounds, without their experts.
     """
 
     drawn: Integers
@@ -47,22 +48,22 @@ class Release:
 
     @property
     def steps(self) -> Integers:
-        """The released steps, round after round: rows of the data set."""
+        """Return the released steps of all rounds, as rows of the data set."""
         rows = [self.starts[e] + np.arange(k) for e, k in zip(self.drawn, self.lengths, strict=True) if k]
         return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
     def mask(self, steps: int) -> NDArray[np.bool_]:
-        """Which of ``steps`` steps are released; the others are the unstable rest."""
+        """Return which of ``steps`` steps are released. The others are the unstable rest."""
         found = np.zeros(steps, dtype=bool)
         found[self.steps] = True
         return found
 
     def prefixes(self, episodes: Episodes) -> Episodes | None:
-        """The released prefixes as episodes without a user; None if nothing is released.
+        """Return the released prefixes as episodes without a user, or None if nothing is released.
 
-        States and rewards are handed out as ``episodes`` has them: a state must be a name that says nothing
-        else, and rewards must lie on a scale that was fixed without the data. Those of `ExpertData.episodes`
-        do not; see `ExpertData.released`.
+        States and rewards are returned as they are in ``episodes``. So a state must reveal nothing else, and
+        the scale of rewards must be fixed without the data. For `ExpertData.episodes` this is not true; see
+        `ExpertData.released`.
         """
         rows, lengths = self.steps, self.lengths[self.lengths > 0]
         if not len(rows):
@@ -73,7 +74,7 @@ class Release:
 
 @dataclass(frozen=True)
 class DataRelease:
-    """The release with the noise of its parameters: printed, or of a given scale and shape.
+    """The release with the noise of its parameters: printed, or with a given scale and shape.
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
@@ -154,12 +155,12 @@ class DataRelease:
 
 
 def _walk(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
-    """The first trajectories of a shuffled data set: Algorithm 2, lines 4 to 6."""
+    """Return the first trajectories of a shuffled data set (Algorithm 2, lines 4 to 6)."""
     return rng.permutation(len(owner))[:rounds].astype(np.int64)
 
 
 def _afresh(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:
-    """Draw an expert for each round, and its next trajectory in some order; -1 if it has none left."""
+    """Draw an expert for each round, and its next trajectory in random order, or -1 if it has none left."""
     shuffled = rng.permutation(len(owner))
     left: dict[int, list[int]] = {}
     for episode in shuffled.tolist():
@@ -172,10 +173,11 @@ _DRAWS = {"walk": _walk, "fresh": _afresh}
 
 
 def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
-    """The lengths of the stable prefix in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
+    """Draw the length of the stable prefix in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
 
-    A noisy count at or below the noisy threshold ends it. The sparse vector halts at its first answer
-    "above", so that counts and threshold go in with their signs changed: Laplace noise is symmetric.
+    A noisy count at or below the noisy threshold ends the prefix. The sparse vector technique halts at its
+    first answer "above", so counts and threshold are passed with opposite signs. This is correct because
+    Laplace noise is symmetric.
 
     >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
     >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()

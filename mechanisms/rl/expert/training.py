@@ -1,7 +1,7 @@
-"""Training of experts: double DQN with replay, in many copies of one variation of a problem at once.
+"""Training of experts by double DQN with replay, in many copies of one variation of a problem at once.
 
-This training is not private. Experts learn by themselves, online; the privacy claim is about which experts
-there are. Needs torch.
+This training is not private. Each expert learns alone and online. The privacy claim protects the
+participation of an expert. Needs torch.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Learning:
     """The settings with which an expert learns.
 
     Attributes:
-        copies: episodes played at once.
-        rounds: steps of all copies.
-        updates: gradient steps a round.
+        copies: number of episodes played at once.
+        rounds: number of steps of every copy.
+        updates: gradient steps in each round.
         batch: transitions in a gradient step.
         hidden: units of the hidden layers.
         learning_rate: of Adam.
-        replay: transitions remembered.
+        replay: number of stored transitions.
         exploration: probability of a random action at the end; it falls from 1 over the first third.
         target_every: gradient steps between copies into the target network.
         horizon: steps after which an episode is cut while learning.
-        kept: the parameters are kept after these shares of the rounds.
+        kept: shares of the rounds after which the parameters are stored.
     """
 
     copies: int = 16
@@ -49,13 +49,13 @@ class Learning:
     kept: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
     def layers(self, problem: Problem) -> Layers:
-        """The network of an expert."""
+        """Return the network of an expert."""
         made = problem.make()
         return Layers((made.observation_size, *self.hidden, made.actions))
 
 
 class _Replay:
-    """The last transitions, overwritten in turn, for replay."""
+    """The last transitions, for replay. New ones overwrite the oldest."""
 
     def __init__(self, size: int, width: int) -> None:
         self.seen, self.after = (np.empty((size, width), np.float32) for _ in range(2))
@@ -63,7 +63,7 @@ class _Replay:
         self.over, self.size, self.begun = np.empty(size, bool), size, 0
 
     def add(self, seen: Any, after: Any, actions: Any, rewards: NDArray[np.float64], over: Any) -> None:
-        """Remember transitions."""
+        """Store transitions."""
         rows = (self.begun + np.arange(len(rewards))) % self.size
         self.seen[rows], self.after[rows], self.actions[rows] = seen, after, actions
         self.rewards[rows], self.over[rows] = rewards, over
@@ -77,9 +77,9 @@ class _Replay:
 
 
 def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-    """Learn in one random variation; return the parameters at each of the `kept` shares of the rounds.
+    """Learn in one random variation. Return the parameters at each of the `kept` shares of the rounds.
 
-    torch's own generator is not used: equal seeds give equal experts on one machine.
+    torch's own generator is not used, so equal seeds give equal experts on one machine.
     """
     environment, layers = problem.variation(rng), how.layers(problem)
     theta = layers.initial(rng)
@@ -124,13 +124,13 @@ class _Learner:
     def actions(
         self, seen: NDArray[np.float32], random: float, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Greedy actions, each replaced by a uniform one with probability `random`."""
+        """Return greedy actions, each replaced by a uniform one with probability `random`."""
         greedy: NDArray[np.int64] = self.layers.outputs(self.theta, torch.from_numpy(seen)).argmax(1).numpy()
         anything = rng.integers(self.layers.sizes[-1], size=len(seen))
         return np.where(rng.random(len(seen)) < random, anything, greedy)
 
     def improve(self, batch: list[torch.Tensor], slots: torch.Tensor, step: int) -> None:
-        """One step of double DQN."""
+        """Take one step of double DQN."""
         seen, after, actions, rewards, over = batch
         online, slow = self.layers.outputs(self.theta, after), self.layers.outputs(self.target, after)
         targets = self.loss.targets(rewards, over, online, slow)

@@ -1,8 +1,8 @@
 """First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns.
 
-One compiled backward pass over each trajectory computes a return in doubles, cuts it off, and rounds it to
-whole units. It uses that trajectory alone. Units are added as integers, so that the sums are exact and do not
-depend on the order of the trajectories.
+One compiled backward pass over each trajectory computes a return in doubles, clips it, and rounds it to whole
+units. It uses only that trajectory. Units are added as integers, so the sums are exact and do not depend on
+the order of the trajectories.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 
 LOW_BITS = 26
-"""Units have 53 bits; so many low bits are added apart from the others: 2^36 trajectories fit."""
+"""Number of low bits of a 53-bit unit that are added separately, so that 2^36 trajectories fit."""
 CHUNKS = 32
-"""Parts that are added up each on its own: the same for any number of threads, and so is the result."""
+"""Number of parts that are added separately. It does not depend on the threads, so neither do the results."""
 FEW = 200_000
-"""Up to so many steps threads cost more than they save, on a busy machine very much more."""
+"""Number of steps up to which threads cost more time than they save."""
 
 
 def first_visit_sums(
     states: Any, rewards: Any, starts: Any, count: int, discount: float, top: float, units: float
 ) -> tuple[Any, Any, Any]:
-    """Visits (N,), and the high and low parts (N,) of the summed first-visit returns in units.
+    """Return visits (N,), and the high and low parts (N,) of the summed first-visit returns in units.
 
-    A return is cut off at `top` and is then the nearest whole number of units, `units` (a power of two) of
-    them to 1. `starts` (m + 1,) says where each trajectory begins in `states` and `rewards`.
+    A return is clipped at `top` and rounded to the nearest whole number of units of size 1/`units` (a power
+    of two). `starts` (m + 1,) has the index in `states` and `rewards` at which each trajectory begins.
     """
     added = _alone if len(states) <= FEW else _together
     visits, high, low = (np.zeros((CHUNKS, count), np.int64) for _ in range(3))
@@ -116,15 +116,15 @@ _LEAST_BOUND = 2.0**-900
 
 @dataclass(frozen=True, eq=False)
 class FirstVisits:
-    """The statistics of a batch of trajectories for DP-LSW and DP-LSL; those of two batches can be added.
+    """Statistics of a batch of trajectories for DP-LSW and DP-LSL. Those of two batches can be added.
 
     Attributes:
-        visits: |X_s|, int64 (N,): trajectories that visit each state.
-        sums: float64 (N,): their returns from the first visit on, added up.
-        trajectories: m, how many there are.
+        visits: |X_s|, int64 (N,): number of trajectories that visit each state.
+        sums: float64 (N,): sum of their returns from the first visit on.
+        trajectories: m, the number of trajectories.
         bound: Fmax: each return is in [0, Fmax].
-        rest: float64 (N,): what the doubles in `sums` leave of the exact sums; None where the caller's sums
-            may have been rounded, which a private release does not accept.
+        rest: float64 (N,): the exact sums minus `sums`; None if the caller's sums may have been rounded,
+            which a private release does not accept.
 
     Raises:
         ValueError: for visits outside [0, m], or sums that no such returns have.
@@ -157,7 +157,7 @@ class FirstVisits:
         self._check_exact()
 
     def _check_exact(self) -> None:
-        """Refuse exact sums that no returns in [0, Fmax] have: the sensitivity of a release rests on it."""
+        """Refuse exact sums that returns in [0, Fmax] cannot have, because the sensitivity depends on it."""
         if self.rest is None:
             return
         for total, count in zip(self.exact_sums, self.visits.tolist(), strict=True):
@@ -168,7 +168,7 @@ class FirstVisits:
 
     @property
     def exact_sums(self) -> list[Fraction]:
-        """The sums as rationals, `rest` included."""
+        """The sums as rationals, including `rest`."""
         rest = np.zeros(self.states) if self.rest is None else self.rest
         pairs = zip(self.sums.tolist(), rest.tolist(), strict=True)
         return [Fraction(one) + Fraction(other) for one, other in pairs]
@@ -184,7 +184,7 @@ class FirstVisits:
         return len(self.visits)
 
     def __add__(self, other: FirstVisits) -> FirstVisits:
-        """The statistics of two batches of different trajectories together.
+        """Return the statistics of two batches of different trajectories together.
 
         Raises:
             ValueError: for other states or another bound.
@@ -202,7 +202,7 @@ class FirstVisits:
 
 
 def _two_doubles(totals: Sequence[Fraction]) -> dict[str, NDArray[np.float64]]:
-    """Each total as the nearest double and the rest.
+    """Return each total as the nearest double and the rest.
 
     Raises:
         ValueError: for a rest that is no double.
@@ -222,10 +222,10 @@ def first_visits(
     reward_bound: float = 1.0,
     return_bound: float | None = None,
 ) -> FirstVisits:
-    """The first-visit statistics of `episodes`, compiled; the same numbers in any order and on any threads.
+    """Return the first-visit statistics of `episodes`. They depend neither on the order nor on the threads.
 
-    A return is the double that one backward pass over its trajectory gives, cut off at Fmax and rounded to a
-    multiple of about Fmax/2^53. It depends on no other trajectory and is in [0, Fmax]; the sums are exact.
+    A return is computed in doubles by one backward pass over its trajectory, clipped at Fmax, and rounded to
+    a multiple of about Fmax/2^53. It is in [0, Fmax] and depends on no other trajectory. The sums are exact.
 
     Args:
         episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
@@ -267,7 +267,7 @@ def first_visits(
 
 
 def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
-    """Fmax: the given one, or Rmax/(1 - gamma).
+    """Return Fmax: the given bound, or Rmax/(1 - gamma).
 
     Raises:
         ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as

@@ -1,9 +1,10 @@
-"""Estimators in the manner of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
+"""Estimators in the style of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
 
 `fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
-integers on a public grid. `coef_`, the same numbers as doubles, and predictions follow from these integers. The
-guarantee covers every bit of all of them. The noise's standard deviation depends on the data. It is private and
-is neither kept nor shown. A `random_state` makes a simulation: another type, which has no guarantee.
+integers on a public grid. `coef_`, the same numbers as doubles, and predictions are computed from these
+integers. The guarantee covers every bit of all of them. The noise's standard deviation depends on the data.
+It is private, and it is neither stored nor shown. With a `random_state` the result is a simulation. It has
+another type, without a guarantee.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ class _Values(OnGrid):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The parameters as doubles, which are functions of the integers."""
+        """The parameters as doubles, computed from the integers."""
         return doubles(self.integers, self.exponent)
 
 
 class ReleasedValues(_Values, Released):
-    """Parameters drawn from entropy by an exact sampler: private to the last bit."""
+    """Parameters drawn from entropy by an exact sampler. They are private to the last bit."""
 
 
 class SimulatedValues(_Values, Simulated):
-    """Parameters drawn from a seed or a given generator: without a guarantee."""
+    """Parameters drawn from a seed or a given generator. They have no guarantee."""
 
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ _PROVED = 15
 
 
 class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
-    """Base of the four estimators."""
+    """Base class of the four estimators."""
 
     states: int | None
     features: ArrayLike | None
@@ -74,7 +75,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         raise NotImplementedError
 
     def _features(self) -> Floats:
-        """Phi (N, d): the matrix given, or the identity."""
+        """Return Phi (N, d): the given matrix, or the identity."""
         if self.features is not None:
             return checked_features(self.features, self.states)
         if self.states is None:
@@ -82,11 +83,11 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return tabular(self.states)
 
     def _bound(self) -> float:
-        """Fmax, the public bound on returns."""
+        """Return Fmax, the public bound on returns."""
         return checked_bound(self.discount, self.reward_bound, self.return_bound)
 
     def statistics(self, X: Episodes | FirstVisits) -> FirstVisits:
-        """The first-visit statistics of a batch of at least two trajectories.
+        """Return the first-visit statistics of a batch of at least two trajectories.
 
         Raises:
             ValueError: for a state, reward, discount or bound outside its domain, one trajectory, or
@@ -111,7 +112,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return found
 
     def fit(self, X: Episodes | FirstVisits, y: None = None) -> Self:
-        """Fit the parameters of the values to a batch; `y` is not used.
+        """Fit the parameters of the values to a batch. `y` is not used.
 
         Raises:
             ValueError: see `statistics`; also for features, weights or a ridge that the algorithm refuses.
@@ -124,7 +125,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return squares.solve(data)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """The estimated values of the states X, integers of any shape."""
+        """Return the estimated values of the states X, integers of any shape."""
         check_is_fitted(self)
         phi = self._features()
         return np.asarray(phi[_checks.indices("X", X, len(phi))] @ self.coef_)
@@ -161,7 +162,7 @@ class LSW(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class LSL(_Evaluation):
-    """Ridge regression on first-visit returns, without privacy; otherwise like `LSW`.
+    """Ridge regression on first-visit returns, without privacy. Otherwise like `LSW`.
 
     Args:
         ridge: lambda, above ||Phi||^2 ||rho||_inf.
@@ -183,7 +184,10 @@ class LSL(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class _Private(_Evaluation):
-    """Base of the private estimators: noise calibrated to a target, as `calibration` says, or given as `noise`."""
+    """Base class of the private estimators.
+
+    Noise is given as `noise`, or calibrated to a target by `calibration`.
+    """
 
     epsilon: float | None = None
     delta: float | None = None
@@ -198,7 +202,7 @@ class _Private(_Evaluation):
         raise NotImplementedError
 
     def constants(self) -> Noise:
-        """Alpha and beta, which do not depend on data.
+        """Return alpha and beta, which do not depend on data.
 
         Raises:
             ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
@@ -232,7 +236,9 @@ class _Private(_Evaluation):
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """The exact guarantee of `released_`, whatever was set since; before `fit`, of what it would release.
+        """Return the exact guarantee of `released_`, or before `fit` that of the present settings.
+
+        Later changes of the settings do not affect the guarantee of `released_`.
 
         Raises:
             SimulationError: where `fit` had a `random_state`, or would have one.
@@ -248,9 +254,9 @@ class _Private(_Evaluation):
         return PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
 
     def noise_range(self, trajectories: int) -> tuple[float, float]:
-        """Public lower and upper bounds on the noise of `predict`, before clipping, for so many trajectories.
+        """Return public lower and upper bounds on the noise of `predict`, before clipping, for this batch size.
 
-        The noise is the root mean square over states of the standard deviation. Where it lies between the
+        The noise is the root mean square over states of the standard deviation. Its position between the
         bounds depends on how often the rarest states are visited, and is private.
         """
         most = _checks.at_least("trajectories", trajectories, 2)
@@ -261,26 +267,35 @@ class _Private(_Evaluation):
         return low, high * math.exp(min(noise.beta, 64) / 128)
 
     def expected_noise(self, visits: ArrayLike, trajectories: int) -> float:
-        """The noise of `predict`, before clipping, on public or planned visits (N,); see `noise_range`."""
+        """Return the noise of `predict`, before clipping, for public or planned visits (N,).
+
+        See `noise_range`.
+        """
         counts, squares = np.asarray(visits), self._squares()
         planned = FirstVisits(counts, np.zeros(len(counts)), trajectories, self._bound())
         spread = float(np.sqrt((squares.features**2).sum() / len(squares.features)))
         return spread * squares.deviation(planned, self.constants())
 
     def predict(self, X: ArrayLike) -> Floats:
-        """The estimated values of the states X, integers of any shape; in [0, Fmax] if `clip` is set."""
+        """Return the estimated values of the states X, integers of any shape.
+
+        With `clip` they are in [0, Fmax].
+        """
         found = super().predict(X)
         return np.clip(found, 0.0, self._bound()) if self.clip else found
 
     def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
-        """Mean (d,) and standard deviation of `coef_` before it is rounded: private data, for audits."""
+        """Return mean (d,) and standard deviation of `coef_` before rounding.
+
+        They are private, and for audits only.
+        """
         squares, found = self._squares(), self.statistics(data)
         with precision(128):
             deviation = float(arb_of(self._variance(squares, found)).sqrt().mid())
         return np.array([float(value) for value in squares.exactly(found)]), deviation
 
     def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
-        """Draw `coef_` n times anew on the same data, (n, d): for audits."""
+        """Draw `coef_` n times on the same data, (n, d), for audits."""
         squares, found = self._squares(), self.statistics(data)
         integers, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
         return doubles(integers, exponent).reshape(n, -1)
@@ -291,7 +306,7 @@ class _Private(_Evaluation):
     def _drawn(
         self, squares: Squares, data: FirstVisits, times: int, source: WordSource
     ) -> tuple[list[int], int]:
-        """Integers in steps of the grid, of one draw after another, and the grid's exponent."""
+        """Return integers in steps of the grid, one draw after another, and the grid's exponent."""
         theta, variance = squares.exactly(data), self._variance(squares, data)
         exponent = squares.exponent(data.trajectories, data.bound, self.constants())
         drawn = rounded_gaussian(theta, [variance] * len(theta), exponent, times=times, source=source)
@@ -308,7 +323,7 @@ class _Private(_Evaluation):
         return self.released_.values
 
     def _warn(self, data: FirstVisits) -> None:
-        """Warn if public numbers alone show that the release is worthless."""
+        """Warn if public numbers alone show that the release is useless."""
         if (least := self.noise_range(data.trajectories)[0]) > data.bound / 2:
             why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
             rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
@@ -323,12 +338,12 @@ def _refuse_rounded(data: FirstVisits) -> None:
 
 @dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
-    """DP-LSW: `LSW` with noise, private when one trajectory is replaced; useless on small data.
+    """DP-LSW: `LSW` with noise, private when one trajectory is replaced. It is useless on small data.
 
     With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
-    the bound `return_bound=1` on returns, where an estimate of 0 has .703. It needs some 30,000 trajectories
-    there to beat that, and some 100,000 to beat Gaussian noise on counts and sums
-    (docs/how-to/policy-evaluation.md). Predictions are cut off to [0, Fmax] after that.
+    the bound `return_bound=1` on returns, where an estimate of 0 has .703. With this bound DP-LSW needs some
+    30,000 trajectories to beat that estimate, and some 100,000 to beat Gaussian noise on counts and sums
+    (docs/how-to/policy-evaluation.md). Predictions are then clipped to [0, Fmax].
 
     Args:
         epsilon: the target, above 0.
@@ -339,8 +354,8 @@ class DPLSW(_Private, LSW):
         noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
         clip: whether predictions are cut off to [0, Fmax], which costs no privacy.
 
-    One state that few trajectories visit makes the noise on all states large: `noise_range` and
-    `expected_noise` say how large, from public numbers.
+    If few trajectories visit one state, the noise on all states is large. `noise_range` and `expected_noise`
+    compute its size from public numbers.
 
     >>> batch = Episodes.rectangular([[0, 1]] * 900, [[0, 0]] * 900, [[0, 1.0]] * 900)
     >>> model = DPLSW(states=2, discount=0.5, epsilon=1.0, delta=1e-6).fit(batch)
@@ -356,7 +371,7 @@ class DPLSW(_Private, LSW):
 
 @dataclass(eq=False, repr=False)
 class DPLSL(_Private, LSL):
-    """DP-LSL: `LSL` with noise, private when one trajectory is replaced; otherwise like `DPLSW`.
+    """DP-LSL: `LSL` with noise, private when one trajectory is replaced. Otherwise like `DPLSW`.
 
     Args:
         planned_trajectories: m of the planned visits.

@@ -1,7 +1,7 @@
 """Least squares in exact rationals, and certified operator norms of public matrices.
 
-Columns that share no row with a nonzero entry are independent problems. So tabular features and aggregations
-are solved by division.
+Columns that share no row with a nonzero entry are independent problems. So for tabular features and
+aggregations the solution is a division.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Floats = NDArray[np.float64]
 Rationals = Sequence[Fraction]
 _BITS = 192
 _MARGINS = (1e-9, 1e-6, 1e-3, 0.1, 0.5)
-"""How much of an extreme eigenvalue is given away until Arb certifies the rest."""
+"""Margins by which the bound on an extreme eigenvalue is relaxed, in order, until Arb certifies it."""
 
 
 def exact_least_squares(
     features: Floats, masses: Rationals, targets: Rationals, ridge: Fraction
 ) -> list[Fraction]:
-    """The exact solution theta of (Phi^T diag(masses) Phi + ridge I) theta = Phi^T targets.
+    """Return the exact solution theta of (Phi^T diag(masses) Phi + ridge I) theta = Phi^T targets.
 
     Args:
         features: Phi (N, d), each entry taken as the rational that the double is.
@@ -52,7 +52,7 @@ def exact_least_squares(
 
 
 def _blocks(features: Floats, used: NDArray[np.bool_]) -> Iterator[tuple[list[int], list[int]]]:
-    """Rows and columns that belong together, by the entries that are not 0 in the rows used."""
+    """Return rows and columns that belong together, by the nonzero entries in the used rows."""
     rows, columns = np.nonzero(features * used[:, None])
     count, width = features.shape
     joined = csr_array((np.ones(len(rows)), (rows, columns + count)), shape=(count + width, count + width))
@@ -89,7 +89,7 @@ def _fmpq(value: Fraction) -> flint.fmpq:
 
 
 def norm_above(features: Floats) -> float:
-    """A double certified to be at least ||Phi||, the largest singular value.
+    """Return a double certified to be at least ||Phi||, the largest singular value.
 
     >>> norm_above(np.array([[3.0], [4.0]]))
     5.0
@@ -98,7 +98,9 @@ def norm_above(features: Floats) -> float:
 
 
 def pseudo_inverse_norm_above(features: Floats, weights: Floats) -> float | None:
-    """A double certified to be at least ||(diag(weights)^(1/2) Phi)^+||; None without certified full rank.
+    """Return a double certified to be at least ||(diag(weights)^(1/2) Phi)^+||.
+
+    Return None if full rank cannot be certified.
 
     >>> pseudo_inverse_norm_above(np.eye(2), np.array([0.25, 1.0]))
     2.0
@@ -108,7 +110,7 @@ def pseudo_inverse_norm_above(features: Floats, weights: Floats) -> float | None
 
 
 def _root_above(square: Fraction) -> float:
-    """The square root of a rational as a double, rounded up."""
+    """Return the square root of a rational as a double, rounded up."""
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
     if top * top == square.numerator and bottom * bottom == square.denominator:
         with precision(_BITS):
@@ -121,7 +123,7 @@ End = Literal["least", "largest"]
 
 
 def _ends(features: Floats, weights: Floats, end: End) -> Rationals:
-    """Certified bounds on this eigenvalue of Phi^T diag(weights) Phi, of each block."""
+    """Return certified bounds on this eigenvalue of Phi^T diag(weights) Phi, one for each block."""
     return _ends_of(features.tobytes(), features.shape, weights.tobytes(), end)
 
 
@@ -136,7 +138,10 @@ def _ends_of(phi: bytes, shape: tuple[int, int], masses: bytes, end: End) -> Rat
 
 
 def _end(block: Floats, weights: Floats, end: End) -> Fraction:
-    """At most the least eigenvalue, or at least the largest: exactly of one column, else certified by Arb."""
+    """Return a lower bound on the least eigenvalue, or an upper bound on the largest.
+
+    It is exact for one column, and otherwise certified by Arb.
+    """
     if block.shape[1] == 1:
         pairs = zip(weights.tolist(), block[:, 0].tolist(), strict=True)
         return sum((Fraction(w) * Fraction(x) ** 2 for w, x in pairs), Fraction(0))
@@ -155,23 +160,23 @@ def _end(block: Floats, weights: Floats, end: End) -> Fraction:
 
 
 def _arb(matrix: Floats, power: int = 0) -> flint.arb_mat:
-    """The matrix times 2^power, without rounding."""
+    """Return the matrix times 2^power, without rounding."""
     unit = flint.arb(2) ** power
     return flint.arb_mat(*matrix.shape, [flint.arb(x) * unit for x in matrix.ravel().tolist()])
 
 
 def _weighted(matrix: flint.arb_mat, weights: Floats) -> flint.arb_mat:
-    """The rows times their weights."""
+    """Return the rows times their weights."""
     count, width = matrix.nrows(), matrix.ncols()
     rows = [[matrix[i, j] * flint.arb(w) for j in range(width)] for i, w in enumerate(weights.tolist())]
     return flint.arb_mat(count, width, [value for row in rows for value in row])
 
 
 def _certainly_positive(gram: flint.arb_mat, shift: Fraction, sign: int) -> bool:
-    """Whether sign gram + shift I is certified to be positive definite.
+    """Return whether sign gram + shift I is certified to be positive definite.
 
-    With any matrix X, X (sign gram + shift I) X^T within distance 1 of I is enough; X is about the inverse of
-    a Cholesky factor.
+    It is enough that X (sign gram + shift I) X^T is within distance 1 of I for some matrix X. Here X is
+    approximately the inverse of a Cholesky factor.
     """
     size = gram.nrows()
     moved = flint.arb_mat(size, size, [sign * gram[i, j] + (arb_of(shift) if i == j else 0)

@@ -1,4 +1,4 @@
-"""Features of states and their norms, regression weights, and schedules of the ridge: all public."""
+"""Features of states and their norms, regression weights, and schedules of the ridge. All are public."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 
 
 def tabular(states: int) -> Floats:
-    """One feature a state: the identity (N, N)."""
+    """Return one feature for each state: the identity (N, N)."""
     return np.eye(_checks.at_least("states", states, 1))
 
 
 def aggregation(states: int, size: int = 2) -> Floats:
-    """Groups of `size` neighbouring states share one feature: (N, ceil(N/size)).
+    """Return features (N, ceil(N/size)) that groups of `size` neighbouring states share.
 
     >>> aggregation(3).tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
@@ -30,7 +30,7 @@ def aggregation(states: int, size: int = 2) -> Floats:
 
 
 def checked_features(features: ArrayLike, states: int | None = None) -> Floats:
-    """The matrix as float64 (N, d).
+    """Return the matrix as float64 (N, d).
 
     Raises:
         ValueError: unless it is a finite matrix with a row for each state and at least one column.
@@ -45,7 +45,7 @@ def checked_features(features: ArrayLike, states: int | None = None) -> Floats:
 
 
 def checked_weights(name: str, weights: ArrayLike | None, states: int, default: float) -> Floats:
-    """The weights (N,), all `default` where none are given.
+    """Return the weights (N,), or `default` for every state if none are given.
 
     Raises:
         ValueError: unless they are numbers in [0, 1], one a state, not all 0.
@@ -62,7 +62,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
 
 
 def norm(features: Floats) -> float:
-    """A double certified to be at least ||Phi||, and hardly above.
+    """Return a double certified to be at least ||Phi||, and only slightly larger.
 
     >>> norm(aggregation(4))
     1.4142...
@@ -71,7 +71,9 @@ def norm(features: Floats) -> float:
 
 
 def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
-    """A double certified to be at least ||(Gamma^(1/2) Phi)^+||, and hardly above; Gamma = diag(weights).
+    """Return a double certified to be at least ||(Gamma^(1/2) Phi)^+||, for Gamma = diag(weights).
+
+    It is only slightly larger.
 
     >>> pseudo_inverse_norm(tabular(4), np.full(4, 0.25))
     2.0
@@ -91,7 +93,7 @@ def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
 def ridge(
     trajectories: int, features: Floats, weights: Floats, power: float = 0.5, factor: float = 2.0
 ) -> float:
-    """A schedule of lambda: `factor` ||Phi||^2 ||rho||_inf m^power, public as m is.
+    """Return a schedule of lambda: `factor` ||Phi||^2 ||rho||_inf m^power. It is public because m is.
 
     >>> ridge(10_000, tabular(4), np.ones(4))
     200.0...

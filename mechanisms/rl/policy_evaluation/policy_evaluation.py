@@ -1,11 +1,11 @@
-"""DP-LSW and DP-LSL: least squares on first-visit returns, and Gaussian noise by a smooth bound.
+"""DP-LSW and DP-LSL: least squares on first-visit returns, with Gaussian noise scaled by a smooth bound.
 
-Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016), Algorithms 1 and 2. The
-neighbours are batches of equally many trajectories, one of them replaced. The envelope of DP-LSL is that of
-the algorithm, with min; the paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
+Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016), Algorithms 1 and 2.
+Neighbours are batches of equally many trajectories, with one trajectory replaced. The envelope of DP-LSL is
+that of the algorithm, with min. The paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
 
-What is released is an integer for each feature: the nearest multiple of a public grid to theta + sigma_X Z,
-drawn exactly. Theta and sigma_X^2 are exact rationals here; docs/notes/policy_evaluation.md has the proofs.
+The release is an integer for each feature: the multiple of a public grid nearest to theta + sigma_X Z, drawn
+exactly. Theta and sigma_X^2 are exact rationals. For the proofs see docs/notes/policy_evaluation.md.
 """
 
 from __future__ import annotations
@@ -33,34 +33,35 @@ _FINER = 20
 
 
 class Squares(ABC):
-    """A regression of first-visit returns, its smooth bound, and the exact law of what is released."""
+    """A regression of first-visit returns, its smooth bound, and the exact distribution of its release."""
 
     features: Floats
 
     @abstractmethod
     def solve(self, data: FirstVisits) -> Floats:
-        """Theta without noise, (d,), in doubles: for use without privacy."""
+        """Return theta without noise, (d,), in doubles, for use without privacy."""
 
     @abstractmethod
     def exactly(self, data: FirstVisits) -> list[Fraction]:
-        """Theta as exact rationals, whatever the order of the trajectories was."""
+        """Return theta as exact rationals. They do not depend on the order of the trajectories."""
 
     @abstractmethod
     def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
-        """Psi of so many visits, as a function of the smoothing."""
+        """Return psi for these visits, as a function of the smoothing."""
 
     @abstractmethod
     def unit(self, bound: float) -> Fraction:
-        """What sqrt(psi) is multiplied by, certified to be at least the printed constant."""
+        """Return the factor of sqrt(psi), certified to be at least the printed constant."""
 
     def bound(self, data: FirstVisits) -> SmoothBound:
-        """psi, as a function of the smoothing."""
+        """Return psi, as a function of the smoothing."""
         return self.bound_at(data.visits, data.trajectories)
 
     def ends(self, trajectories: int, beta: float) -> tuple[Fraction, Fraction]:
-        """Public numbers between which psi lies, but for rounding, on every batch of so many trajectories.
+        """Return public bounds on psi, up to rounding, for every batch of this size.
 
-        They are psi where everybody visits every state, and where nobody visits any; psi is monotone.
+        They are the values of psi if every trajectory visits every state, and if none visits any. psi is
+        monotone.
         """
         states = len(self.features)
         extremes = (np.full(states, count, np.int64) for count in (0, trajectories))
@@ -68,19 +69,22 @@ class Squares(ABC):
         return Fraction(low), Fraction(high)
 
     def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
-        """sigma_X^2, an exact rational: the noise on the rung of the public ladder above psi; private."""
+        """Return sigma_X^2, an exact rational, from the value of a public ladder just above psi.
+
+        It is private.
+        """
         bound = self.bound(data)
         ladder = Ladder(self.ends(data.trajectories, noise.beta)[0], noise.beta, bound.allowance)
         _, rung = ladder.at_least(bound.squared(noise.beta))
         return (Fraction(noise.alpha) * self.unit(data.bound)) ** 2 * rung
 
     def deviation(self, data: FirstVisits, noise: Noise) -> float:
-        """sigma_X, the standard deviation of the noise of each coordinate; it depends on the data."""
+        """Return sigma_X, the standard deviation of the noise of each coordinate. It depends on the data."""
         with precision(128):
             return float(arb_of(self.variance(data, noise)).sqrt().mid())
 
     def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
-        """The public grid is all multiples of 2 to this power: at most 2^-20 of the least sigma_X."""
+        """Return the exponent of the public grid, whose step is at most 2^-20 of the least sigma_X."""
         least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
         return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
 
@@ -107,7 +111,7 @@ class WeightedSquares(Squares):
     _norm: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse features that are not of full rank before any data are seen."""
+        """Refuse features without full rank before any data are seen."""
         object.__setattr__(self, "_norm", pseudo_inverse_norm(self.features, self.weights))
         if self._norm == math.inf:
             raise ValueError(
@@ -115,7 +119,7 @@ class WeightedSquares(Squares):
             )
 
     def solve(self, data: FirstVisits) -> Floats:
-        """Theta without noise, (d,): LSW."""
+        """Return theta without noise, (d,): LSW."""
         root = np.sqrt(self.weights)
         found = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
         return found.astype(np.float64)
@@ -132,11 +136,11 @@ class WeightedSquares(Squares):
         return WeightedBound(visits, self.weights)
 
     def unit(self, bound: float) -> Fraction:
-        """Fmax ||(Gamma^(1/2) Phi)^+||; see ``Squares.unit``."""
+        """Return Fmax ||(Gamma^(1/2) Phi)^+||. See ``Squares.unit``."""
         return Fraction(bound) * Fraction(self._norm)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """J(theta + error) - J(theta), the excess empirical risk."""
+        """Return J(theta + error) - J(theta), the excess empirical risk."""
         return float((self.weights * (self.features @ error) ** 2).sum())
 
 
@@ -164,7 +168,7 @@ class RidgeSquares(Squares):
     _norm: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a ridge at which the algorithm has no sensitivity bound."""
+        """Refuse a ridge for which the algorithm has no sensitivity bound."""
         object.__setattr__(self, "_norm", norm(self.features))
         least = float(self._least)
         if not self._norm:
@@ -178,7 +182,7 @@ class RidgeSquares(Squares):
         return Fraction(self._norm) ** 2 * Fraction(float(self.weights.max()))
 
     def solve(self, data: FirstVisits) -> Floats:
-        """Theta without noise, (d,): LSL."""
+        """Return theta without noise, (d,): LSL."""
         scaled = self.weights * data.visits  # Gamma_X times m
         square = self.features.T @ (scaled[:, None] * self.features)
         found = np.linalg.solve(
@@ -205,10 +209,10 @@ class RidgeSquares(Squares):
             return round_up(arb_of(top) / arb_of(2 * exact(self.ridge)).sqrt())
 
     def unit(self, bound: float) -> Fraction:
-        """2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf); see ``Squares.unit``."""
+        """Return 2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf). See ``Squares.unit``."""
         return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """J(theta + error) - J(theta), the excess empirical risk."""
+        """Return J(theta + error) - J(theta), the excess empirical risk."""
         moved = (self.weights * data.visits * (self.features @ error) ** 2).sum()
         return float((moved + self.ridge / 2 * (error**2).sum()) / data.trajectories)

@@ -1,1 +1,1 @@
-"""PRIVATE-UCB with its privatizers."""
+"""PRIVATE-UCB and its privatizers."""

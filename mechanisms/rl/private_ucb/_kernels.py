@@ -1,14 +1,14 @@
-"""Optimistic tabular learning from counts with noise, compiled: one loop for every algorithm and privatizer.
+"""Optimistic tabular learning from noisy counts, compiled: one loop for every algorithm and privatizer.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
 (AAAI 2022), Algorithms 1 and 2; Qiao and Wang, "Near-optimal differentially private reinforcement learning"
-(AISTATS 2023), Algorithm 1. What a privatizer adds to a count does not depend on the data: its noise is drawn
-before and handed in, a block of episodes at a time; between blocks the state of a run stays in its arrays. A
-family of counters without noise has arrays of no columns.
+(AISTATS 2023), Algorithm 1. The noise of a privatizer does not depend on the data. It is drawn before and
+passed in, a block of episodes at a time. Between blocks the state of a run stays in its arrays. A family of
+counters without noise has arrays of no columns.
 
-Everything compiled stands in this one file, for the reason that `mechanisms.compiled` says. H, S, A, K are the
-numbers of steps, states, actions and episodes, numbered from 0 here; a cell is s A + a; G is H, or 1 where the
-counters are pooled over the steps.
+All compiled functions are in this file, for the reason given in `mechanisms.compiled`. H, S, A, K are the
+numbers of steps, states, actions and episodes, numbered from 0 here; a cell is s A + a; G is H, or 1 where
+the counters are pooled over the steps.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ from dpproof.mechanisms.environments.successors import Law, action_value, policy
 
 LN2 = Fraction("0.69314718055994530941723212145817656807550013436026")
 LN2_HIGH = float(Fraction(round(LN2 * 2**32), 2**32))
-"""Few enough digits that its products with exponents are exact; with `LN2_LOW` it is ln 2."""
+"""The high part of ln 2, with so few digits that its products with exponents are exact.
+
+`LN2_LOW` is the rest.
+"""
 LN2_LOW = float(LN2 - Fraction(LN2_HIGH))
 OVER_LN2 = float(1 / LN2)
 T = tuple(1.0 / math.factorial(n) for n in range(14))
 """Coefficients of the exponential series."""
 GREEDY, MIRROR, VARIANCE = 0, 1, 2
-"""How a policy is improved: value iteration, a step of mirror descent, value iteration with Bernstein's bonus."""
+"""Ways to improve a policy: value iteration, mirror descent, value iteration with Bernstein's bonus."""
 
 
 class Noise(NamedTuple):
-    """What is added to the counts read before the episodes first, first + 1, ...: a row an episode.
+    """Noise added to the counts read before episodes first, first + 1, ..., with a row for each episode.
 
-    A column is a counter, in the order of (G, S, A[, S]). `reads` (K,) says which episodes of the whole run
-    read new counts; the others go on with those read last. Nothing is read before episode 0.
+    A column is a counter, in the order of (G, S, A[, S]). `reads` (K,) marks the episodes of the whole run
+    that read new counts. The others use the counts that were read last. Nothing is read before episode 0.
     """
 
     first: int
@@ -49,12 +52,12 @@ class Noise(NamedTuple):
 
 
 class Learner(NamedTuple):
-    """The state of a run besides its counts: policy, values and what is needed on the way.
+    """The state of a run besides its counts: policy, values and working arrays.
 
     `policy` (H, S) is greedy, `chances` (A, H S) and its logarithms `logs` randomised. `values` (H+1, S) are
     optimistic, `table` (H, S A) are their Q. `met` (G, S A) are an episode's visits, `path` (H, 2) its
-    counters (g, c); `scratch` (H+1, S) holds exact values, `q` (S A,) and `sizes` (S,) one step's,
-    `tops` (H S,) what is common to the actions; `optimum` and `regret` are one number each.
+    counters (g, c). `scratch` (H+1, S) has exact values, `q` (S A,) and `sizes` (S,) those of one step, and
+    `tops` (H S,) values common to the actions. `optimum` and `regret` are one number each.
     """
 
     policy: NDArray[np.int64]
@@ -73,7 +76,7 @@ class Learner(NamedTuple):
 
 
 class Bernstein(NamedTuple):
-    """The constants of DP-UCBVI's bonus, products of its logarithm iota worked out.
+    """The constants of DP-UCBVI's bonus, already multiplied by powers of its logarithm iota.
 
     With m = N~_{h+1}(s') the bonus is error / n, and over sqrt(n): variance times the standard deviation of V
     under P~, plus reward, plus spread sqrt(sum P~(s') min(once/m + twice/m^2, H^2)).
@@ -91,15 +94,15 @@ NO_BONUS = Bernstein(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Rule(NamedTuple):
-    """How counts become estimates and bonuses, and policies are improved.
+    """How counts become estimates and bonuses, and how policies are improved.
 
-    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none;
-    1 the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
-    sum is within a quarter of `margin` of N~, then margin/2 more a cell; 3 what is below `threshold` is 0,
-    N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the payoffs counted are
-    rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell. `monotone`: a Q never
-    becomes more optimistic than it was. `way` is `GREEDY`, `MIRROR` with learning rate `rate`, or `VARIANCE` with
-    the constants `bernstein`.
+    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none; 1
+    the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
+    sum is within a quarter of `margin` of N~, then margin/2 more for each cell; 3 counts below `threshold`
+    are set to 0, N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the
+    payoffs counted are rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell.
+    With `monotone` a Q never becomes more optimistic than before. `way` is `GREEDY`, `MIRROR` with learning
+    rate `rate`, or `VARIANCE` with the constants `bernstein`.
     """
 
     shift: float
@@ -118,10 +121,10 @@ class Rule(NamedTuple):
 
 
 class Model(NamedTuple):
-    """True counts (the first three), and what the learner makes of the released ones.
+    """True counts (the first three), and the estimates that the learner makes of the released counts.
 
-    `sizes` are n, `roots` 1/sqrt(n), `inverses` 1/n, `means` c~ and `chances` P~; `row` and `sorted_row` hold
-    one cell's transitions on the way.
+    `sizes` are n, `roots` 1/sqrt(n), `inverses` 1/n, `means` c~ and `chances` P~; `row` and `sorted_row` are
+    working arrays for the transitions of one cell.
     """
 
     visits: NDArray[np.float64]
@@ -138,7 +141,7 @@ class Model(NamedTuple):
 
 @njit
 def empty_model(G: int, S: int, A: int) -> Model:
-    """Return a model of no data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
+    """Return a model without data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
     cells = (G, S * A)
     return Model(
         np.zeros(cells),
@@ -156,7 +159,7 @@ def empty_model(G: int, S: int, A: int) -> Model:
 
 @njit
 def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -> tuple[Model, Learner]:
-    """Return a run before its first episode; `best` is an optimal policy (H, S), `first` what Q starts as."""
+    """Return a run before its first episode. `best` is an optimal policy (H, S); Q starts as `first`."""
     H, S = best.shape
     A = law.rewards.shape[1]
     model = empty_model(G, S, A)
@@ -182,7 +185,7 @@ def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -
 
 @borrowing
 def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: float) -> None:
-    """Replace `row` by max(0, row + x), x such that the sum is `total` (at least 0)."""
+    """Replace `row` by max(0, row + x), with x such that the sum is `total` (at least 0)."""
     S = row.size
     for i in range(S):  # insertion, largest first: rows are short
         value, j = row[i], i
@@ -202,7 +205,7 @@ def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: flo
 
 @borrowing
 def project(model: Model, visits: float, rule: Rule) -> float:
-    """Make the released `model.row` non-negative, by the rule; return what its sum now is."""
+    """Make the released `model.row` non-negative, by the rule. Return its new sum."""
     S = model.row.size
     if rule.projection == 3:
         kept = 0.0
@@ -227,7 +230,7 @@ def project(model: Model, visits: float, rule: Rule) -> float:
 
 @inlined
 def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
-    """Read the counters of cell c with the noise of row r; write its n, 1/sqrt(n), mean and chances."""
+    """Read the counters of cell c with the noise of row r. Write its n, 1/sqrt(n), mean and chances."""
     S = model.row.size
     at = g * model.visits.shape[1] + c
     noisy = noise.transitions.shape[1] > 0
@@ -258,7 +261,10 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
 
 @inlined
 def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
-    """Read the counts released before episode k, if any are; without noise only what has changed."""
+    """Read the counts released before episode k, if there are any.
+
+    Without noise, read only what has changed.
+    """
     if k == 0 or not noise.reads[k]:
         return False
     G, cells = model.visits.shape
@@ -277,7 +283,7 @@ def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bo
 
 @njit
 def initial(model: Model, rule: Rule) -> None:
-    """Set the estimates from private counts that are all 0, as before the first episode."""
+    """Set the estimates for private counts that are all 0, as before the first episode."""
     n = max(1.0, rule.shift + (rule.margin / 2 if rule.projection == 2 else 0.0))
     model.sizes[:] = n
     model.roots[:] = 1.0 / math.sqrt(n)
@@ -288,7 +294,7 @@ def initial(model: Model, rule: Rule) -> None:
 
 @inlined
 def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> int:
-    """Return an action drawn from column i of `chances` (A, H S) with one uniform."""
+    """Return an action drawn from column i of `chances` (A, H S) with one uniform number."""
     u = rng.random()
     total = chances[0, i]
     a = 0
@@ -302,7 +308,7 @@ def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> in
 def count(
     model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
 ) -> None:
-    """Count one visit, unless the episode has met the counter `cap` times before."""
+    """Count one visit, unless the episode has already visited the counter `cap` times."""
     met[g, c] += 1
     if met[g, c] <= rule.cap:
         model.visits[g, c] += 1.0
@@ -312,14 +318,14 @@ def count(
 
 @inlined
 def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
-    """Set the numbers of visits of an episode back to 0."""
+    """Reset the numbers of visits of an episode to 0."""
     for h in range(path.shape[0]):
         met[path[h, 0], path[h, 1]] = 0
 
 
 @inlined
 def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
-    """Write mean + chances V_{h+1} of every cell into `q` (S A,), the successors added in their order."""
+    """Write mean + chances V_{h+1} of every cell into `q` (S A,), adding the successors in their order."""
     g = min(h, model.visits.shape[0] - 1)
     for c in range(q.size):
         q[c] = model.means[g, c] + model.chances[g, 0, c] * following[0]
@@ -331,7 +337,10 @@ def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.f
 
 @inlined
 def mixed_value(law: Law, policy: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Return the exact reward of a randomised `policy` (A, H S); `values` (H+1, S) is overwritten."""
+    """Return the exact expected reward of a randomised `policy` (A, H S).
+
+    `values` (H+1, S) is overwritten.
+    """
     S = values.shape[1]
     for h in range(values.shape[0] - 2, -1, -1):
         for s in range(S):
@@ -355,7 +364,7 @@ def walk(
     actions: NDArray[np.int64],
     randomised: bool,
 ) -> None:
-    """Roll out a policy once; count the episode, and write it into `states`, `actions`."""
+    """Run a policy for one episode. Count the episode, and write it into `states` and `actions`."""
     G, path, policy = model.visits.shape[0], learner.path, learner.policy
     S, A = payoffs.shape
     s = law.start
@@ -373,7 +382,7 @@ def walk(
 
 @inlined
 def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
-    """Write the policy of least optimistic cost, of equal ones the first; return whether it changed."""
+    """Write the policy of least optimistic cost, the first one of equal ones. Return whether it changed."""
     policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
     H, S = policy.shape
     A = q.size // S
@@ -421,12 +430,13 @@ def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
 
 @inlined
 def exponential(x: float) -> float:
-    """Return exp(x), x <= 0, to less than an ulp; 0 below -708, where doubles begin to lose digits.
+    """Return exp(x) for x <= 0, with an error below one ulp; below -708, where doubles lose digits, return 0.
 
-    It is 2^k exp(r), k the integer nearest to x/ln 2, exp(r) by Taylor's polynomial, whose rest is below
-    5e-18 as |r| < 0.347. Without branch or call a loop over states is done in vectors, in a fifth of the time
-    of the library's; and made of sums and products only, it has the same bits on every machine. The last
-    bits of k + 1.5 2^52 are those of k; shifted by 52 they stand where a double has its exponent.
+    It is 2^k exp(r), with k the integer nearest to x/ln 2. exp(r) is Taylor's polynomial, with error below
+    5e-18 since |r| < 0.347. There is no branch or call, so a loop over states is vectorised and takes a fifth
+    of the time of the library's. It has only sums and products, so it gives the same bits on every machine.
+    The last bits of k + 1.5 2^52 are those of k. Shifted by 52, they are at the position of a double's
+    exponent.
     """
     low = max(x, -708.0)
     shifted = np.float64(low * OVER_LN2 + 1.5 * 2.0**52)
@@ -442,7 +452,7 @@ def exponential(x: float) -> float:
 def mirror_step(rate: float, learner: Learner) -> None:
     """Subtract rate Q from the logarithms, shift them so that the largest is 0, and write the policy.
 
-    All steps and states at once, an action at a time: these are the loops that are done in vectors.
+    Each loop handles all steps and states for one action, so that it is vectorised.
     """
     policy, logs, tops, table = learner.chances, learner.logs, learner.tops, learner.table.reshape(-1)
     A, columns = logs.shape
@@ -473,9 +483,10 @@ def bernstein_bonus(
     most: float,
     b: Bernstein,
 ) -> float:
-    """Return the bonus of Qiao and Wang for one cell; `next_sizes` (S,) is N~_{h+1}(s'), `most` is H.
+    """Return the bonus of Qiao and Wang for one cell. `next_sizes` (S,) is N~_{h+1}(s'), `most` is H.
 
-    With no more than one visit it is H: theirs divides by N~, which is never 0 with the margin they add.
+    With at most one visit it is H. Their bonus divides by N~, which is never 0 because of the margin they
+    add.
     """
     if model.sizes[g, c] <= 1.0:
         return most
@@ -494,7 +505,7 @@ def bernstein_bonus(
 
 @borrowing
 def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
-    """Lower the table to the optimistic rewards of the counts; return whether the greedy policy changed."""
+    """Lower the table to the optimistic rewards of the counts. Return whether the greedy policy changed."""
     policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
     H, S = policy.shape
     A = table.shape[1] // S
@@ -532,10 +543,10 @@ def block(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run an algorithm over a block; fill the `regrets` of its episodes.
+    """Run an algorithm over a block, and fill the `regrets` of its episodes.
 
-    `states` and `actions` have a row for each episode of the block, or one that is overwritten. A greedy policy
-    is improved when counts were read, a randomised one after every episode.
+    `states` and `actions` have a row for each episode of the block, or one row that is overwritten. A greedy
+    policy is improved when counts were read, and a randomised one after every episode.
     """
     keep, randomised = states.shape[0] > 1, rule.way == MIRROR
     for i in range(regrets.size):
@@ -570,5 +581,5 @@ def loop(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run `block`, and let go of the generator afterwards."""
+    """Run `block`, and release the generator afterwards."""
     block(law, payoffs, model, learner, rule, noise, rng, regrets, states, actions)

@@ -1,8 +1,8 @@
 """PRIVATE-UCB: optimistic learning from private counts, by value iteration or by policy optimisation.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
-(AAAI 2022), Algorithms 1 and 2. Costs are minimised: of an environment that pays r, they are 1 - r, and the
-regret is the same. A run goes in blocks of episodes: the noise is never held for all of them at once.
+(AAAI 2022), Algorithms 1 and 2. Costs are minimised. The cost of reward r is 1 - r, and the regret is the
+same. A run is made in blocks of episodes, so the noise of all episodes is never in memory at once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _EVERY = np.iinfo(np.int64).max
 
 
 def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transition: float) -> kernels.Rule:
-    """Return the bonus of every step, its widths `cost` + H `transition`, and how counts are read.
+    """Return the bonus of every step, with widths `cost` + H `transition`, and the way to read counts.
 
-    The privatizer's levels are asked for only where a constant multiplies them.
+    The privatizer's levels are computed only if a constant multiplies them.
     """
     p = privatizer.parameters
     steps = (
@@ -53,7 +53,7 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
 
 
 def payoffs_of(environment: TabularMDP, constants: Constants) -> NDArray[np.float64]:
-    """Return what the second family counts, (S, A): costs 1 - r, or the rewards r."""
+    """Return the values (S, A) that the second family counts: costs 1 - r, or the rewards r."""
     return environment.rewards if constants.rewards else 1 - environment.rewards
 
 
@@ -67,7 +67,7 @@ def run_blocks(
     first: float = 0.0,
     keep: bool,
 ) -> LearningRun:
-    """Return the run by the rule, of which `payoffs` (S, A) are counted; Q starts as `first`.
+    """Return the run by the rule. The counters count `payoffs` (S, A), and Q starts as `first`.
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
@@ -99,7 +99,7 @@ def run_blocks(
 
 
 def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
-    """The noise with one column a counter; no columns where a family has none."""
+    """Return the noise with one column for each counter, and no columns for a family without noise."""
     n = len(found.visits)
     families = (found.visits, found.costs, found.transitions)
     return kernels.Noise(found.first, reads, *(x.reshape(n, x.size // n) for x in families))
@@ -109,13 +109,11 @@ def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
 class PrivateUCBVI(RunsMany):
     """PRIVATE-UCB-VI, Algorithm 2: optimistic value iteration with private counts.
 
-    Q = min(H-h+1, max(0, c~ + P~ V - beta)) with beta = beta_c + beta_pv; the policy takes the first action
-    of least Q. The same noise and the same draws of the environment give the
-    same run, whatever the privatizer.
+    Q = min(H-h+1, max(0, c~ + P~ V - beta)) with beta = beta_c + beta_pv. The policy takes the first action
+    of least Q. The same noise and the same draws of the environment give the same run with any privatizer.
 
     Attributes:
-        privatizer: where the noise comes from; it also fixes the sizes, and whether counts are pooled over
-            the steps.
+        privatizer: source of the noise; it also fixes the sizes, and whether counts are pooled over the steps.
         constants: those of the theory, or a named configuration.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
@@ -129,9 +127,9 @@ class PrivateUCBVI(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn in `environment` for K episodes; `keep` the trajectories if asked.
+        """Learn in `environment` for K episodes, and `keep` the trajectories if asked.
 
-        A seed or a generator makes a simulation. The generator is split in two, the first for the
+        With a seed or a generator it is a simulation. The generator is split in two, the first for the
         environment, the second for the noise.
 
         Raises:
@@ -148,8 +146,8 @@ class PrivateUCBVI(RunsMany):
 class PrivateUCBPO(RunsMany):
     """PRIVATE-UCB-PO, Algorithm 1: optimistic policy evaluation, then a step of mirror descent.
 
-    pi^{k+1} is proportional to pi^k exp(-eta Q), kept as logarithms so that no action is ever lost to
-    underflow; beta = beta_c + H beta_p.
+    pi^{k+1} is proportional to pi^k exp(-eta Q). It is stored as logarithms, so no action is lost by
+    underflow. The bonus is beta = beta_c + H beta_p.
 
     Attributes:
         privatizer: as for `PrivateUCBVI`.
@@ -166,7 +164,7 @@ class PrivateUCBPO(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def learning_rate(self) -> float:
-        """Eta of the run.
+        """Return eta of the run.
 
         Raises:
             ValueError: eta H K, which no logarithm of the policy falls below the negative of, is infinite.
@@ -180,7 +178,7 @@ class PrivateUCBPO(RunsMany):
         return eta
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn as `PrivateUCBVI.run` does; the same errors, and those of `learning_rate`."""
+        """Learn as `PrivateUCBVI.run` does. It raises the same errors, and those of `learning_rate`."""
         rate = self.learning_rate()
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes
         T *= environment.horizon

@@ -1,7 +1,7 @@
-"""Audit of counts in batches: capped counts, two users far apart, and the releases that the audit looks at.
+"""Audit of counts in batches: capped counts, two very different users, and the audited releases.
 
 The other users are the same in both streams, and the noise does not depend on the data. Their counts are a
-known shift, so they are left out. If there are many batches, the audit looks at the first ones.
+known shift, so they are left out. If there are many batches, the audit uses only the first ones.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_traje
 
 Floats = NDArray[np.float64]
 EARLY = 128
-"""Batches that are looked at, at most."""
+"""Largest number of batches that are audited."""
 
 
 def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
-    """The same noise as that of a square-root counter with one leaf a batch.
+    """Return the same noise as a square-root counter with one leaf for each batch.
 
     >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
     9
@@ -45,7 +45,7 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
 
 def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
-    """What one user adds to the counters of costs and of transitions: the first ``cap`` visits of each cell.
+    """Return what one user adds to the counters of costs and transitions: at most ``cap`` visits of each cell.
 
     >>> once = BatchedCountsParameters(2, 1, 3, 9, sigma=1.0, cap=1)
     >>> capped_counts(once, Trajectories([[0, 0, 1, 1]], [[0, 0, 0]], [[1.0, 1.0, 0.5]])).tolist()
@@ -62,12 +62,12 @@ def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class BatchedUser:
-    """One user of the first batch; who is absent adds nothing to the counters.
+    """One user of the first batch. An absent user adds nothing to the counters.
 
     Attributes:
         user: the trajectory.
         absent: whether the user is left out.
-        columns: the counters that are looked at.
+        columns: the audited counters.
     """
 
     user: Trajectories
@@ -75,7 +75,7 @@ class BatchedUser:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: BatchedCountsParameters) -> Floats:
-        """What the user adds to the batches: (batches, columns)."""
+        """Return what the user adds to the batches: (batches, columns)."""
         found = np.zeros((min(parameters.batches, EARLY), len(self.columns)))
         if not self.absent:
             found[0] = capped_counts(parameters, self.user)[self.columns]
@@ -83,9 +83,10 @@ class BatchedUser:
 
 
 def users_apart(parameters: BatchedCountsParameters, *, replaced: bool) -> tuple[BatchedUser, BatchedUser]:
-    """A user who meets one cell after the other, ``cap`` times each, and one who comes from the other end.
+    """Return a user who visits the cells in order, ``cap`` times each, and one who visits them in reverse.
 
-    Costs are 1, but where the second meets the first one's cells; not replaced, the second is left out.
+    All costs are 1, except that the second user has cost 0 in cells of the first. Without ``replaced`` the
+    second user is the first one, absent.
 
     >>> parameters = BatchedCountsParameters(2, 1, 2, 9, sigma=1.0, cap=2)
     >>> [one.user.states.tolist() for one in users_apart(parameters, replaced=True)]
@@ -108,7 +109,7 @@ def _in_cells(parameters: BatchedCountsParameters, cells: NDArray[np.int64], cos
 
 
 def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
-    """Refuse two users who are not one user each, or of whom different counters are looked at.
+    """Refuse data with other than one user each, or with different audited counters.
 
     Raises:
         ValueError: saying which.
@@ -122,6 +123,6 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
 def sample(
     parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
 ) -> Floats:
-    """``n`` runs of counts in batches: the running counts after each batch, (n, batches, columns)."""
+    """Draw ``n`` runs of counts in batches: the running counts after each batch, (n, batches, columns)."""
     privatizer = CentralPrivatizer(over_batches(parameters))
     return privatizer.release(data.leaves(parameters), n, rng, data.columns)

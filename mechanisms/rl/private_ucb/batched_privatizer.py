@@ -1,9 +1,10 @@
-"""Privatizer of counts in batches: fewer releases, and a cap on a user's visits, need less noise.
+"""Privatizer of counts in batches. Fewer releases, and a cap on a user's visits, require less noise.
 
-It changes what is released in two ways, besides the counter's matrix. A release costs noise whether or not the
-policy would change, so counts are released before some episodes only. And an episode counts at most `cap`
-visits of a state and action, so that no user has a norm above the square root of H cap. Counted transitions are
-still draws of the same law, because the number of a visit is known before its successor is drawn.
+Besides the counter's matrix, it changes the release in two ways. First, counts are released only before some
+episodes, because every release costs noise, even if the policy would not change. Second, an episode counts at
+most `cap` visits of a state and action, so no user has a norm above the square root of H cap. Counted
+transitions still have the same distribution, because the number of a visit is known before its successor is
+drawn.
 
 Source: this project's own; the guarantee is `dpproof.accountant.rl.private_ucb.batched_counts`.
 """
@@ -33,8 +34,8 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 class BatchedCounts(BatchedCountsParameters):
     """A central privatizer of pooled, capped counts with Gaussian noise, released before some episodes.
 
-    Batch i holds the users between releases i - 1 and i; running counts over the batches are released
-    through the square root of their matrix. Visits N(s, a) are the sum of the released transitions.
+    Batch i has the users between releases i - 1 and i. Running counts over the batches are released through
+    the square root of their matrix. Visits N(s, a) are the sum of the released transitions.
 
     The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
 
@@ -44,7 +45,7 @@ class BatchedCounts(BatchedCountsParameters):
     """
 
     def meeting(self, adjacency: Adjacency, epsilon: Any, delta: Any) -> BatchedCounts:
-        """The same with the least noise that keeps (epsilon, delta) under `adjacency`.
+        """Return the same privatizer with the least noise that satisfies (epsilon, delta) under `adjacency`.
 
         >>> sizes = BatchedCounts(6, 2, 20, 20000, sigma=1.0, cost_factor=2.0, cap=5, every=100)
         >>> 180 < sizes.meeting(Adjacency.REPLACE, 1, "1e-6").deviation < 190
@@ -55,12 +56,12 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def parameters(self) -> BatchedCounts:
-        """The sizes: this object itself."""
+        """The sizes, which are fields of this object."""
         return self
 
     @property
     def pooled(self) -> bool:
-        """Counts are those of all steps together."""
+        """Whether counts are pooled over all steps, which is always true."""
         return True
 
     @cached_property
@@ -70,19 +71,19 @@ class BatchedCounts(BatchedCountsParameters):
 
     @cached_property
     def reads(self) -> NDArray[np.bool_]:
-        """Whether counts are released before the episodes 0, ..., K-1."""
+        """Return whether counts are released before each of the episodes 0, ..., K-1."""
         found = np.zeros(self.episodes, np.bool_)
         found[self.releases] = True
         return found
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of a transition's last, noisiest, release."""
+        """Standard deviation of the last release of a transition, which is the noisiest."""
         row = row_coefficients(SquareRoot(len(self.releases)))
         return self.sigma * float(np.linalg.norm(row))
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """See `Privatizer.noise`; between releases rows are 0 and are not read."""
+        """See `Privatizer.noise`. Rows between releases are 0, and they are not read."""
         S, A, R = self.states, self.actions, len(self.releases)
         paths = FactorisedPaths(DRAWS[NoiseLaw.GAUSSIAN], SquareRoot(R))
         found = next(paths.blocks(rng, R + 1, S * A * (S + 1), R + 1))[1:] * np.float32(self.sigma)
@@ -95,7 +96,7 @@ class BatchedCounts(BatchedCountsParameters):
             yield CountNoise(first, transitions.sum(axis=-1), costs, transitions)
 
     def levels(self, delta: float) -> Levels:
-        """A union bound over all counters and releases, by the standard deviation of the last."""
+        """Return a union bound over all counters and releases, from the deviation of the last release."""
         from scipy.special import ndtri_exp
 
         cells, R = self.states * self.actions, len(self.releases)
@@ -104,11 +105,11 @@ class BatchedCounts(BatchedCountsParameters):
         return Levels(quantile * math.sqrt(self.states), quantile * self.cost_factor, quantile)
 
     def printed_levels(self, delta: float) -> Levels:
-        """The levels of `levels`: no paper prints any for these counts."""
+        """Return the same as `levels`, because no paper prints levels for these counts."""
         return self.levels(delta)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """Gaussian differential privacy of all releases: mu = norm / sigma (docs/notes/ucb_batches.md).
+        """Return the guarantee of all releases: mu-GDP with mu = norm / sigma (docs/notes/ucb_batches.md).
 
         Raises:
             UnprovedAdjacencyError: for a relation without a proof.

@@ -1,4 +1,4 @@
-"""The CENTRAL-PRIVATIZER's counts, released to an audit of its first users."""
+"""Samples of the CENTRAL-PRIVATIZER's counts, for an audit of its first users."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 def sample(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
+    """Draw ``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
     return released(CentralPrivatizer(parameters), data, n, rng)

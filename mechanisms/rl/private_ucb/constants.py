@@ -1,4 +1,4 @@
-"""The constants of optimistic learning: those of the theory, and tuned ones by name.
+"""The constants of optimistic learning: those of the theory, and tuned ones with names.
 
 Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, per cell and with n = max(1, N~ + E1),
 
@@ -19,7 +19,7 @@ from typing import Final
 
 
 class Projection(enum.IntEnum):
-    """What is done to released counts before they are used; no privacy is spent on it."""
+    """Post-processing of released counts before they are used. It costs no privacy."""
 
     NONE = 0
     """Nothing, as in Algorithms 1 and 2."""
@@ -34,19 +34,19 @@ class Projection(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Constants:
-    """Scales of the theory's constants; with every default they are the theory's.
+    """Scales of the theory's constants. The defaults give the constants of the theory.
 
     Attributes:
         delta: confidence parameter of Lc, Lp and of the privatizer's levels, in (0, 1).
         width: multiplies Lc and Lp.
         error: multiplies E1 and E2 in the bonus.
         shift: multiplies E1 in n = max(1, N~ + E1).
-        remaining: the bonus's factor H is the number of steps still to come after the present one.
+        remaining: whether the bonus's factor H is replaced by the number of steps after the present one.
         learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
         projection: see `Projection`.
         threshold: multiplies the privatizer's levels of transitions and of costs, below which counts are 0.
-        rewards: the counters of costs count rewards, 1 less the cost, which are no more sensitive; the cost
-            is N~(s, a) less what they release.
+        rewards: whether the counters of costs count rewards, 1 minus the cost, which have the same
+            sensitivity; the cost is then N~(s, a) minus the released rewards.
 
     Raises:
         ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -76,25 +76,30 @@ class Constants:
         object.__setattr__(self, "projection", Projection(self.projection))
 
     def cost_width(self, states: int, actions: int, steps: int) -> float:
-        """Lc, scaled; `steps` is T = KH."""
+        """Return Lc, scaled. `steps` is T = KH."""
         return self.width * math.sqrt(2 * math.log(4 * states * actions * steps / self.delta))
 
     def transition_width(self, states: int, actions: int, steps: int) -> float:
-        """Lp, scaled; `steps` is T = KH."""
+        """Return Lp, scaled. `steps` is T = KH."""
         return self.width * math.sqrt(4 * states * math.log(6 * states * actions * steps / self.delta))
 
 
 THEORY: Final = Constants()
-"""The constants of Theorems 3.2 and 4.2; the levels are the privatizer's."""
+"""The constants of Theorems 3.2 and 4.2. The levels come from the privatizer."""
 OPPO: Final = THEORY
-"""The theory of policy optimisation on exact counts, where both levels are 0: the bonus is Lc/sqrt(n) + H
-Lp/sqrt(n) and eta is the printed one. These are this paper's constants (Lemma A.1, Algorithm 1), not those of
-OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been compared."""
+"""The theory's constants of policy optimisation on exact counts, where both levels are 0.
+
+The bonus is Lc/sqrt(n) + H Lp/sqrt(n), and eta is the printed one. These are this paper's constants (Lemma
+A.1, Algorithm 1), not those of OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been
+compared.
+"""
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
-"""Tuned on RiverSwim here, without error terms; the paper tunes, too, and does not print its values. No
-regret guarantee."""
+"""Tuned on RiverSwim, without error terms. They have no regret guarantee.
+
+The paper also tunes, but it does not print its values.
+"""
 CONSISTENT: Final = replace(TUNED, projection=Projection.SIMPLEX)
-"""Tuned, and the released counts are made consistent. No regret guarantee."""
+"""Tuned, and the released counts are made consistent. They have no regret guarantee."""
 SPARSE: Final = replace(
     TUNED,
     width=0.05,
@@ -103,15 +108,16 @@ SPARSE: Final = replace(
     threshold=0.4,
     rewards=True,
 )
-"""Tuned; counts that noise alone could make are 0, costs come from counted rewards. No regret guarantee."""
+"""Tuned. Counts that noise alone could explain are 0, and rewards are counted. No regret guarantee."""
 
 
 def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
     """Reconstructed constants of UCB-VI (Chernoff-Hoeffding bonus), not checked against the paper.
 
-    Its bonus is 7 H ln(5SAT/delta)/sqrt(n); the width makes the whole bonus of Algorithm 2, cost and
-    transitions, that number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017), whose text has
-    not been compared. There one table serves all steps, so it is meant for pooled counts.
+    Its bonus is 7 H ln(5SAT/delta)/sqrt(n). The width is chosen such that the whole bonus of Algorithm 2, for
+    cost and transitions, is this number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017),
+    whose text has not been compared. It uses one table for all steps, so these constants are for pooled
+    counts.
 
     Args:
         states, actions, horizon, episodes: the sizes S, A, H, K; T = KH.

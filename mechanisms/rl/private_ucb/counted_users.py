@@ -1,9 +1,9 @@
-"""Users for the audit of a privatizer: the pair that attains its guarantee, and the counters that it looks at.
+"""Users for the audit of a privatizer: the pair that reaches its guarantee, and the audited counters.
 
-They are the first users of a stream, restricted to some counters. A part of a release is itself released, so a
-violation found in the part is a violation. Counters in which no user differs, and episodes long after the user
-who differs, only cost time. The best score is the exact log-likelihood ratio of the release under the two
-streams.
+They are the first users of a stream, restricted to some counters. A part of a release is itself released, so
+a violation in the part is a violation of the whole. Counters without a difference, and episodes long after
+the user who differs, only cost time. The best score is the exact log-likelihood ratio of the release under
+the two streams.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Floats = NDArray[np.float64]
 def worst_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int = 1
 ) -> tuple[Trajectories, Trajectories]:
-    """Two sequences of ``users`` users that differ in the first, as far as ``start`` lets them.
+    """Return two sequences of ``users`` users. The first users differ as much as ``start`` permits.
 
-    The one stays in a cell with costs 1; the other leaves for another cell at once and stays there, or starts
-    there. Where there is no other cell, or actions are not the users' to choose, the other has costs 0.
+    One first user stays in a cell with costs 1. The other one starts in another cell or moves there at once,
+    and stays there. If there is no other cell, or users do not choose their actions, the other has costs 0.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
@@ -64,7 +64,7 @@ def worst_pair(
 def _sequence(
     states: NDArray[np.int64], actions: NDArray[np.int64], costs: Floats, users: int
 ) -> Trajectories:
-    """The user, followed by users who stay in the first cell without cost."""
+    """Return the user, followed by users who stay in the first cell without cost."""
     later = users - 1
     return Trajectories(
         np.vstack([states, np.zeros((later, len(states)), np.int64)]),
@@ -80,11 +80,11 @@ def central_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
+    """Return log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
 
     ``first`` and ``second`` are what every user adds to the counters in ``columns``, as in
-    ``CentralPrivatizer.release``. Releases are a one-to-one linear image of values with independent noise: of the
-    nodes of the tree, one of which ends at each time, or of the noisy C x.
+    ``CentralPrivatizer.release``. A one-to-one linear map gives the releases from values with independent
+    noise. These are the nodes of the tree, one of which ends at each time, or the noisy C x.
 
     >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
     >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
@@ -111,13 +111,16 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """The same of what users sent, (n, users, counters), from their counts, as ``LocalPrivatizer.release``."""
+    """Return the same log ratio for what users sent, (n, users, counters).
+
+    See ``LocalPrivatizer.release``.
+    """
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
 
 
 def _nodes(_parameters: CentralCountsParameters, running: Floats) -> Floats:
-    """The node that ends at each time: the count less that at the time without its lowest binary one."""
+    """Return the node that ends at each time: the count minus that at the time without its lowest binary one."""
     with_start = np.concatenate([np.zeros_like(running[..., :1, :]), running], axis=-2)
     times = np.arange(1, with_start.shape[-2])
     found: Floats = with_start[..., 1:, :] - with_start[..., times & (times - 1), :]
@@ -125,7 +128,7 @@ def _nodes(_parameters: CentralCountsParameters, running: Floats) -> Floats:
 
 
 def _entries(parameters: CentralCountsParameters, running: Floats) -> Floats:
-    """The entries of C x + noise: what B makes the running counts of."""
+    """Return the entries of C x + noise, from which B makes the running counts."""
     from scipy import signal  # takes long to import
 
     row = row_coefficients(parameters.strategy)
@@ -146,12 +149,12 @@ def _log_ratio(
 
 @dataclass(frozen=True, eq=False)
 class CountedUsers:
-    """The first users of a stream; what one of them who is absent adds to the counters is nothing.
+    """The first users of a stream. An absent user adds nothing to the counters.
 
     Attributes:
         users: their trajectories.
-        absent: whether the first is left out, the others keeping their episodes.
-        columns: the counters that are looked at, in the privatizer's order.
+        absent: whether the first user is left out; the others keep their episodes.
+        columns: the audited counters, in the privatizer's order.
 
     >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
     >>> one = Trajectories([[0, 1]], [[0]], [[0.5]])
@@ -164,7 +167,7 @@ class CountedUsers:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: CountsParameters) -> Floats:
-        """What every user adds to each of the counters: (users, columns)."""
+        """Return what every user adds to each of the counters: (users, columns)."""
         found = self.users.counts(parameters)[:, self.columns]
         if self.absent:
             found[0] = 0
@@ -174,7 +177,9 @@ class CountedUsers:
 def worst_users(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int, *, replaced: bool
 ) -> tuple[CountedUsers, CountedUsers]:
-    """The pair that attains the guarantee, the first user replaced or left out, in the counters it moves.
+    """Return the pair that reaches the guarantee, restricted to the counters in which it differs.
+
+    The first user is replaced or left out.
 
     >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
     >>> [data.columns.tolist() for data in worst_users(parameters, 1, replaced=True)]
@@ -190,7 +195,7 @@ def worst_users(
 
 
 def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
-    """Refuse two streams that differ in more than their first user, or in what is looked at.
+    """Refuse two streams that differ in more than their first user, or in the audited counters.
 
     Raises:
         ValueError: saying which.
@@ -204,7 +209,7 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
 
 
 def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
-    """Whether the trajectories are the same."""
+    """Return whether the trajectories are the same."""
     return all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("states", "actions", "costs")
     )
@@ -213,5 +218,5 @@ def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
 def released(
     privatizer: CentralPrivatizer | LocalPrivatizer, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """``n`` runs of a privatizer: the counts that it releases after each user, or that each user sends."""
+    """Draw ``n`` runs of a privatizer: the counts released after each user, or sent by each user."""
     return privatizer.release(data.leaves(privatizer.parameters), n, rng, data.columns)

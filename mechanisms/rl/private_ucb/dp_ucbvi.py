@@ -1,4 +1,4 @@
-"""DP-UCBVI: optimistic value iteration whose bonus follows the variance of the values to come.
+"""DP-UCBVI: optimistic value iteration with a bonus that depends on the variance of the next values.
 
 **The constants are reconstructed and not checked against the paper.** The algorithm is that of Qiao and Wang,
 "Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv 2212.04680), Algorithm 1 and
@@ -13,13 +13,13 @@ ln(30 HSAT/beta), the bonus is
 
 and Q never grows from one episode to the next.
 
-Compared with the authors' later paper on self-play, which says that it generalises this one
-("Differentially private reinforcement learning with self-play", sections 3 and 5.3): Assumption 3.1, the
-consistent counts with E/4 and E/(2S), that E is four times what a noisy count may be off, a bonus of order
-sqrt(Var iota/n) + H S E iota/n, and the 30 in iota. Not compared with anything: the numbers 2, sqrt 2, 20,
-4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows.
-`QIAO_WANG_TUNED` drops the last two terms and scales the first two together. Of the numbers, the
-experiments rest on the ratio of 2 to sqrt 2 and on iota.
+Some parts were compared with the authors' later paper on self-play, which states that it generalises this one
+("Differentially private reinforcement learning with self-play", sections 3 and 5.3). These are Assumption
+3.1, the consistent counts with E/4 and E/(2S), that E is four times the error of a noisy count, a bonus of
+order sqrt(Var iota/n) + H S E iota/n, and the 30 in iota. Other parts were compared with nothing: the numbers
+2, sqrt 2, 20, 4 and 1000^2, the last term (its shape is that of Azar et al. 2017), and that Q never grows.
+`QIAO_WANG_TUNED` drops the last two terms and scales the first two together. Of these numbers, the
+experiments use only the ratio of 2 to sqrt 2, and iota.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VarianceConstants:
         width: multiplies sqrt(iota) in the terms of order 1/sqrt(n).
         around: multiplies the last term.
         error: multiplies E in the term of order 1/n.
-        margin: multiplies E in what consistency adds to the counts.
+        margin: multiplies E in the amount that consistency adds to the counts.
 
     Raises:
         ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -69,7 +69,7 @@ class VarianceConstants:
     def bonus(
         self, states: int, actions: int, horizon: int, episodes: int, level: float
     ) -> kernels.Bernstein:
-        """The bonus's constants; `level` is E, four times what a private count may be off."""
+        """Return the bonus's constants. `level` is E, four times the largest error of a private count."""
         S, A, H = float(states), float(actions), float(horizon)
         iota = math.log(30 * H * S * A * H * episodes / self.beta)
         root = self.width * math.sqrt(iota)
@@ -84,18 +84,18 @@ class VarianceConstants:
 
 
 QIAO_WANG: Final = VarianceConstants()
-"""The reconstructed constants, not checked against the paper: the module says which of them were compared."""
+"""The reconstructed constants, not checked against the paper. The module lists those that were compared."""
 QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
-"""Scaled down for experiments; no regret guarantee."""
+"""Constants scaled down for experiments. They have no regret guarantee."""
 
 
 @dataclass(frozen=True)
 class DPUCBVI(RunsMany):
-    """DP-UCBVI with any privatizer; its constants are reconstructed, not checked against the paper.
+    """DP-UCBVI with any privatizer. Its constants are reconstructed, not checked against the paper.
 
     Attributes:
-        privatizer: where the noise comes from; it also fixes the sizes, and whether counts are pooled over
-            the steps. Its family of costs counts rewards.
+        privatizer: source of the noise; it also fixes the sizes, and whether counts are pooled over the
+            steps. Its family of costs counts rewards.
         constants: those of the theory, or tuned ones.
 
     >>> import numpy as np
@@ -110,7 +110,7 @@ class DPUCBVI(RunsMany):
     constants: VarianceConstants = field(default=QIAO_WANG)
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does; the same errors."""
+        """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does, with the same errors."""
         p, constants = self.privatizer.parameters, self.constants
         level = 0.0
         if constants.margin > 0 or constants.error > 0 or constants.around > 0:

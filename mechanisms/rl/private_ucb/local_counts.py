@@ -1,4 +1,4 @@
-"""The LOCAL-PRIVATIZER's counts, released to an audit of its first users."""
+"""Samples of the LOCAL-PRIVATIZER's counts, for an audit of its first users."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer
 
 
 def sample(parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator) -> Floats:
-    """``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""
+    """Draw ``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""
     return released(LocalPrivatizer(parameters), data, n, rng)

@@ -1,9 +1,9 @@
-"""Private counts of real users: the CENTRAL-PRIVATIZER as a stream, and the report of a user of the LOCAL one.
+"""Private counts of real users: a stream of the CENTRAL-PRIVATIZER, and a user's report for the LOCAL one.
 
 The noise paths of `mechanisms.rl.private_ucb.privatizers` are for simulations, which add them to true counts.
-This file keeps O(log K) numbers for each counter, takes trajectories, and refuses those that it must not count.
-With `SecureNoise` the counts are integers, costs in whole grains. The parameters must then name a discrete law,
-so that the guarantee is that of the noise that is drawn.
+This file stores O(log K) numbers for each counter, accepts trajectories, and refuses those that it must not
+count. With `SecureNoise` the counts are integers, and costs are in whole grains. The parameters must then
+name a discrete distribution, so that the guarantee is that of the drawn noise.
 """
 
 from __future__ import annotations
@@ -34,15 +34,21 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """Where noise comes from: ``dpproof.mechanisms.counting.streaming.SecureNoise``; any other makes a simulation."""
+    """A source of noise.
+
+    With any other than ``SecureNoise`` of ``counting.streaming`` the result is a simulation.
+    """
 
     @property
     def integer(self) -> bool:
-        """Whether noise is whole, so that values must be, and the law is a discrete one."""
+        """Whether noise consists of integers.
+
+        If so, the values must be integers and the distribution discrete.
+        """
         ...
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
-        """Independent noise of that law and scale."""
+        """Return a function that draws independent noise with this distribution and scale."""
         ...
 
 
@@ -56,7 +62,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedNoise:
-    """Noise for simulations: of a generator that is given, and in floating point. No guarantee holds of it.
+    """Noise for simulations, from a given generator and in floating point. No guarantee holds for it.
 
     >>> SimulatedNoise(np.random.default_rng(0))("laplace", 1.0)(3).shape
     (3,)
@@ -74,7 +80,7 @@ class SimulatedNoise:
 def user_counts(
     parameters: CountsParameters, states: ArrayLike, actions: ArrayLike, costs: ArrayLike
 ) -> Counts:
-    """One user's own tables.
+    """Return one user's own tables.
 
     Args:
         parameters: the sizes.
@@ -120,13 +126,13 @@ def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None
 
 
 def _units(counts: Counts, family: str, parameters: CountsParameters) -> Floats:
-    """The counts in units of the noise: those of integer noise are whole."""
+    """Return the counts in units of the noise. For integer noise they are integers."""
     values: Floats = getattr(counts, family).reshape(-1)
     return np.rint(values * parameters.units(family)) if parameters.integer else values
 
 
 def _scale(parameters: CountsParameters, family: str) -> float:
-    """The scale in units, rounded up."""
+    """Return the scale in units, rounded up."""
     in_counts = exact(parameters.used_scale()) * parameters.factor(family)
     with precision(_BITS):
         return round_up(arb_of(in_counts * parameters.units(family)))
@@ -135,7 +141,7 @@ def _scale(parameters: CountsParameters, family: str) -> float:
 class PrivateCounts:
     """The CENTRAL-PRIVATIZER over a stream of users, with the binary tree.
 
-    Episodes count from 0: before episode k, k users have been counted.
+    Episodes are numbered from 0. Before episode k, k users have been counted.
 
     >>> parameters = CentralCountsParameters(2, 1, 2, 100, scale=30.0)
     >>> counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
@@ -171,11 +177,11 @@ class PrivateCounts:
 
     @property
     def parameters(self) -> CentralCountsParameters:
-        """Those that the noise is drawn with; they cannot be changed."""
+        """The parameters of the noise. They cannot be changed."""
         return self._parameters
 
     def __reduce__(self) -> Any:
-        """Refuse to be copied or pickled: a copy would count the same users again, with other noise.
+        """Refuse to be copied or pickled, because a copy would count the same users again with other noise.
 
         Raises:
             TypeError: always.
@@ -184,11 +190,13 @@ class PrivateCounts:
 
     @property
     def simulated(self) -> bool:
-        """Whether noise comes from anything but ``SecureNoise``, so that no guarantee holds."""
+        """Whether the noise is not that of ``SecureNoise``. If so, no guarantee holds."""
         return not self._secure
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``.
+        """Return the guarantee of all releases, in the central model.
+
+        See ``accountant.rl.private_ucb.central_counts.guarantee``.
 
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
@@ -197,12 +205,12 @@ class PrivateCounts:
 
     @property
     def episode(self) -> int:
-        """The present episode: how many users have been counted."""
+        """The present episode, which is the number of users counted so far."""
         return next(iter(self._trees.values())).time
 
     @property
     def numbers_held(self) -> int:
-        """The numbers in memory."""
+        """The number of values in memory."""
         return sum(tree.numbers_held for tree in self._trees.values())
 
     def update(self, episode: int, states: ArrayLike, actions: ArrayLike, costs: ArrayLike) -> None:
@@ -227,7 +235,7 @@ class PrivateCounts:
             tree.update(leaves[name])
 
     def release(self, episode: int) -> Counts:
-        """The private counts before ``episode``, which must be the present one.
+        """Return the private counts before ``episode``, which must be the present one.
 
         Raises:
             ValueError: for an episode that has not come, or has passed.
@@ -252,10 +260,10 @@ def local_report(
     actions: ArrayLike,
     costs: ArrayLike,
 ) -> Counts:
-    """What one user of the LOCAL-PRIVATIZER sends: own tables, each entry with noise.
+    """Return what one user of the LOCAL-PRIVATIZER sends: their own tables, with noise on each entry.
 
-    With ``SecureNoise`` it keeps ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``. With any
-    other noise it is a simulation, of which no guarantee holds.
+    With ``SecureNoise`` its guarantee is ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``.
+    With any other noise it is a simulation without a guarantee.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
     >>> noise = SimulatedNoise(np.random.default_rng(0))

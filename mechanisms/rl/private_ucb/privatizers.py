@@ -1,20 +1,19 @@
 """Privatizers: private versions of the counts that optimistic learning plans with (Assumption 1).
 
-What an algorithm needs to know of a privatizer:
+What an algorithm needs from a privatizer:
 
 - **Noise.** Before episode k = 0, 1, ..., K-1 an algorithm reads three families of counts over the users
   before k: visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s'). A private count is the true
   one plus a path of noise that does not depend on the data. ``privatizer.noise(rng)`` yields the paths in
   blocks of consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
   (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for episodes first, ..., first + n - 1. T counts the tables:
-  H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is what user k did there at all steps
-  together, and the algorithm adds its true counts up over the steps likewise). Episode 0 has no users before
-  it: its noise is 0. Blocks come in order and cover 0..K-1 once; their arrays are reused, so copy what is
-  kept.
-- **Sizes** stand in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
-- **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability
-  1 - delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 =
-  max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
+  H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is the sum over all steps of user k,
+  and the algorithm sums its true counts over the steps, too). Episode 0 has no users before it, so its noise
+  is 0. Blocks come in order and cover 0..K-1 once. Their arrays are reused, so copy what you keep.
+- **Sizes** are in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
+- **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability 1 -
+  delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 = max(visits,
+  costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
 - **Guarantee.** ``privatizer.account(adjacency)`` is an ``PrivacyResult``, as every mechanism's.
 """
 
@@ -35,7 +34,7 @@ Floats = NDArray[np.float32]
 
 
 class CountNoise(NamedTuple):
-    """Noise of the counts read before the episodes ``first``, ``first + 1``, ...; T tables (see above)."""
+    """Noise of the counts read before the episodes ``first``, ``first + 1``, ..., for T tables (see above)."""
 
     first: int
     visits: Floats
@@ -48,7 +47,10 @@ class CountNoise(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """How far private counts may be off: all counters, all episodes at once, with probability 1 - delta."""
+    """Bounds on the error of private counts, at once for all counters and episodes.
+
+    They hold with probability 1 - delta.
+    """
 
     visits: float
     costs: float
@@ -56,7 +58,7 @@ class Levels:
 
     @property
     def E1(self) -> float:  # noqa: N802 (the paper's name)
-        """The level of visits and costs together, as Assumption 1 has it."""
+        """The level of visits and costs together, as in Assumption 1."""
         return max(self.visits, self.costs)
 
     @property
@@ -66,26 +68,26 @@ class Levels:
 
 
 class Sizes(Protocol):
-    """What all privatizers' parameters hold."""
+    """Sizes that the parameters of every privatizer have."""
 
     @property
     def states(self) -> int:
-        """S."""
+        """Number S of states."""
         ...
 
     @property
     def actions(self) -> int:
-        """A."""
+        """Number A of actions."""
         ...
 
     @property
     def horizon(self) -> int:
-        """H."""
+        """Number H of steps."""
         ...
 
     @property
     def episodes(self) -> int:
-        """K."""
+        """Number K of episodes."""
         ...
 
     @property
@@ -95,7 +97,7 @@ class Sizes(Protocol):
 
 
 class Privatizer(Protocol):
-    """Private counts of trajectories: noise for simulation, precision levels, and what is promised."""
+    """Private counts of trajectories: noise for simulation, precision levels, and the guarantee."""
 
     @property
     def parameters(self) -> Sizes:
@@ -103,29 +105,29 @@ class Privatizer(Protocol):
         ...
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """The noise of all episodes' counts, ``block`` episodes at a time."""
+        """Yield the noise of all episodes' counts, ``block`` episodes at a time."""
         ...
 
     def levels(self, delta: float) -> Levels:
-        """Certified levels at failure probability ``delta``."""
+        """Return certified levels at failure probability ``delta``."""
         ...
 
     def printed_levels(self, delta: float) -> Levels:
-        """The paper's levels for this noise."""
+        """Return the paper's levels for this noise."""
         ...
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """What is promised under a neighbouring relation."""
+        """Return the guarantee under a neighbouring relation."""
         ...
 
 
 @dataclass(frozen=True)
 class ExactCounts:
-    """The privatizer that adds nothing: levels 0, no guarantee. With it Algorithms 1 and 2 are not private.
+    """The privatizer without noise: levels 0, no guarantee. With it Algorithms 1 and 2 are not private.
 
     Attributes:
         states, actions, horizon, episodes: the sizes S, A, H, K, all at least 1.
-        pooled: counts are added up over the steps, for laws that do not change with the step.
+        pooled: whether counts are summed over the steps, for transitions that do not depend on the step.
 
     >>> ExactCounts(states=6, actions=2, horizon=20, episodes=50).levels(0.05).E1
     0.0
@@ -144,24 +146,24 @@ class ExactCounts:
 
     @property
     def parameters(self) -> ExactCounts:
-        """The sizes: this object itself."""
+        """The sizes, which are fields of this object."""
         return self
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """All episodes in one block of arrays without columns: nothing is drawn, `rng` is left as it is."""
+        """Yield all episodes in one block of arrays without columns. Nothing is drawn from `rng`."""
         none = np.zeros((self.episodes, 0), np.float32)
         yield CountNoise(0, none, none, none)
 
     def levels(self, delta: float) -> Levels:
-        """Zeros, whatever `delta` is."""
+        """Return zeros for any `delta`."""
         return Levels(0.0, 0.0, 0.0)
 
     def printed_levels(self, delta: float) -> Levels:
-        """Zeros: the paper has no privatizer without noise."""
+        """Return zeros, because the paper has no privatizer without noise."""
         return Levels(0.0, 0.0, 0.0)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """Refuse: exact counts promise nothing.
+        """Refuse, because exact counts have no guarantee.
 
         Raises:
             ValueError: always.

@@ -1,8 +1,8 @@
-"""The paper's two privatizers, with its noise or with the noise that a claim needs, and better counters.
+"""The paper's two privatizers, with its noise or with calibrated noise, and better counters.
 
-Printed noise: ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. Noise for a
-claim: ``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Fields
-of the parameters select other noise, counters and tables.
+For printed noise use ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. For a
+claim use ``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``.
+The parameters also select other noise, counters and tables.
 
 Source: Chowdhury and Zhou (AAAI 2022), Section 5.
 """
@@ -60,11 +60,11 @@ RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Dou
     NoiseLaw.LAPLACE: _laplace,
     NoiseLaw.GAUSSIAN: _gaussian,
 }
-"""Noise of scale 1 in double precision, by the accountants' words."""
+"""Noise of scale 1 in double precision, by the accountants' names for the distributions."""
 
 
 def _check_real(parameters: CountsParameters) -> None:
-    """Refuse discrete laws: paths of real noise would not have their guarantee."""
+    """Refuse discrete distributions, because simulated real noise does not have their guarantee."""
     if parameters.integer:
         rule = "laplace or gaussian for simulated noise; PrivateCounts and local_report draw integers"
         raise ValueError(f"noise ({parameters.noise!r}) must be {rule}")
@@ -77,7 +77,10 @@ def _upper(levels: CountLevels) -> Levels:
 def _count_noise(
     parameters: CountsParameters, paths: NoisePaths, rng: np.random.Generator, block: int
 ) -> Iterator[CountNoise]:
-    """The paths of all families, scaled and shaped as tables; summed visits are made from transitions."""
+    """Yield the noise of all families, scaled and shaped as tables.
+
+    Summed visits are made from transitions.
+    """
     T, S, A, K = parameters.tables, parameters.states, parameters.actions, parameters.episodes
     scale = parameters.used_scale()
     sources = {
@@ -96,7 +99,7 @@ def _count_noise(
 
 
 def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
-    """The scale of each counter's noise, families in order.
+    """Return the scale of each counter's noise, with the families in order.
 
     >>> noise_scales(LocalCountsParameters(1, 1, 1, 9, scale=2.0, cost_factor=0.5)).tolist()
     [2.0, 1.0, 2.0]
@@ -111,7 +114,7 @@ def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class CentralPrivatizer:
-    """The CENTRAL-PRIVATIZER: one counter an entry of the tables, released before every episode.
+    """The CENTRAL-PRIVATIZER: one counter for each table entry, released before every episode.
 
     >>> parameters = CentralCountsParameters(6, 2, 20, 100, printed_epsilon=1.0)
     >>> privatizer = CentralPrivatizer(parameters)
@@ -122,14 +125,14 @@ class CentralPrivatizer:
     parameters: CentralCountsParameters
 
     def __post_init__(self) -> None:
-        """Check the law of the noise."""
+        """Check the distribution of the noise."""
         _check_real(self.parameters)
 
     @classmethod
     def meeting(
         cls, parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
     ) -> Self:
-        """The same counters with the least noise that keeps (epsilon, delta) under ``adjacency``.
+        """Return the same counters with the least noise for (epsilon, delta) under ``adjacency``.
 
         >>> sizes = CentralCountsParameters(6, 2, 20, 20000)
         >>> CentralPrivatizer.meeting(sizes, Adjacency.REPLACE, 1, 0).parameters.scale
@@ -138,28 +141,31 @@ class CentralPrivatizer:
         return cls(private_ucb.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """See ``Privatizer.noise``; blocks are of the least power of two from ``block`` on."""
+        """See ``Privatizer.noise``.
+
+        The size of a block is the least power of two that is at least ``block``.
+        """
         return _count_noise(self.parameters, self.paths(), rng, block)
 
     def paths(self) -> NoisePaths:
-        """The kind of counter, with noise of scale 1."""
+        """Return the kind of counter, with noise of scale 1."""
         draw = DRAWS[self.parameters.noise]
         if self.parameters.counter == "square-root":
             return FactorisedPaths(draw, self.parameters.strategy)
         return HonakerPaths(draw) if self.parameters.counter == "honaker" else TreePaths(draw)
 
     def levels(self, delta: float) -> Levels:
-        """Certified levels at failure probability ``delta``: ``central_levels``."""
+        """Return certified levels at failure probability ``delta``. See ``central_levels``."""
         return _upper(central_levels(self.parameters, delta))
 
     def printed_levels(self, delta: float) -> Levels:
-        """The levels of Lemma 5.1, true only where that holds."""
+        """Return the levels of Lemma 5.1, which hold only if the lemma does."""
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return ``n`` runs' released counts before the episodes 2..K: (n, K - 1, counters); ``Samples``.
+        """Return ``n`` runs' released counts before the episodes 2..K: (n, K - 1, counters). See ``Samples``.
 
-        The tree's noise is in double precision, other counters' in single.
+        The tree's noise is in double precision, that of other counters in single precision.
 
         Raises:
             ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
@@ -186,7 +192,7 @@ class CentralPrivatizer:
         return leaves.cumsum(axis=0) + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Noise of scale 1 of the counts after each user: (runs, users, counters)."""
+        """Return noise of scale 1 for the counts after each user: (runs, users, counters)."""
         if self.parameters.counter == "tree":
             draw = RELEASE_DRAWS[self.parameters.noise]
             paths = tree_noise(users, (runs, counters), lambda shape: draw(rng, shape))
@@ -195,13 +201,16 @@ class CentralPrivatizer:
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """What all releases promise, in the central model: ``accountant.rl.private_ucb.central_counts.guarantee``."""
+        """Return the guarantee of all releases, in the central model.
+
+        See ``accountant.rl.private_ucb.central_counts.guarantee``.
+        """
         return private_ucb.account(self.parameters, adjacency)
 
 
 @dataclass(frozen=True)
 class LocalPrivatizer:
-    """The LOCAL-PRIVATIZER: every user sends own counts with noise, the server adds them up.
+    """The LOCAL-PRIVATIZER: every user sends their own counts with noise, and the server adds them up.
 
     >>> privatizer = LocalPrivatizer(LocalCountsParameters(6, 2, 20, 100, printed_epsilon=1.0))
     >>> privatizer.account(Adjacency.REPLACE).guarantee.epsilon(0).upper
@@ -211,14 +220,14 @@ class LocalPrivatizer:
     parameters: LocalCountsParameters
 
     def __post_init__(self) -> None:
-        """Check the law of the noise."""
+        """Check the distribution of the noise."""
         _check_real(self.parameters)
 
     @classmethod
     def meeting(
         cls, parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
     ) -> Self:
-        """The same with the least noise that keeps (epsilon, delta) under ``adjacency``."""
+        """Return the same privatizer with the least noise for (epsilon, delta) under ``adjacency``."""
         return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
@@ -226,19 +235,19 @@ class LocalPrivatizer:
         return _count_noise(self.parameters, self.paths(), rng, block)
 
     def paths(self) -> NoisePaths:
-        """The server's sums of noise of scale 1."""
+        """Return the server's sums of noise of scale 1."""
         return WalkPaths(DRAWS[self.parameters.noise])
 
     def levels(self, delta: float) -> Levels:
-        """Certified levels at failure probability ``delta``: ``local_levels``."""
+        """Return certified levels at failure probability ``delta``. See ``local_levels``."""
         return _upper(local_levels(self.parameters, delta))
 
     def printed_levels(self, delta: float) -> Levels:
-        """The levels of Lemma 5.4, true only where that holds."""
+        """Return the levels of Lemma 5.4, which hold only if the lemma does."""
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return ``n`` runs of what the users send: (n, users, counters); the ``Samples`` protocol.
+        """Return ``n`` runs of what the users send: (n, users, counters). This is the ``Samples`` protocol.
 
         Raises:
             ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
@@ -248,15 +257,15 @@ class LocalPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return ``n`` runs of what users with these counts send; as ``CentralPrivatizer.release``."""
+        """Return ``n`` runs of what users with these counts send. See ``CentralPrivatizer.release``."""
         factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
         noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
         return leaves + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Noise of scale 1 of what each user sends: (runs, users, counters)."""
+        """Return noise of scale 1 for what each user sends: (runs, users, counters)."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """What one user's counts promise, in the local model: ``private_ucb_local.guarantee``."""
+        """Return the guarantee of one user's counts, in the local model: ``private_ucb_local.guarantee``."""
         return private_ucb_local.account(self.parameters, adjacency)

@@ -1,1 +1,1 @@
-"""RLSVI, and its release to the last bit."""
+"""RLSVI, and its release that is private to the last bit."""

@@ -1,8 +1,8 @@
 """RLSVI, compiled: one backup, one update of the counts, and the loops that call them.
 
-Source: arXiv:2606.01952v1, Algorithm 1 and equation (1). Everything compiled stands in this one file, for
-a compiled function is cached by the date of its own file alone. Steps, states, actions and episodes are
-numbered from 0 here; H, S, A and K are the numbers of steps, states, actions and episodes.
+Source: arXiv:2606.01952v1, Algorithm 1 and equation (1). All compiled functions are in this file, because the
+cache depends only on the date of a function's own file. Steps, states, actions and episodes are numbered from
+0 here; H, S, A and K are the numbers of steps, states, actions and episodes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dpproof.mechanisms.compiled import njit
 from dpproof.mechanisms.environments.successors import Law, policy_value, step
 
 SMALLEST = 2.0**-1022
-"""Added to a cost, it pays for underflow and for a variance too large for a double."""
+"""Added to a cost. It covers underflow, and a variance too large for a double."""
 
 
 class Scale(NamedTuple):
     """Parameters that scale the noise variance and the value range.
 
-    `beta` times log(2HSAk) is the variance beta_k at no visits; `widths` (K+1,) is the noise's standard
+    `beta` times log(2HSAk) is the variance beta_k without visits; `widths` (K+1,) is the noise's standard
     deviation over sqrt(beta_k) by the number of visits.
     """
 
@@ -36,13 +36,13 @@ class Scale(NamedTuple):
 
 
 def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
-    """Return the noise's standard deviation over sqrt(beta_k) by the number of visits: 1/sqrt(N + 1)."""
+    """Return the noise's standard deviation over sqrt(beta_k) for each number of visits: 1/sqrt(N + 1)."""
     widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
     return widths
 
 
 def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
-    """Return beta_k without its logarithm, log(2HSA), the ends V is clipped to, and the noise's widths."""
+    """Return beta_k without its logarithm, log(2HSA), the range of V after clipping, and the noise's widths."""
     S, A, H = parameters.states, parameters.actions, parameters.horizon
     floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
     beta = 0.5 * parameters.beta_scale * S * H**3
@@ -50,11 +50,13 @@ def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
 
 
 class Model(NamedTuple):
-    """The empirical model per (h, s, a), kept so that a backup divides nothing and visits no empty cell.
+    """The empirical model per (h, s, a).
+
+    It is stored so that a backup needs no division and skips empty cells.
 
     `visits` is N, `rewards` the sum of rewards and `mean_rewards` its quotient by N (0 at N = 0). The first
-    `successors` entries of `next_states`, `next_counts` and `next_chances` (last axis) list the states seen
-    next, how often, and that divided by N.
+    `successors` entries of `next_states`, `next_counts` and `next_chances` (last axis) list the observed next
+    states, their counts, and the counts divided by N.
     """
 
     visits: NDArray[np.int64]
@@ -101,7 +103,7 @@ def update(model: Model, h: int, s: int, a: int, reward: float, after: int) -> N
 
 @njit
 def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -> float:
-    """Return Rhat + Phat V_{h+1} of one cell; `following` is V_{h+1}, an array (S,)."""
+    """Return Rhat + Phat V_{h+1} of one cell. `following` is V_{h+1}, an array (S,)."""
     total = model.mean_rewards[h, s, a]
     for j in range(model.successors[h, s, a]):
         total += model.next_chances[h, s, a, j] * following[model.next_states[h, s, a, j]]
@@ -110,19 +112,19 @@ def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -
 
 @njit
 def clip(value: float, scale: Scale) -> float:
-    """Return the value as the step before sees it: unchanged, unless the parameters ask for clipping."""
+    """Return the value that the previous step uses: unchanged, or clipped if the parameters say so."""
     return min(max(value, scale.floor), scale.ceiling)
 
 
 @njit
 def beta(scale: Scale, k: int) -> float:
-    """Return beta_k of episode k = 0, 1, ...: S H^3 log(2HSA(k+1)) / 2, times the scale asked for."""
+    """Return beta_k of episode k = 0, 1, ...: S H^3 log(2HSA(k+1)) / 2, times the given scale."""
     return scale.beta * (scale.log_of_cells + math.log(k + 1.0))
 
 
 @njit
 def draw(rng: np.random.Generator, normals: NDArray[np.float64]) -> None:
-    """Fill `normals` (H, S, A), in the order of its axes."""
+    """Fill `normals` (H, S, A) with standard normals, in the order of its axes."""
     flat = normals.reshape(-1)
     for i in range(flat.size):
         flat[i] = rng.standard_normal()
@@ -138,10 +140,10 @@ def plan(
     policy: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> bool:
-    """Write episode k's perturbed Q into `table` and its greedy policy; return whether the policy changed.
+    """Write episode k's perturbed Q into `table`, and its greedy policy. Return whether the policy changed.
 
     `normals` and `table` are (H, S, A), and may be one array; `policy` is (H, S); `values`, (H+1, S), is V
-    and stays 0 in its last row. Of equal best actions the first is taken.
+    and stays 0 in its last row. The policy takes the first of equally good actions.
     """
     H, S, A = table.shape
     unit = math.sqrt(beta(scale, k))
@@ -164,10 +166,11 @@ def plan(
 
 @njit
 def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
-    """Add to `costs` (H, S, A) what releasing episode k's tables costs in rho; return the worst user's sum.
+    """Add the cost in rho of releasing episode k's tables to `costs` (H, S, A). Return the worst user's sum.
 
-    A cell of N visits costs (N+1)/(2 beta_k N^2); a user met one cell per step, at the latest when it was
-    first visited. All terms are positive, so that K H roundings make at most the slack returned with them.
+    A cell of N visits costs (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a
+    cell is the worst case, so costs count from the first visit on. All terms are positive, so the returned
+    slack covers K H roundings.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)
@@ -196,11 +199,11 @@ def run_loop(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> int:
-    """Run K episodes; fill `regrets` (K,) and, unless they are empty, `states` (K, H+1), `actions` (K, H).
+    """Run K episodes. Fill `regrets` (K,) and, unless they are empty, `states` (K, H+1) and `actions` (K, H).
 
     `best` is an optimal policy (H, S). Its value and that of every other policy are summed in one order.
-    Tables are released, and the policy changes, while their cost in rho stays within `budget`; returns in
-    how many episodes that was.
+    Tables are released, and the policy changes, while their cost in rho stays within `budget`. Return the
+    number of these episodes.
     """
     H, S = best.shape
     A = law.rewards.shape[1]
@@ -237,7 +240,7 @@ def roll_out(
     responses: NDArray[np.int64],
     rewards: NDArray[np.float64],
 ) -> None:
-    """Let one user, whose next states and rewards (H, S, A) are given, follow `policy`; count the visits."""
+    """Let one user with the given next states and rewards (H, S, A) follow `policy`, and count the visits."""
     s = start
     for h in range(policy.shape[0]):
         a = policy[h, s]
@@ -255,9 +258,9 @@ def release_loop(
     tables: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Turn the standard normals in `tables` (runs, K, H, S, A) into releases; fill `counts` with their N.
+    """Turn the standard normals in `tables` (runs, K, H, S, A) into releases, and fill `counts` with their N.
 
-    Without `counts` (it is empty) they are not kept.
+    If `counts` is empty, the counts are not stored.
     """
     runs, K, H, S, A = tables.shape
     policy, values = np.full((H, S), -1), np.zeros((H + 1, S))
@@ -297,10 +300,10 @@ def likelihood_loop(
     tables: NDArray[np.float64],
     ratios: NDArray[np.float64],
 ) -> None:
-    """Fill `ratios` (runs,) with ln p1/p0 of `tables`; under p1 user `user`'s rewards are larger by `change`.
+    """Fill `ratios` (runs,) with ln p1/p0 of `tables`. Under p1 user `user`'s rewards are larger by `change`.
 
-    Given the tables so far both laws roll out the same trajectories. They differ in the mean of the cell
-    that `user` visited at each step, by change / N, and in nothing else.
+    Given the tables so far, the trajectories are the same under both distributions. Only the mean of the cell
+    that `user` visited in each step differs, by change / N.
     """
     runs, K, H, S, A = tables.shape
     policy, values, cells = np.zeros((H, S), np.int64), np.zeros((H + 1, S)), np.zeros((H, 2), np.int64)

@@ -1,4 +1,4 @@
-"""The release of RLSVI: every table on a public grid, drawn exactly, one step after another.
+"""The exact release of RLSVI: every table is drawn on a public grid, one step after another.
 
 A table entry is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
 f = Rhat + sum_s' Phat(s') V(s') is an exact rational. V is computed from the tables released before, which
@@ -8,8 +8,9 @@ rational, with beta_k rounded up to a double.
 
 Given the tables released so far, each release is post-processing of the real Gaussian mechanism that is
 accounted for; docs/notes/rlsvi_tight.md has the argument. Under ``rewards-only`` the variance is the same for
-both neighbours given these tables: it is a function of the visit counts, which a change of rewards leaves as
-they are. It is not public. Under ``replace`` the variances differ, as the account of that relation allows.
+both neighbours given these tables, because it depends only on the visit counts, and a change of rewards does
+not change them. It is not public. Under ``replace`` the variances differ, as the account of that relation
+allows.
 """
 
 from __future__ import annotations
@@ -50,21 +51,21 @@ _Table: TypeAlias = "tuple[tuple[tuple[int, ...], ...], ...]"
 
 @dataclass(eq=False)
 class _Cell:
-    """What the users so far did in one (h, s, a): visits, rewards in units of 2^-30, and successors."""
+    """The data of all users so far in one (h, s, a): visits, rewards in units of 2^-30, and successors."""
 
     visits: int = 0
     rewards: int = 0
     successors: dict[int, int] | None = None
 
     def see(self, reward: int, after: int) -> None:
-        """Take in one visit."""
+        """Add one visit."""
         self.visits += 1
         self.rewards += reward
         self.successors = {} if self.successors is None else self.successors
         self.successors[after] = self.successors.get(after, 0) + 1
 
     def mean(self, following: list[int], exponent: int) -> Fraction:
-        """Rhat + Phat V, V being `following` in steps of the grid; 0 without visits."""
+        """Return Rhat + Phat V, with V = `following` in steps of the grid, or 0 without visits."""
         if not self.visits:
             return Fraction(0)
         values = sum(count * following[s] for s, count in (self.successors or {}).items())
@@ -74,29 +75,35 @@ class _Cell:
 
 
 class _Tables(OnGrid):
-    """The tables of all episodes: integers (K, H, S, A) in steps of the grid."""
+    """The tables of all episodes, as integers (K, H, S, A) in steps of the grid."""
 
     mechanism = "rlsvi"
 
     @property
     def tables(self) -> NDArray[np.float64]:
-        """The tables as doubles (K, H, S, A): functions of the integers, and so as private."""
+        """The tables as doubles (K, H, S, A).
+
+        They are functions of the integers, so they have the same privacy.
+        """
         return doubles(self.integers, self.exponent)
 
 
 class RLSVIRelease(_Tables, Released):
-    """The tables of all episodes, drawn from entropy by an exact sampler: private to the last bit."""
+    """The tables of all episodes, drawn from entropy by an exact sampler.
+
+    They are private to the last bit.
+    """
 
 
 class RLSVISimulation(_Tables, Simulated):
-    """The tables of all episodes, drawn from a seed or a given generator: without a guarantee."""
+    """The tables of all episodes, drawn from a seed or a given generator. They have no guarantee."""
 
 
 class RLSVIStream:
-    """RLSVI over users who arrive one after another, released to the last bit.
+    """RLSVI over users who arrive one after another, with a release that is private to the last bit.
 
-    In every episode `table` releases Q and `policy` gives the greedy actions; `see` takes in the user who
-    followed them.
+    In every episode `table` releases Q, and `policy` returns the greedy actions. `see` adds the data of the
+    user who followed them.
 
     >>> stream = RLSVIStream(RLSVIParameters(states=2, actions=2, horizon=1, episodes=2))
     >>> stream.table().shape, stream.policy().shape
@@ -125,26 +132,26 @@ class RLSVIStream:
 
     @property
     def parameters(self) -> RLSVIParameters:
-        """Those that every table is drawn with; they cannot be changed."""
+        """The parameters of all tables. They cannot be changed."""
         return self._parameters
 
     @property
     def exponent(self) -> int:
-        """The exponent of the grid; it cannot be changed."""
+        """The exponent of the grid. It cannot be changed."""
         return self._exponent
 
     @property
     def simulated(self) -> bool:
-        """Whether a seed or a given generator draws the tables, so that no guarantee holds."""
+        """Whether a seed or a given generator draws the tables. If so, no guarantee holds."""
         return self._randomness.simulated
 
     @property
     def episode(self) -> int:
-        """The number of the present episode, from 0: so many users have been seen."""
+        """Number of the present episode, from 0, which is the number of users seen so far."""
         return self._seen
 
     def table(self) -> NDArray[np.float64]:
-        """Q of the present episode (H, S, A); drawn when it is first asked for, the same afterwards.
+        """Return Q of the present episode (H, S, A). It is drawn at the first call and then stays the same.
 
         Raises:
             ValueError: all episodes are over.
@@ -152,11 +159,11 @@ class RLSVIStream:
         return doubles(self._present(), self.exponent)
 
     def policy(self) -> NDArray[np.int64]:
-        """The first best action of the present table in every step and state, (H, S)."""
+        """Return the first best action of the present table in every step and state, (H, S)."""
         return np.array([[row.index(max(row)) for row in step] for step in self._present()], np.int64)
 
     def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
-        """Take in the user of the present episode, whose table must have been released.
+        """Add the data of the user of the present episode, whose table must have been released.
 
         Args:
             states: s_1, ..., s_{H+1}.
@@ -183,12 +190,12 @@ class RLSVIStream:
         self._seen += 1
 
     def release(self) -> RLSVIRelease | RLSVISimulation:
-        """Return all tables released so far; a simulation where a seed or a generator was given."""
+        """Return all tables released so far. With a seed or a generator this is a simulation."""
         kind = RLSVISimulation if self.simulated else RLSVIRelease
         return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """Return the guarantee of all K tables; see `OnGrid.guarantee`."""
+        """Return the guarantee of all K tables. See `OnGrid.guarantee`."""
         return self.release().account(adjacency)
 
     def __repr__(self) -> str:
@@ -196,7 +203,7 @@ class RLSVIStream:
         return f"<RLSVIStream, {seen}; {how_released(self.simulated)}>"
 
     def __reduce__(self) -> Any:
-        """Refuse to be pickled: it holds the users' data and maybe a generator.
+        """Refuse to be pickled, because it holds the users' data and maybe a generator.
 
         Raises:
             TypeError: always.
@@ -211,7 +218,7 @@ class RLSVIStream:
         return self._released[self._seen]
 
     def _draw(self, beta: Fraction) -> _Table:
-        """One episode's table, from the last step to the first."""
+        """Draw one episode's table, from the last step to the first."""
         following, found = [0] * self.parameters.states, []
         for step in reversed(self._cells):
             cells = [cell for row in step for cell in row]
@@ -225,7 +232,7 @@ class RLSVIStream:
         return tuple(found[::-1])
 
     def _clipped(self, value: int) -> int:
-        """V as the step before sees it: within [0, clip] if the parameters ask for it."""
+        """Return V as the previous step uses it: within [0, clip] if the parameters say so."""
         if self.parameters.clip is None:
             return value
         return min(max(value, 0), math.floor(exact(self.parameters.clip) / Fraction(2) ** self.exponent))

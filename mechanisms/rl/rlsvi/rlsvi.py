@@ -3,8 +3,8 @@
 Every episode solves the empirical model by backward induction, with Gaussian noise added to every Q. The next
 user follows the greedy policy of the perturbed table. Source: arXiv:2606.01952v1, Algorithm 1.
 
-The exact likelihood ratio of releases on neighbouring users is the strongest test. Given the tables released so
-far, both sequences of users have walked through the same states, so the counts agree. Every entry of the next
+The exact likelihood ratio of releases on neighbouring users is the strongest test. Given the tables released
+so far, both sequences of users have visited the same states, so the counts agree. Every entry of the next
 table is Gaussian with variance beta_k / (N + 1) under both. Only the means differ, through Rhat, at the one
 cell in each step that the changed user visited (Lemma 11).
 """
@@ -45,8 +45,8 @@ def log_likelihood_ratio(
 ) -> NDArray[np.float64]:
     """Return ln p_other(tables) / p_users(tables), one number per release.
 
-    The densities are those of the algorithm: on the output of another one the result
-    is a score, not a likelihood ratio.
+    The densities are those of this algorithm. For the output of another algorithm, the result is a score and
+    not a likelihood ratio.
 
     Args:
         parameters: those of the mechanism.
@@ -89,13 +89,13 @@ class RLSVI(RunsMany):
     """RLSVI for S states, A actions, H steps and K episodes, one user each.
 
     Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent over cells,
-    and beta_k = S H^3 log(2HSAk) / 2. Rhat and Phat are 0 where N = 0; N counts each step h by itself. The
-    policy takes the first best action. V is not clipped unless the parameters say so, and then to
-    [0, clip] as the step before sees it; the released Q never is.
+    and beta_k = S H^3 log(2HSAk) / 2. Rhat and Phat are 0 if N = 0. N counts each step h separately. The
+    policy takes the first best action. If the parameters say so, V is clipped to [0, clip] before the
+    previous step uses it. The released Q is never clipped.
 
-    With its own noise RLSVI hardly learns at small epsilon: on RiverSwim (S = 6, A = 2, H = 20) its regret is
-    3218 of the 3397 of never learning after 1,000 episodes (epsilon 1.634 at delta 1e-6), and 63335 of 67945
-    after 20,000 (epsilon 7.75), in the mean of 100 runs.
+    With its own noise RLSVI hardly learns at small epsilon: on RiverSwim (S = 6, A = 2, H = 20) its mean
+    regret over 100 runs is 3218 after 1,000 episodes (epsilon 1.634 at delta 1e-6), and 63335 after 20,000
+    (epsilon 7.75). Without learning the regret is 3397 and 67945.
 
     Attributes:
         parameters: the sizes of the problem and the scale of the noise.
@@ -116,13 +116,14 @@ class RLSVI(RunsMany):
         keep: bool = False,
         budget: float = math.inf,
     ) -> LearningRun:
-        """Learn in `environment` for K episodes; `keep` the trajectories if asked.
+        """Learn in `environment` for K episodes, and `keep` the trajectories if asked.
 
-        This is the experiment in floating point. A seed or a generator makes it a simulation.
+        This is the experiment in floating point. With a seed or a generator it is a simulation.
 
-        With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency
-        whatever K is, in real arithmetic: tables are released while the visit counts let them fit, then the
-        policy stays as it is. The conditions are those of `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
+        With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency for
+        every K, in real arithmetic. Tables are released while their cost, which depends on the visit counts,
+        fits the budget. Then the policy stays the same. The conditions are those of
+        `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
@@ -149,8 +150,8 @@ class RLSVI(RunsMany):
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
         """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).
 
-        They are a fast simulation in floating point, for experiments and audits; no guarantee holds of them.
-        `publish` releases tables to the world.
+        They are a fast simulation in floating point, for experiments and audits, and have no guarantee. Use
+        `publish` for a real release.
 
         >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
         >>> rlsvi = RLSVI(RLSVIParameters(states=1, actions=2, horizon=1, episodes=3))
@@ -165,7 +166,7 @@ class RLSVI(RunsMany):
     def release_with_counts(
         self, users: Users, rng: np.random.Generator, runs: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the tables of `release` and the visit counts N_h^k(s, a) before episode k, shaped alike."""
+        """Return the tables of `release`, and the visit counts N_h^k(s, a) before episode k, shaped alike."""
         return self._release(users, rng, runs, counted=True)
 
     def publish(
@@ -199,7 +200,10 @@ class RLSVI(RunsMany):
         return stream.release()
 
     def sample(self, data: Users, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return `n` independent releases on `data`, an array (n, K, H, S, A); the `Samples` protocol."""
+        """Return `n` independent releases on `data`, an array (n, K, H, S, A).
+
+        This is the `Samples` protocol.
+        """
         return self.release(data, rng, n)
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
@@ -212,7 +216,7 @@ class RLSVI(RunsMany):
         return accounting.account(self.parameters, adjacency)
 
     def _check_noise(self, what: str) -> None:
-        """Refuse a subclass with other noise: what is proved is proved of the noise of this class."""
+        """Refuse a subclass with other noise, because the proof covers only the noise of this class."""
         of = type(self)
         if of.noise_widths is not RLSVI.noise_widths or of.normals is not RLSVI.normals:
             raise ValueError(f"{of.__name__} must have the noise of RLSVI for {what} to hold")

@@ -1,8 +1,8 @@
-"""Users with fixed responses: the data of which a release of RLSVI is a function.
+"""Users with fixed responses, which are the data of a release of RLSVI.
 
-A user has the next state and the reward at every (h, s, a), so it fixes one episode under any policy. Two
-sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the rewards
-of one user only. Whatever is released, both then walk through the same states and actions.
+A user has a next state and a reward for every (h, s, a). This determines one episode under any policy. Two
+sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the
+rewards of one user only. For the same released tables, both then visit the same states and actions.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Users:
         return cls(next_states, np.broadcast_to(environment.rewards, shape), environment.start)
 
     def with_rewards(self, user: int, rewards: ArrayLike) -> Users:
-        """Return the same users, but that user `user` pays `rewards` (a number or an array (H, S, A)).
+        """Return the same users, with rewards `rewards` (a number or an array (H, S, A)) for user `user`.
 
         >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
         >>> users.with_rewards(1, 0.0).rewards.ravel()
@@ -98,10 +98,10 @@ class Users:
 
 
 def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
-    """Return the one user in whose rewards, and in nothing else, the two sequences differ.
+    """Return the one user whose rewards differ. The two sequences may differ in nothing else.
 
-    Source: arXiv:2606.01952v1, Remark 2. Raises ValueError, naming the first difference that is too much
-    or saying that there is none.
+    Source: arXiv:2606.01952v1, Remark 2. Raises ValueError, which states the first other difference, or that
+    there is no difference.
 
     >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
     >>> differ_only_in_rewards_of_one_user(users, users.with_rewards(1, 0.25))
@@ -128,7 +128,7 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
 
 
 def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
-    """Raise ValueError unless the states, actions and steps of `data` are those of the parameters."""
+    """Raise ValueError unless `data` has the states, actions and steps of the parameters."""
     for name in ("states", "actions", "horizon"):
         given, wanted = getattr(data, name), getattr(parameters, name)
         if given != wanted:

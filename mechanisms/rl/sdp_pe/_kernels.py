@@ -1,9 +1,9 @@
-"""Policy elimination, compiled: the values of all policies at once, and the policies that visit a pair most.
+"""Policy elimination, compiled: the values of all policies, and the policies that visit a pair most often.
 
-Policies are numbered as in `dpproof.mechanisms.rl.sdp_pe.policies`. Policies that end alike share the
-values of the steps to come, policies that begin alike the chances of the states passed: each is computed
-once. States stand at their places among those reachable at a step. Everything compiled stands in this one
-file, for the reason that `mechanisms.compiled` says.
+Policies are numbered as in `dpproof.mechanisms.rl.sdp_pe.policies`. Policies with the same last steps share
+the values of these steps. Policies with the same first steps share the probabilities of the visited states.
+Each is computed once. A state is numbered among those reachable at its step. All compiled functions are in
+this file, for the reason given in `mechanisms.compiled`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 TIE = 1e-12
-"""Chances of a visit that differ by no more are taken to be equal."""
+"""Probabilities of a visit that differ by at most this much are treated as equal."""
 
 
 class Layout(NamedTuple):
@@ -27,7 +27,7 @@ class Layout(NamedTuple):
 
     `sizes[h]` states are reachable at step h and have `configurations[h]` = A^sizes[h] choices of actions;
     `suffixes[h]` policies differ from step h on. Tables of action values of step h begin at `offsets[h]`.
-    `states[h]` lists the reachable states, -1 behind the last.
+    `states[h]` lists the reachable states, followed by -1.
     """
 
     actions: int
@@ -48,10 +48,11 @@ def digits(layout: Layout, h: int, configuration: int, out: Ints) -> None:
 
 @njit
 def all_values(layout: Layout, transitions: Floats, rewards: Floats, tables: Floats) -> None:
-    """Fill the tables of action values; the first step's is the values of all policies, in their order.
+    """Fill the tables of action values. The first step's table has the values of all policies, in order.
 
-    `transitions` (H, n, A, n) may lose mass, which pays nothing; `rewards` (H, n, A). For step h, entry
-    (i, a, j) of its table is the value of action a in state i when the policy goes on as suffix j.
+    `transitions` is (H, n, A, n) and `rewards` is (H, n, A). Rows of `transitions` may sum to less than 1;
+    the missing mass pays nothing. For step h, entry (i, a, j) of its table is the value of action a in state
+    i if the policy continues as suffix j.
     """
     H, A = layout.sizes.size, layout.actions
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -82,7 +83,7 @@ def all_values(layout: Layout, transitions: Floats, rewards: Floats, tables: Flo
 
 @njit
 def greedy(layout: Layout, transitions: Floats, rewards: Floats) -> int:
-    """Return the number of a best policy among all, by the Bellman equation; ties go to the first action."""
+    """Return the number of a best policy among all, by the Bellman equation. Ties go to the first action."""
     H, A = layout.sizes.size, layout.actions
     values, before = np.zeros(layout.states.shape[1]), np.zeros(layout.states.shape[1])
     number, weight = 0, 1
@@ -115,7 +116,7 @@ def best(values: Floats, active: NDArray[np.bool_]) -> int:
 
 @njit
 def drop(values: Floats, active: NDArray[np.bool_], top: float, threshold: float) -> int:
-    """Make the policies inactive whose value is at least `threshold` below `top`; return how many stay."""
+    """Deactivate the policies with a value at least `threshold` below `top`. Return how many stay active."""
     left = 0
     for i in range(active.size):
         if active[i]:
@@ -128,9 +129,9 @@ def drop(values: Floats, active: NDArray[np.bool_], top: float, threshold: float
 
 @njit
 def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Ints]:
-    """For each step: which active policy of the best score begins like that up to the step, -1 if none.
+    """Return for each step and each beginning the active policy of the best score with it, or -1.
 
-    Among equal scores it is the first.
+    Ties go to the first policy.
     """
     H = layout.sizes.size
     last = np.full(active.size, -1, np.int64)
@@ -153,7 +154,7 @@ def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Int
 
 @njit
 def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floats:
-    """Return the chances of the states of step h + 1 from those of step h, for every beginning."""
+    """Return the probabilities of the states of step h + 1, given those of step h, for every beginning."""
     width = layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
     found = np.zeros((passed.shape[0] * width, layout.states.shape[1]))
@@ -170,10 +171,11 @@ def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floa
 
 @njit
 def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) -> tuple[Ints, Floats]:
-    """For each state and action of step h: an active policy that visits it most, and the chance of a visit.
+    """Return for each state and action of step h an active policy that visits it most, and the probability.
 
-    `passed` has the chances of step h's states for every beginning, `head` is that of `heads` for step h.
-    Ties go to the best score, then to the first. -1 where no active policy takes the action.
+    `passed` has the probabilities of step h's states for every beginning, and `head` is the result of `heads`
+    for step h. Ties go to the best score, then to the first policy. The policy is -1 if no active policy
+    takes the action.
     """
     A, n, width = layout.actions, layout.sizes[h], layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -201,7 +203,7 @@ def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) 
 
 @njit
 def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> None:
-    """Write the chance (H, n, A) of every state and action under one policy."""
+    """Write the probability (H, n, A) of every state and action under one policy."""
     H = layout.sizes.size
     choice = np.zeros(layout.states.shape[1], np.int64)
     passed = np.zeros(layout.states.shape[1])
@@ -220,10 +222,13 @@ def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> No
 
 @njit
 def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float:
-    """Raise sum log of the mixed chances over the weights of the rows, until none gains more than `slack`.
+    """Maximise the sum of the logarithms of the mixed probabilities over the weights of the rows.
 
-    `rows` (m, D): each policy's chances of D pairs. A step multiplies a weight by its gain, the mean over
-    the pairs of its chance over the mixed one, which never lowers the sum. Returns the largest gain.
+    Stop if no row gains more than `slack`.
+
+    `rows` (m, D) has each policy's probabilities of D pairs. A step multiplies a weight by its gain, the mean
+    over the pairs of its probability divided by the mixed one. This never lowers the sum. Return the largest
+    gain.
     """
     m, D = rows.shape
     mixed, gains = np.zeros(D), np.zeros(m)
@@ -255,7 +260,10 @@ def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float
 def pull(
     means: Floats, noise: NDArray[np.float32], root: float, counts: Floats, uniforms: Floats, regrets: Floats
 ) -> None:
-    """Pull the arm of the largest index in every episode of a block; `counts` (2, A): visits, rewards."""
+    """Pull the arm of the largest index in every episode of a block.
+
+    `counts` (2, A) has visits and rewards.
+    """
     A = means.size
     for k in range(regrets.size):
         chosen, top = 0, -np.inf

@@ -1,11 +1,11 @@
 """SDP-PE: policy elimination in stages, from private counts of batches of users.
 
-The possible transitions are taken as known: the learner is told which next states each action may lead to, and
-learns their probabilities. The learner enumerates all policies, so that only tiny problems can be run.
+The possible transitions are taken as known. The learner knows which next states each action may lead to, and
+it learns their probabilities. It enumerates all policies, so only tiny problems can be run.
 
-All active policies are held. Each stage explores crudely, step by step, then finely (Algorithms 2 and 3),
-forgets what earlier stages saw, and drops the policies whose estimated value is too low. Where the paper asks
-for the best single explorative policy, which does not exist, the learner plays a mixture
+Each stage explores crudely, step by step, and then finely (Algorithms 2 and 3). It does not use data of
+earlier stages, and it drops the active policies whose estimated value is too low. The paper asks for the best
+single explorative policy, which does not exist. The learner plays a mixture instead
 (`dpproof.mechanisms.rl.sdp_pe.coverage`).
 
 Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
@@ -42,17 +42,17 @@ Bools = NDArray[np.bool_]
 
 
 class Mixture(NamedTuple):
-    """A policy drawn anew by every user: numbers (m,) in increasing order, and their chances (m,)."""
+    """A policy that every user draws independently: numbers (m,) in increasing order, probabilities (m,)."""
 
     numbers: Ints
     weights: Floats
 
 
 class Play(NamedTuple):
-    """How the exploration reaches users: to let them play, and to see their counts privately.
+    """How the exploration uses its users: it lets them play, and it sees their counts privately.
 
-    `run` lets users follow a mixture and returns the true counts of their batch; `release` makes such counts
-    private, and says at which level E.
+    `run` lets users follow a mixture and returns the true counts of their batch. `release` makes such counts
+    private, and returns their level E.
     """
 
     run: Callable[[Mixture, int], BatchCounts]
@@ -61,12 +61,12 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crude:
-    """What crude exploration leaves: the absorbing model, the infrequent tuples and the auxiliary mixture.
+    """The result of crude exploration: the absorbing model, the infrequent tuples and the auxiliary mixture.
 
     Attributes:
         transitions: (H, n, A, n) over reachable states: `PolicySpace.reduced`.
         infrequent: bool (H, X, A, X): the set W.
-        auxiliary: the uniform mixture of all policies that were sought out.
+        auxiliary: the uniform mixture of all policies that crude exploration chose.
         heads: of the active policies: `kernels.heads`.
         level: the largest E of its releases.
     """
@@ -80,7 +80,7 @@ class Crude:
 
 @dataclass(frozen=True, eq=False)
 class Fine:
-    """What fine exploration leaves: the refined model (reduced), and how well the mixture covers."""
+    """The result of fine exploration: the refined model (reduced), and the coverage of the mixture."""
 
     transitions: Floats
     rewards: Floats
@@ -89,7 +89,10 @@ class Fine:
 
 
 def uniform(numbers: Ints) -> Mixture:
-    """The uniform mixture of policies, each as often as it is named."""
+    """Return the uniform mixture of the listed policies.
+
+    A policy that is listed twice has twice the weight.
+    """
     named, times = np.unique(numbers, return_counts=True)
     return Mixture(named, times / times.sum())
 
@@ -103,9 +106,9 @@ def crude_exploration(
     stage: Stage,
     play: Play,
 ) -> Crude:
-    """Algorithm 2: step by step, policies that visit each pair most in the model of the steps before.
+    """Run Algorithm 2: in each step, play policies that visit each pair most in the model so far.
 
-    A layer without episodes leaves all its tuples infrequent.
+    If a layer has no episodes, all its tuples are infrequent.
     """
     H, X, A = space.horizon, space.states, space.actions
     heads = kernels.heads(space.layout, active, scores)
@@ -135,7 +138,7 @@ def fine_exploration(
     stage: Stage,
     play: Play,
 ) -> Fine:
-    """Algorithm 3, with a mixture for equation (4): refined transitions and rewards, in one release."""
+    """Run Algorithm 3, with a mixture for equation (4). Estimate transitions and rewards from one release."""
     coverage = cover(space, crude.transitions, active, heads=crude.heads, scores=scores)
     explored = play.run(Mixture(coverage.numbers, coverage.weights), stage.fine)
     auxiliary = play.run(crude.auxiliary, stage.auxiliary)
@@ -156,7 +159,7 @@ def _together(one: BatchCounts, other: BatchCounts) -> BatchCounts:
 def quotients(
     released: ReleasedCounts, level: float, constants: EliminationConstants, infrequent: Bools
 ) -> Floats:
-    """P~: released transitions over visits, 0 for infrequent tuples; what is missing is absorbed."""
+    """Return P~: released transitions over visits, 0 for infrequent tuples. The missing mass is absorbed."""
     visits = _visits(released, level, constants)
     counts = without_margin(released, level, constants)
     counts = np.where(infrequent, 0.0, counts)
@@ -164,7 +167,7 @@ def quotients(
 
 
 def rewards(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """r~: released rewards over visits."""
+    """Return r~: released rewards over visits."""
     assert released.rewards is not None
     visits = _visits(released, level, constants)[..., 0]
     found = np.where(visits > 0, released.rewards / np.where(visits > 0, visits, 1.0), 0.0)
@@ -172,14 +175,14 @@ def rewards(released: ReleasedCounts, level: float, constants: EliminationConsta
 
 
 def without_margin(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Released transitions less what the constants take back of the E/(2X) added to each."""
+    """Return released transitions minus the part of the added E/(2X) that the constants remove."""
     states = released.transitions.shape[-1]
     found: Floats = np.maximum(released.transitions - (1 - constants.margin) * level / (2 * states), 0.0)
     return found
 
 
 def _visits(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Visits likewise, with an axis more."""
+    """Return visits, treated in the same way, with one more axis."""
     found: Floats = np.maximum(released.visits - (1 - constants.margin) * level / 2, 0.0)[..., None]
     return found
 
@@ -189,17 +192,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StageReport:
-    """What one stage did.
+    """Statistics of one stage.
 
     Attributes:
         length: L.
         level: E of the fine release.
         infrequent: number of reachable tuples in W.
         coverage_gap: the explorative mixture's worst coverage over the least possible, less 1.
-        threshold: how far below the best estimate a policy was dropped.
-        active: number of policies that stay.
-        optimal_stays: whether a policy of the largest true value stays.
-        worst_regret: the largest true regret of a policy that stays, an episode.
+        threshold: policies this far below the best estimate were dropped.
+        active: number of policies that stay active.
+        optimal_stays: whether a policy of the largest true value stays active.
+        worst_regret: the largest true regret for an episode of a policy that stays active.
     """
 
     length: int
@@ -214,11 +217,11 @@ class StageReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EliminationRun(LearningRun):
-    """K episodes of policy elimination; `regrets` are means over the mixture an episode is played with.
+    """K episodes of policy elimination. `regrets` are means over the mixture that is played in an episode.
 
     Attributes:
-        switches: how often the policy, or mixture of policies, changed from one episode to the next.
-        stages: one report each.
+        switches: number of changes of the policy, or mixture of policies, from one episode to the next.
+        stages: one report for each stage.
     """
 
     switches: int = 0
@@ -226,7 +229,7 @@ class EliminationRun(LearningRun):
 
 
 class _Deployment:
-    """Where the policies are played: their true values, what was played, and the draws of the users."""
+    """The policies in play: their true values, the played mixtures, and the draws of the users."""
 
     def __init__(self, environment: TabularMDP, space: PolicySpace, rng: np.random.Generator) -> None:
         shape = (space.horizon, space.states, space.actions)
@@ -242,7 +245,7 @@ class _Deployment:
         self._last: Mixture | None = None
 
     def run(self, mixture: Mixture, users: int) -> BatchCounts:
-        """Let users play and count what they did."""
+        """Let users play, and count their visits, rewards and transitions."""
         regret = self.values.max() - mixture.weights @ self.values[mixture.numbers]
         self.regrets.append(np.full(users, max(regret, 0.0)))
         last = self._last
@@ -255,10 +258,10 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """Policy elimination with any privatizer of batches; the possible transitions are taken as known.
+    """Policy elimination with any privatizer of batches. The possible transitions are taken as known.
 
     Attributes:
-        privatizer: what makes a batch's counts private; `NoPrivacy` gives PE.
+        privatizer: the privatizer of a batch's counts; `NoPrivacy` gives PE.
         episodes: K, at least 3.
         constants: the printed ones, those of the proof, or tuned ones.
 
@@ -277,10 +280,10 @@ class SDPPE:
     )
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> EliminationRun:
-        """Learn in `environment`, whose possible transitions are known and whose chances are not.
+        """Learn in `environment`. Its possible transitions are known, but not their probabilities.
 
-        A seed or a generator makes a simulation. The generator is split in two, the first for the users, the
-        second for the noise.
+        With a seed or a generator it is a simulation. The generator is split in two, the first for the users,
+        the second for the noise.
 
         Raises:
             ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
@@ -316,7 +319,7 @@ class SDPPE:
     def _release(
         self, counts: BatchCounts, users: int, rng: np.random.Generator
     ) -> tuple[ReleasedCounts, float]:
-        """The private counts, with the level at the privatizer's own failure probability."""
+        """Return the private counts, with the level at the privatizer's own failure probability."""
         found = self._levels.get((counts.shape, users))
         if found is None:
             failure = getattr(self.privatizer, "failure", self.constants.delta)
@@ -326,12 +329,12 @@ class SDPPE:
     def run_many(
         self, environment: TabularMDP, seed: int | None, runs: int, executor: Executor | None = None
     ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one per child of the seed; see `learning_run.run_many`."""
+        """Return independent runs, one for each child of the seed. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor)
 
 
 def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], threshold: float) -> Floats:
-    """Drop policies from `active`, in place, and return the estimated values of all policies.
+    """Drop policies from `active`, in place. Return the estimated values of all policies.
 
     Raises:
         EmptyActiveSetError: none is left, or none was there.

@@ -1,12 +1,12 @@
-"""Optimism for bandits with bits as rewards: the comparison for policy elimination with X = H = 1.
+"""Optimism for bandits with rewards 0 or 1, for comparison with policy elimination at X = H = 1.
 
-`PrivateUCBVI` counts what an environment pays on average, which leaves nothing to learn in a bandit. Here
+`PrivateUCBVI` counts the mean rewards of an environment, so in a bandit there is nothing to learn. Here
 rewards are drawn. Before every episode the arm of the largest index is pulled,
 
     R~(a)/n + width sqrt(log(2AK/delta)/n), n = max(1, N~(a)),
 
-R~ and N~ the private counts so far, R~ within [0, n]. Source: section VI of the paper names the comparison, not
-its constants.
+where R~ and N~ are the private counts so far, and R~ is clipped to [0, n]. Section VI of the paper names the
+comparison, but not its constants.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PrivateBanditUCB:
     delta: float = 0.05
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn for K episodes; the generator is split in two, for rewards and for noise.
+        """Learn for K episodes. The generator is split in two, for rewards and for noise.
 
         Raises:
             ValueError: the environment is not a bandit of the privatizer's arms; trajectories are asked for.

@@ -1,8 +1,8 @@
-"""Batches of episodes: how many a stage has, and the counts that a mixture of policies leaves behind.
+"""Batches of episodes: the number of episodes in each stage, and the counts of a mixture of policies.
 
-A privatizer receives sums over a batch. Given how many of a batch's users are in a state, their next states are
-multinomial. So the sums are drawn directly, by the law that they have when every user is simulated. Rewards are
-bits that are 1 with the chance the environment pays.
+A privatizer receives sums over a batch. Given how many of a batch's users are in a state, their next states
+are multinomial. So the sums are drawn directly, with the distribution that they have if every user is
+simulated. Rewards are bits; the environment's reward is the probability of a 1.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class Stage:
     """One stage's numbers of episodes.
 
     Attributes:
-        length: L, that of each of its three parts.
+        length: L, the number of each of its three parts.
         layers: episodes of each layer of crude exploration; together L, as even as whole numbers are.
-        fine: episodes of the explorative mixture: L, and in the last stage what the division by 3 leaves.
+        fine: episodes of the explorative mixture: L, and in the last stage also the remainder of the division
+            by 3.
         auxiliary: episodes of the auxiliary mixture, L.
     """
 
@@ -38,15 +39,15 @@ class Stage:
 
     @property
     def episodes(self) -> int:
-        """All of them."""
+        """Number of all episodes of the stage."""
         return sum(self.layers) + self.fine + self.auxiliary
 
 
 def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
-    """The stages of Algorithm 1: L_b = first 2^(b-1), the last as long as the episodes last.
+    """Return the stages of Algorithm 1: L_b = first 2^(b-1), and the last stage uses the remaining episodes.
 
-    Line 3 is read with the sum up to b - 1: as printed the last stage has no positive length. Fewer than 3
-    episodes that are left over join the last stage.
+    Line 3 is read with the sum up to b - 1, because as printed the last stage has no positive length. If
+    fewer than 3 episodes remain, they join the last stage.
 
     >>> [stage.length for stage in schedule(20_000, 6)]
     [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2572]
@@ -72,7 +73,7 @@ def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
 def user_counts_of_batch(
     environment: TabularMDP, policies: Ints, weights: Floats, users: int, rng: np.random.Generator
 ) -> BatchCounts:
-    """The counts of `users` users, each of whom draws one of the policies (n, H, X) by its weight."""
+    """Draw the counts of `users` users, each of whom draws one of the policies (n, H, X) by its weight."""
     H, X, A = environment.horizon, environment.states, environment.actions
     episodes = rng.multinomial(users, weights)
     used = episodes > 0

@@ -1,4 +1,4 @@
-"""The constants of policy elimination: the printed ones, those of the proof, and tuned ones by name.
+"""The constants of policy elimination: the printed ones, those of the proof, and tuned ones with names.
 
 A policy is dropped when its estimated value is at least
 
@@ -17,7 +17,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Problem:
-    """The sizes the constants depend on: X, A, H, K, and how many policies are compared."""
+    """The sizes on which the constants depend: X, A, H, K, and the number of compared policies."""
 
     states: int
     actions: int
@@ -28,20 +28,20 @@ class Problem:
 
 @dataclass(frozen=True)
 class EliminationConstants:
-    """Scales of the algorithm's constants; with every default they are the printed ones, with C = 1.
+    """Scales of the algorithm's constants. The defaults give the printed ones, with C = 1.
 
     Attributes:
         delta: failure probability, in (0, 1).
         root: multiplies the threshold's first term.
         noise: multiplies its second term.
-        frequent: C_1; with 0 only tuples of no count are infrequent.
+        frequent: C_1; with 0 only tuples without a count are infrequent.
         unions: iota counts the policies, as the proof of Lemma 9 needs: log(4HX^2AKM/delta).
         clip: estimated rewards are clipped to [0, 1].
-        least_level: E is taken to be at least this; without privacy it is all there is.
-        margin: what of the E/2 that the privatizer adds to the counts is left there before a quotient is
-            taken: 1 all of it, as printed, 0 none.
-        scored: ties between policies that visit a pair equally often go to the last estimates; else to the
-            first policy.
+        least_level: E is replaced by this if it is smaller; without privacy E is 0.
+        margin: share of the E/2 added by the privatizer that stays in the counts before a quotient is taken:
+            1 keeps all of it, as printed, and 0 removes it.
+        scored: whether ties between policies that visit a pair equally often go to the best last estimate;
+            otherwise to the first policy.
         first: episodes of the first stage's parts, L_1, at least 1; every stage doubles them.
 
     Raises:
@@ -71,7 +71,7 @@ class EliminationConstants:
             raise ValueError(f"first ({self.first!r}) must be an integer at least 1")
 
     def iota(self, problem: Problem) -> float:
-        """The logarithm that all bounds share.
+        """Return iota, the logarithm that all bounds share.
 
         >>> round(LITERAL.iota(Problem(4, 2, 6, 20_000, 2**18)), 3)
         16.077
@@ -82,11 +82,11 @@ class EliminationConstants:
         return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
 
     def infrequent(self, problem: Problem, level: float) -> float:
-        """The crude count up to which a tuple is infrequent; `level` is E."""
+        """Return the crude count up to which a tuple is infrequent. `level` is E."""
         return self.frequent * max(level, self.least_level) * problem.horizon**2 * self.iota(problem)
 
     def threshold(self, problem: Problem, level: float, length: int) -> float:
-        """How far below the best a policy is dropped after a stage with L = `length`.
+        """Return the distance below the best at which a policy is dropped, after a stage with L = `length`.
 
         >>> round(TUNED.threshold(Problem(4, 2, 6, 20_000, 2**18), 0.0, 2048), 4)
         0.0295
@@ -106,8 +106,8 @@ REPAIRED: Final = EliminationConstants(
 TUNED: Final = EliminationConstants(
     root=0.004, noise=3e-8, frequent=0.0, clip=True, least_level=0.0, margin=0.0, scored=True
 )
-"""The paper's schedule with its orders, scaled down for experiments; no regret guarantee."""
+"""The paper's schedule and orders of magnitude, scaled down for experiments. No regret guarantee."""
 LONG: Final = replace(TUNED, noise=1e-8, first=512)
-"""Tuned for visits that are sums, without stages too short to drop anything. No regret guarantee."""
+"""Tuned for visits that are sums, without stages that are too short to drop a policy. No regret guarantee."""
 BANDIT: Final = replace(TUNED, root=0.12, noise=1e-3)
-"""Tuned for bandits of twenty arms, X = H = 1. No regret guarantee."""
+"""Tuned for bandits with twenty arms, X = H = 1. No regret guarantee."""

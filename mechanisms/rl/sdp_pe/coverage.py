@@ -1,10 +1,11 @@
-"""The explorative policy of fine exploration: a mixture whose worst coverage is near the least possible.
+"""The explorative policy of fine exploration: a mixture whose worst coverage is near the optimum.
 
-Let u be the chances of all pairs (step, state, action) under a mixture. A policy's coverage is the sum of its
-own chances over u, over the D pairs that active policies can visit. A mixture's own coverage is D, so the worst
-one is at least D. Where sum log u is largest, no policy has more, and the worst one is D, which is at most the
-XAH of Lemma 13. The search adds the policy of largest coverage, by one evaluation of all policies, and moves
-the weights of the present ones. The worst coverage over D, less 1, is a duality gap: it certifies the mixture.
+Let u be the probabilities of all pairs (step, state, action) under a mixture. A policy's coverage is the sum
+of its own probabilities divided by u, over the D pairs that active policies can visit. A mixture's own
+coverage is D, so the worst coverage of a policy is at least D. For the mixture with the largest sum of log u,
+the worst coverage is D, which is at most the XAH of Lemma 13. The search evaluates all policies, adds the one
+of largest coverage, and adjusts the weights. The worst coverage divided by D, minus 1, is a duality gap. It
+certifies the mixture.
 
 Equation (4) of the paper minimises over single policies instead. As soon as two active policies differ at a
 pair that one of them reaches, every single policy misses a pair, and the minimum is infinite.
@@ -29,17 +30,17 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SLACK: Final = 1 / 48
-"""By how much the worst coverage may exceed the least: what the proof of Lemma 9 as repaired allows."""
+"""Largest relative excess of the worst coverage over the least, which the repaired proof of Lemma 9 allows."""
 _INNER, _ROUNDS = 2000, 2000
 
 
 class EmptyActiveSetError(ValueError):
-    """No policy is active."""
+    """Raised if no policy is active."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """A mixture of active policies and how well it covers all of them.
+    """A mixture of active policies, and how well it covers all of them.
 
     Attributes:
         numbers: int64 array (m,) of policies, in order.
@@ -56,16 +57,16 @@ class Coverage:
 
     @property
     def gap(self) -> float:
-        """The worst coverage over the least, less 1."""
+        """The worst coverage divided by the least, minus 1."""
         return self.worst / self.pairs - 1
 
 
 def visited_most(
     space: PolicySpace, transitions: Floats, heads: list[Ints], scores: Floats
 ) -> tuple[list[Ints], Floats]:
-    """For every step: active policies that visit each pair most, (n, A); and the chances (H, n, A).
+    """Return active policies that visit each pair most, (n, A), for every step, and probabilities (H, n, A).
 
-    `transitions` (H, n, A, n) as `PolicySpace.reduced` gives them, `heads` as the kernel's.
+    `transitions` (H, n, A, n) as returned by `PolicySpace.reduced`; `heads` as in the kernel.
     """
     layout = space.layout
     passed, found = start_of(space), []
@@ -80,7 +81,7 @@ def visited_most(
 
 
 def start_of(space: PolicySpace) -> Floats:
-    """The chances of the first step's states, for the one beginning of no actions."""
+    """Return the probabilities of the first step's states, for the single beginning without actions."""
     passed = np.zeros((1, space.layout.states.shape[1]))
     passed[0, 0] = 1.0
     return passed
@@ -95,7 +96,7 @@ def cover(
     scores: Floats | None = None,
     slack: float = SLACK,
 ) -> Coverage:
-    """A mixture of active policies whose worst coverage is at most (1 + slack) D.
+    """Return a mixture of active policies whose worst coverage is at most (1 + slack) D.
 
     Args:
         space: the policies.
@@ -155,7 +156,7 @@ def _improve(
 def _largest(
     space: PolicySpace, law: Floats, prices: Floats, active: Bools, tables: Floats
 ) -> tuple[int, float]:
-    """An active policy of largest value for rewards `prices`, and that value: the best of all, if active."""
+    """Return an active policy of largest value for rewards `prices`, and that value."""
     number = kernels.greedy(space.layout, law, prices)
     if not active[number]:
         kernels.all_values(space.layout, law, prices, tables)
@@ -170,10 +171,11 @@ def _chances(space: PolicySpace, law: Floats, number: int) -> Floats:
 
 
 def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) -> float:
-    """The minimum of equation (4) as printed, over single active policies; 0/0 counts as 0.
+    """Return the minimum of equation (4) as printed, over single active policies, where 0/0 counts as 0.
 
-    A policy takes one action in each state: it misses the other one. So the minimum is infinite if active
-    policies visit two actions of some (step, state), and D if all are alike wherever they come.
+    A policy takes one action in each state, and misses the others. So the minimum is infinite if active
+    policies visit two actions of some (step, state). It is D if all policies agree on every pair that they
+    visit.
 
     >>> space = PolicySpace(np.array([[True]]), actions=2)
     >>> printed_coverage(space, np.zeros((1, 1, 2, 1)), np.array([True, True]))

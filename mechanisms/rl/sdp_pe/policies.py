@@ -1,7 +1,10 @@
-"""All deterministic policies of a small problem, numbered; policies that agree on reachable states are one.
+"""All deterministic policies of a small problem, numbered.
 
-The digits of a policy's number in base A are the actions at its reachable pairs (step, state), the first step's
-first. So policies with the same beginning have consecutive numbers, and what they share is computed once.
+Policies that agree on reachable states count as one.
+
+The digits of a policy's number in base A are the actions at its reachable pairs (step, state), beginning with
+the first step. So policies with the same beginning have consecutive numbers, and their common values are
+computed once.
 """
 
 from __future__ import annotations
@@ -21,11 +24,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_POLICIES: Final = 2**22
-"""More policies are not enumerated."""
+"""Largest number of policies that are enumerated."""
 
 
 class UnreachableStateError(ValueError):
-    """A state is asked for at a step at which no episode can be in it."""
+    """Raised for a state that no episode can reach at the given step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,7 @@ class PolicySpace:
     layout: Layout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check the fields and lay out the numbers."""
+        """Check the fields, and compute the numbering."""
         reachable = np.array(self.reachable, dtype=np.bool_)
         A = _checks.at_least("actions", self.actions, 1)
         sizes = reachable.sum(axis=1) if reachable.ndim == 2 else np.zeros(1, np.int64)
@@ -67,7 +70,7 @@ class PolicySpace:
 
     @classmethod
     def of(cls, environment: TabularMDP) -> PolicySpace:
-        """The policies of an environment whose possible transitions are known, their chances not."""
+        """Return the policies of an environment with known possible transitions and unknown probabilities."""
         possible = environment.transitions.sum(axis=1) > 0
         reachable = np.zeros((environment.horizon, environment.states), np.bool_)
         reachable[0, environment.start] = True
@@ -96,7 +99,7 @@ class PolicySpace:
         return int(self.reachable.sum()) * self.actions
 
     def policies(self, numbers: ArrayLike) -> Ints:
-        """The policies of those numbers: actions (n, H, X), action 0 where no episode comes.
+        """Return the policies with these numbers: actions (n, H, X), with action 0 in unreachable states.
 
         Raises:
             ValueError: for a number that is none.
@@ -109,7 +112,7 @@ class PolicySpace:
         return found
 
     def number(self, policy: ArrayLike) -> int:
-        """The number of a policy (H, X), whatever it does where no episode comes.
+        """Return the number of a policy (H, X). Its actions in unreachable states are ignored.
 
         >>> space = PolicySpace(np.array([[True, False], [True, True]]), 2)
         >>> space.number([[1, 0], [0, 1]]), space.policies([5])[0].tolist()
@@ -124,10 +127,10 @@ class PolicySpace:
         return found
 
     def reduced(self, table: ArrayLike) -> Floats:
-        """Tables (H, X, A) or (H, X, A, X) over the reachable states alone: (H, n, A) or (H, n, A, n).
+        """Return tables (H, X, A) or (H, X, A, X) over the reachable states alone: (H, n, A) or (H, n, A, n).
 
-        n is the largest number of states reachable at a step; entries without a state are 0, and so is what
-        follows the last step.
+        n is the largest number of states reachable at a step. Entries without a state are 0, and so are the
+        successors after the last step.
         """
         given = np.asarray(table, dtype=np.float64)
         H, X, A = self.horizon, self.states, self.actions
@@ -144,7 +147,7 @@ class PolicySpace:
         return np.where(after >= 0, np.take_along_axis(rows, np.maximum(after, 0), axis=3), 0.0)
 
     def place(self, step: int, state: int) -> int:
-        """The place of a state among those reachable at a step, both from 0.
+        """Return the place of a state among those reachable at a step, both from 0.
 
         Raises:
             UnreachableStateError: if no episode is there at that step.

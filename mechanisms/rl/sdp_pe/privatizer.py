@@ -44,7 +44,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BatchCounts:
-    """One batch's true counts; ``rewards`` sums rewards in {0, 1}, None where they are not released.
+    """One batch's true counts. ``rewards`` sums rewards in {0, 1}; it is None if they are not released.
 
     >>> BatchCounts(np.ones((6, 4, 2), int), np.ones((6, 4, 2, 4), int), None).shape.counters
     240
@@ -73,14 +73,14 @@ class BatchCounts:
 
     @property
     def shape(self) -> ReleaseShape:
-        """How many steps, states, actions and families are released."""
+        """Numbers of released steps, states, actions and families."""
         steps, states, actions = self.visits.shape[-3:]
         return ReleaseShape(steps, states, actions, self.rewards is not None)
 
 
 @dataclass(frozen=True)
 class ReleasedCounts:
-    """One batch's private counts, of the shapes of the true ones."""
+    """One batch's private counts, in the shapes of the true ones."""
 
     visits: Floats
     transitions: Floats
@@ -88,31 +88,31 @@ class ReleasedCounts:
 
 
 class BatchPrivatizer(Protocol):
-    """Private counts of one batch of users, and how far they may be off."""
+    """Private counts of one batch of users, and bounds on their error."""
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """The private, consistent counts of a batch of ``users``."""
+        """Return the private, consistent counts of a batch of ``users``."""
         ...
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """A certified precision level E of such a release, at failure probability ``failure``."""
+        """Return a certified precision level E of such a release, at failure probability ``failure``."""
         ...
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """The paper's precision level for this noise."""
+        """Return the paper's precision level for this noise."""
         ...
 
 
 def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tuple[Floats, Floats]:
-    """A minimiser n(s') of each cell's programme, and its value t.
+    """Return a minimiser n(s') of each cell's programme, and its value t.
 
     Args:
         transitions: (..., S), the raw a(s').
         visits: (...), the raw M.
         slack: at least 0; how far the sum may be from M.
 
-    Of all minimisers it is the one nearest to max(a, 0) along the segment to the interval's end: no count
-    moves that need not. Where M < -slack no n is feasible; M is then taken for -slack, and n is 0.
+    Of all minimisers it is the one nearest to max(a, 0) along the segment to the interval's end, so no count
+    changes without need. If M < -slack, no n is feasible. Then M is replaced by -slack, and n is 0.
 
     >>> found, t = nearest_consistent(np.array([[3.0, -1.0]]), np.array([5.0]), 1.0)
     >>> found.tolist(), t.tolist()
@@ -141,10 +141,11 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
 
 
 def made_consistent(visits: Floats, transitions: Floats, level: float) -> tuple[Floats, Floats]:
-    """Visits and transitions as Assumption 4 wants them, if the raw ones are within ``level / 4``.
+    """Return visits and transitions as in Assumption 4, if the raw ones are within ``level / 4``.
 
-    The programme's minimiser with level/(2 S) more for each next state: sums agree, every transition is
-    positive, and a sum whose raw counts are that near the truth is between the truth and the truth + level.
+    The result is the programme's minimiser plus level/(2 S) for each next state. Sums agree and every
+    transition is positive. If the raw counts are within ``level / 4`` of the truth, a sum is between the
+    truth and the truth + level.
 
     >>> [x.tolist() for x in made_consistent(np.array([5.0]), np.array([[3.0, -1.0]]), 4.0)]
     [[6.0], [[5.0, 1.0]]]
@@ -155,13 +156,13 @@ def made_consistent(visits: Floats, transitions: Floats, level: float) -> tuple[
 
 
 def _share(needed: Floats, possible: Floats) -> Floats:
-    """The part of the way that has to be gone; rounding may ask for a little more than there is."""
+    """Return the needed part of the possible change, clipped to [0, 1] because of rounding."""
     part: Floats = np.clip(needed / np.where(possible > 0, possible, 1.0), 0.0, 1.0)
     return part
 
 
 def _lowering(values: Floats, total: Floats) -> Floats:
-    """The least t >= 0 at which the sum of max(values - t, 0) is at most ``total`` >= 0."""
+    """Return the least t >= 0 at which the sum of max(values - t, 0) is at most ``total`` >= 0."""
     falling = -np.sort(-values, axis=-1)
     ranks = np.arange(1, values.shape[-1] + 1)
     shifts = (np.cumsum(falling, axis=-1) - total[..., None]) / ranks
@@ -172,7 +173,7 @@ def _lowering(values: Floats, total: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """The true counts: policy elimination without privacy. Level 0; an unseen cell's counts are 0.
+    """The true counts, for policy elimination without privacy. The level is 0; an unseen cell's counts are 0.
 
     >>> counts = BatchCounts(np.ones((1, 2, 1), int), np.ones((1, 2, 1, 2), int))
     >>> NoPrivacy().release(counts, 2, np.random.default_rng(0)).visits.tolist()
@@ -180,28 +181,28 @@ class NoPrivacy:
     """
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """See ``BatchPrivatizer.release``; nothing is drawn."""
+        """See ``BatchPrivatizer.release``. Nothing is drawn."""
         visits, transitions = counts.visits.astype(np.float64), counts.transitions.astype(np.float64)
         rewards = None if counts.rewards is None else counts.rewards.astype(np.float64)
         return ReleasedCounts(visits, transitions, rewards)
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Always 0."""
+        """Return 0."""
         return 0.0
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Always 0."""
+        """Return 0."""
         return 0.0
 
 
 @dataclass(frozen=True)
 class LaplaceCounts:
-    """Laplace noise of scale 2 changes / epsilon: once for each counter, or once for each user and counter.
+    """Laplace noise of scale 2 changes / epsilon, once for each counter, or once for each user and counter.
 
     Attributes:
-        epsilon: of all batches, pure, under replacement of a user: each user is in one batch.
-        local: whether every user adds the noise to the own counts, so that a counter has a sum of them.
-        failure: the chance that a release's level does not hold.
+        epsilon: pure epsilon of all batches under replacement of a user, because each user is in one batch.
+        local: whether every user adds noise to their own counts, so that a counter has a sum of noises.
+        failure: the probability that a release's level does not hold.
 
     >>> once, each = LaplaceCounts(1.0), LaplaceCounts(1.0, local=True)
     >>> shape = ReleaseShape(1, 4, 2, rewards=False)
@@ -238,7 +239,7 @@ class LaplaceCounts:
         return ReleasedCounts(*made_consistent(*raw, level), rewards)
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Four times what Chernoff's bound certifies for all counters; see ``BatchPrivatizer.level``."""
+        """Return four times Chernoff's bound for all counters. See ``BatchPrivatizer.level``."""
         if not 0 < failure < 1:
             raise ValueError(f"failure ({failure!r}) must be in (0, 1)")
         goal, draws = math.log(2 * shape.counters / failure), users if self.local else 1
@@ -248,7 +249,7 @@ class LaplaceCounts:
         return 4 * self._scale(shape) * least * (1 + 1e-12)
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """The same: the paper prints none for this noise."""
+        """Return the same as `level`, because the paper prints no level for this noise."""
         return self.level(shape, users, failure)
 
     def _scale(self, shape: ReleaseShape) -> float:

@@ -1,8 +1,8 @@
-"""The shuffle privatizer: every counter with the noise bits of a batch's users, then the linear programme.
+"""The shuffle privatizer: every counter plus the noise bits of a batch's users, then the linear programme.
 
-Messages are single bits: what is released and its law are those of ``mechanisms.rl.sdp_pe.shuffled_count``, drawn as
-one binomial a counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the least for
-the same guarantee.
+Messages are single bits. The release has the distribution of ``mechanisms.rl.sdp_pe.shuffled_count``, drawn
+as one binomial for each counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the
+least for the same guarantee.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts,
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]
-"""From what is released and the number of users to tau."""
+"""Function of the release's shape and the number of users that returns tau."""
 
 
 @dataclass(frozen=True)
 class _Same:
-    """One tau for every release."""
+    """The same tau for every release."""
 
     tau: float
 
@@ -51,8 +51,8 @@ class ShufflePrivatizer:
     """Private counts of a batch in the shuffle model.
 
     Attributes:
-        threshold_of: tau of a release of this shape from so many users.
-        failure: the chance that a release's level does not hold; it sets the programme's slack.
+        threshold_of: function that returns tau for a release's shape and the number of users.
+        failure: the probability that a release's level does not hold; it determines the programme's slack.
         own_visits: whether N(h, s, a) has counters of its own, or is the sum of N(h, s, a, .).
 
     >>> privatizer = ShufflePrivatizer.calibrated(epsilon=1.0, beta=1e-6)
@@ -81,7 +81,10 @@ class ShufflePrivatizer:
         failure: float = 0.01,
         beyond_proof: bool = False,
     ) -> Self:
-        """The paper's tau, the same for every release; epsilon below 1 unless ``beyond_proof``."""
+        """Return a privatizer with the paper's tau for every release.
+
+        Epsilon must be below 1 unless ``beyond_proof``.
+        """
         tau = printed_threshold(horizon, states, actions, epsilon, beta, beyond_proof=beyond_proof)
         return cls(_Same(tau), failure)
 
@@ -89,14 +92,16 @@ class ShufflePrivatizer:
     def calibrated(
         cls, epsilon: Number, beta: Number, *, failure: float = 0.01, own_visits: bool = True
     ) -> Self:
-        """The least tau with which each release keeps (epsilon, beta) under replacement of a user.
+        """Return a privatizer with the least tau such that each release satisfies (epsilon, beta).
 
-        Each user being in one batch, all batches together keep it.
+        The neighbouring relation is the replacement of a user.
+
+        Each user is in one batch, so all batches together satisfy the same guarantee.
         """
         return cls(_Least(epsilon, beta), failure, own_visits)
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """See ``BatchPrivatizer.release``; the programme's slack is a quarter of the level at ``failure``.
+        """See ``BatchPrivatizer.release``. The programme's slack is a quarter of the level at ``failure``.
 
         Raises:
             ValueError: for no users, or a count above their number.
@@ -111,7 +116,7 @@ class ShufflePrivatizer:
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:
-        """Tau of such a release."""
+        """Return tau of such a release."""
         return self._noise(self._shape(shape), users)[0]
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
@@ -124,14 +129,14 @@ class ShufflePrivatizer:
         return printed_level(self._shape(shape), self.threshold(shape, users), failure)
 
     def account(self, shape: ReleaseShape, users: int) -> Profile:
-        """What a release promises when one user is replaced: the exact loss of all changed counters."""
+        """Return the guarantee of a release if one user is replaced: the exact loss of all changed counters."""
         return batch_loss(self._shape(shape), users, self.threshold(shape, users))
 
     def _shape(self, shape: ReleaseShape) -> ReleaseShape:
         return replace(shape, own_visits=self.own_visits)
 
     def _noise(self, shape: ReleaseShape, users: int) -> tuple[float, float]:
-        """Tau and the level at ``failure``; each is found once."""
+        """Return tau and the level at ``failure``. Each pair is computed once."""
         if (shape, users) not in self._levels:
             tau = self.threshold_of(shape, users)
             self._levels[shape, users] = tau, precision_level(shape, users, tau, self.failure)

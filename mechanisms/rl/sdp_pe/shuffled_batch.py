@@ -1,7 +1,7 @@
 """One whole release of SDP-PE from its users' trajectories, as the analyser sees it: all shuffled counters.
 
-Shuffled bits reveal no more than their sum. The sampler draws the sum of every counter less the noise's mean,
-before any post-processing. Coins are numpy's binomials, in floating point.
+Shuffled bits reveal no more than their sum. The sampler draws the sum of every counter minus the noise's
+mean, before any post-processing. Coins are numpy's binomials, in floating point.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
-    """The counters of a release: visits (unless summed), rewards (fine only, costs 0 or 1), transitions.
+    """Return the counters of a release: visits (unless summed), rewards (fine only, costs 0 or 1), transitions.
 
     Raises:
         ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.
@@ -44,7 +44,7 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
 def sample(
     parameters: ShuffledBatchParameters, data: Trajectories, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """``n`` releases of one batch, ``(n, counters)``.
+    """Draw ``n`` releases of one batch, ``(n, counters)``.
 
     >>> from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     >>> from dpproof.mechanisms.rl.trajectories import Trajectories

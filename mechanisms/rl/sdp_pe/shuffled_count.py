@@ -4,12 +4,12 @@
     shown = shuffled(messages, rng)             trusted: all messages of a counter, in random order
     counts = encoder.analyse(shown, users)      untrusted: sees nothing else
 
-``BitEncoder`` sends the data bit and each noise bit as a message of its own. ``SumEncoder`` sends their sum as
+``BitEncoder`` sends the data bit and each noise bit as separate messages. ``SumEncoder`` sends their sum as
 one number, as the paper prints it. The analyser sees a multiset of each counter: ``histograms``. For whole
-experiments ``BitEncoder.counts`` draws the same counts at once, one binomial for each counter. ``sample`` draws
-what is seen of one counter. Coins are numpy's, in floating point.
+experiments ``BitEncoder.counts`` draws the same counts at once, one binomial for each counter. ``sample``
+draws the analyser's view of one counter. Coins are numpy's, in floating point.
 
-Source: Section V of the paper; the law and the exact privacy are
+Source: Section V of the paper; the distribution and the exact privacy are
 ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
 """
 
@@ -29,13 +29,13 @@ from dpproof.mechanisms import _checks
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_VALUES = 4096
-"""Printed sums of more values are not sampled."""
+"""Largest number of values for which printed sums are sampled."""
 MOST_MESSAGES = 10**8
-"""Messages of one batch that are written out; ``BitEncoder.counts`` draws any number."""
+"""Largest number of messages in a batch that are stored. ``BitEncoder.counts`` draws any number."""
 
 
 def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
-    """What is seen of ``users`` of whom ``ones`` hold the bit 1: the ones ``(n,)`` or a histogram of sums.
+    """Draw the view of ``users`` of whom ``ones`` have the bit 1: the ones ``(n,)`` or a histogram of sums.
 
     Raises:
         ValueError: ``ones`` is not a number of users, or the printed sums have too many values.
@@ -49,7 +49,7 @@ def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.rando
 
 
 def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
-    """How many users sent each of 0, ..., coins + 1: ``(n, coins + 2)``."""
+    """Draw how many users sent each of 0, ..., coins + 1: ``(n, coins + 2)``."""
     coins = max(parameters.noise_bits, 1)
     if coins + 2 > MOST_VALUES:
         raise ValueError(
@@ -64,25 +64,25 @@ def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random
 
 
 class CountEncoder(Protocol):
-    """A user's side of the protocol, and the analyser's that belongs to it."""
+    """A user's side of the protocol, and the analyser's side."""
 
     @property
     def messages(self) -> int:
-        """How many messages a user sends for each counter."""
+        """Number of messages that a user sends for each counter."""
         ...
 
     def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
-        """The messages ``(users, messages, ...)`` of users who hold ``bits`` ``(users, ...)``."""
+        """Return the messages ``(users, messages, ...)`` of users who have ``bits`` ``(users, ...)``."""
         ...
 
     def analyse(self, shown: Ints, users: int) -> Floats:
-        """Estimates of the true counts ``(...)`` from messages in any order ``(all, ...)``."""
+        """Return estimates of the true counts ``(...)`` from messages in any order ``(all, ...)``."""
         ...
 
 
 @dataclass(frozen=True)
 class _Encoder:
-    """Noise bits of n users at threshold tau: fair ones, ceil(tau / n) each, or one of chance tau/(2 n)."""
+    """Noise bits of n users at threshold tau: ceil(tau / n) fair ones each, or one of probability tau/(2 n)."""
 
     users: int
     threshold: float
@@ -93,17 +93,17 @@ class _Encoder:
 
     @cached_property
     def parameters(self) -> ShuffledCountParameters:
-        """What the accountant knows of it."""
+        """The parameters for the accountant."""
         return ShuffledCountParameters(self.users, self.threshold, self.encoding)
 
     @property
     def noise_bits(self) -> int:
-        """Each user's, for each counter."""
+        """Number of noise bits of each user for each counter."""
         return max(self.parameters.noise_bits, 1)
 
     @property
     def mean(self) -> float:
-        """Of the noise in a counter: what the analyser subtracts."""
+        """Mean of the noise in a counter, which the analyser subtracts."""
         return float(self.users * self.noise_bits * self.parameters.noise_chance)
 
     def analyse(self, shown: Ints, users: int) -> Floats:
@@ -118,7 +118,7 @@ class _Encoder:
         return sums - self.mean
 
     def _checked(self, bits: ArrayLike, each: int) -> Ints:
-        """The users' bits, one row a user.
+        """Return the users' bits after checks, with one row for each user.
 
         Raises:
             ValueError: for bits outside {0, 1}, other than one row a user, or too many messages.
@@ -134,7 +134,7 @@ class _Encoder:
 
 @dataclass(frozen=True)
 class BitEncoder(_Encoder):
-    """Every bit is a message: shuffled, the data bit is one among all users' bits.
+    """Every bit is a message. After shuffling, the data bit is one among all users' bits.
 
     >>> encoder, rng = BitEncoder(1000, 300.0), np.random.default_rng(0)
     >>> shown = shuffled(encoder.encode(np.ones((1000, 3), int), rng), rng)
@@ -160,7 +160,7 @@ class BitEncoder(_Encoder):
         return np.concatenate((held[:, None], noise.astype(np.int64)), axis=1)
 
     def counts(self, true: ArrayLike, rng: np.random.Generator) -> Floats:
-        """The analyser's estimates where ``true`` users hold a 1, drawn at once; any shape of counters.
+        """Draw the analyser's estimates if ``true`` users have a 1, for any shape of counters.
 
         Raises:
             ValueError: for counts that are no integers in [0, users].
@@ -172,7 +172,7 @@ class BitEncoder(_Encoder):
 
 @dataclass(frozen=True)
 class SumEncoder(_Encoder):
-    """As printed: z = d + the noise bits, one number a user. It hides next to nothing.
+    """The printed encoder: z = d + the noise bits, one number for each user. It hides almost nothing.
 
     >>> encoder, rng = SumEncoder(4, 2.0), np.random.default_rng(0)
     >>> encoder.encode([0, 1, 1, 1], rng).shape
@@ -183,7 +183,7 @@ class SumEncoder(_Encoder):
 
     @property
     def messages(self) -> int:
-        """See ``CountEncoder.messages``: one."""
+        """See ``CountEncoder.messages``. It is one."""
         return 1
 
     def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
@@ -195,7 +195,7 @@ class SumEncoder(_Encoder):
 
 
 def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
-    """All messages of every counter in an order of its own, uniformly at random: ``(all, ...)``.
+    """Return all messages of every counter in a separate, uniformly random order: ``(all, ...)``.
 
     >>> shuffled(np.array([[1, 1], [1, 1]]), np.random.default_rng(0)).tolist()
     [1, 1, 1, 1]
@@ -210,7 +210,7 @@ def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
 
 
 def histograms(shown: Ints, most: int) -> Ints:
-    """The shuffler's view as data: how often each of 0, ..., ``most`` came, ``(..., most + 1)``.
+    """Return how often each of 0, ..., ``most`` was sent, ``(..., most + 1)``. This is the shuffler's view.
 
     >>> histograms(np.array([[0, 2], [1, 2]]), 2).tolist()
     [[1, 1, 0], [0, 0, 2]]

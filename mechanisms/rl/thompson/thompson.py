@@ -1,4 +1,4 @@
-"""Gaussian Thompson sampling: a bandit learner that is private without being changed.
+"""Gaussian Thompson sampling: a bandit learner that is private without any change.
 
 Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampling", Algorithm 2. The initial
 pulls and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
@@ -51,27 +51,27 @@ class _Draws(OnGrid):
 
     @property
     def draws(self) -> NDArray[np.float64]:
-        """The draws as doubles (T, N): functions of the integers, and so as private."""
+        """The draws as doubles (T, N). They are functions of the integers, so they have the same privacy."""
         return doubles(self.integers, self.exponent)
 
     @property
     def arms(self) -> list[int]:
-        """The arm of the first largest draw of each round, which is pulled."""
+        """The arm that is pulled in each round: the first one with the largest draw."""
         return [row.index(max(row)) for row in self.integers]
 
 
 class ThompsonRelease(_Draws, Released):
-    """The draws of one run, drawn from entropy by an exact sampler: private to the last bit."""
+    """The draws of one run, drawn from entropy by an exact sampler. They are private to the last bit."""
 
 
 class ThompsonSimulation(_Draws, Simulated):
-    """The draws of one run, drawn from a seed or a given generator: without a guarantee."""
+    """The draws of one run, drawn from a seed or a given generator. They have no guarantee."""
 
 
 def publish(
     parameters: ThompsonParameters, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
 ) -> ThompsonRelease | ThompsonSimulation:
-    """Release the draws of one run; see `dpproof.mechanisms.rl.thompson.thompson.Thompson.publish`."""
+    """Release the draws of one run. See `dpproof.mechanisms.rl.thompson.thompson.Thompson.publish`."""
     exponent, randomness = checked_exponent(exponent), Randomness.of(seed)
     paid, words = grains(rewards), words_of(randomness)
     arms, before = parameters.arms, parameters.arms * parameters.pulls
@@ -92,15 +92,15 @@ def publish(
 
 Floats = NDArray[np.float64]
 Pay = Callable[[int, NDArray[np.int64]], Floats]
-"""(user, arm pulled in each run) -> rewards in [0, 1], one for each run."""
+"""Function (user, arm pulled in each run) -> rewards in [0, 1], one for each run."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThompsonRun:
-    """What n runs leave behind.
+    """The result of n runs.
 
     Attributes:
-        draws: float64 (n, T, N), what is released.
+        draws: float64 (n, T, N), the released draws.
         arms: int64 (n, T), the arms of the largest draws, which are pulled.
         simulated: whether a seed or a given generator drew them.
     """
@@ -118,7 +118,7 @@ class Thompson:
     """Thompson sampling with Gaussian draws for rewards in [0, 1].
 
     Attributes:
-        parameters: arms N, rounds T, pulls of every arm before (b) and the factor c on the variance.
+        parameters: arms N, rounds T, initial pulls b of every arm, and the factor c on the variance.
 
     >>> learner = Thompson(ThompsonParameters(arms=2, rounds=200))
     >>> run = learner.learn([0.1, 0.9], 3, np.random.default_rng(0))
@@ -130,15 +130,18 @@ class Thompson:
 
     @property
     def users(self) -> int:
-        """How many users there are: one for each pull, those before counted."""
+        """Number of users: one for each pull, including the initial pulls."""
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """The proved guarantee of releasing all draws once by `publish`; see `accountant.rl.thompson.thompson`."""
+        """Return the proved guarantee of releasing all draws once by `publish`.
+
+        See `accountant.rl.thompson.thompson`.
+        """
         return accounting.account(self.parameters, adjacency)
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
-        """Learn n times, independently, from bits that are 1 with the chance of the arm pulled.
+        """Learn n times, independently. The reward is 1 with the probability of the pulled arm, otherwise 0.
 
         Args:
             means: (N,), each in [0, 1].
@@ -156,9 +159,9 @@ class Thompson:
         return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Draw n independent runs for given users: a fast simulation in floating point, for audits.
+        """Draw n independent runs for given users. This is a fast simulation in floating point, for audits.
 
-        `publish` releases draws to the world.
+        Use `publish` for a real release.
 
         Args:
             rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
@@ -210,13 +213,13 @@ class Thompson:
         return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
 
     def pull_before(self, law: Posterior, pay: Pay) -> None:
-        """Pull every arm b times, one after the other."""
+        """Pull every arm b times, in turn."""
         for user in range(self.users - self.parameters.rounds):
             arms = np.full(len(law.sums), user % self.parameters.arms)
             law.see(arms, pay(user, arms))
 
     def checked(self, rewards: ArrayLike) -> Floats:
-        """The users' rewards, or ValueError for another shape or a reward outside [0, 1]."""
+        """Return the users' rewards. Raise ValueError for another shape or a reward outside [0, 1]."""
         given = _checks.unit_interval("rewards", rewards)
         if given.shape != (self.users, self.parameters.arms):
             shape = (self.users, self.parameters.arms)
@@ -234,13 +237,13 @@ class Posterior:
 
     @classmethod
     def of(cls, learner: Thompson, n: int) -> Posterior:
-        """Nothing seen yet."""
+        """Return the posterior before any reward."""
         shape = (n, learner.parameters.arms)
         return cls(np.zeros(shape), np.zeros(shape), learner.parameters.variance)
 
     @property
     def means(self) -> Floats:
-        """The centres of the draws."""
+        """The means of the draws."""
         return self.sums / (self.counts + 1)
 
     @property
@@ -249,21 +252,21 @@ class Posterior:
         return self.factor / (self.counts + 1)
 
     def see(self, arms: NDArray[np.int64], rewards: Floats) -> None:
-        """Take in one reward of the arm pulled in each run."""
+        """Add one reward of the arm pulled in each run."""
         rows = np.arange(len(arms))
         self.counts[rows, arms] += 1
         self.sums[rows, arms] += rewards
 
 
 def sample(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """The draws of n runs, (n, T, N); see `Thompson.sample`."""
+    """Draw n runs, (n, T, N). See `Thompson.sample`."""
     return Thompson(parameters).sample(rewards, n, rng)
 
 
 def log_likelihood_ratio(
     draws: Floats, parameters: ThompsonParameters, first: ArrayLike, second: ArrayLike
 ) -> Floats:
-    """The log of p_second(draws) / p_first(draws), one number for each release: the strongest test.
+    """Return the log of p_second(draws) / p_first(draws) for each release, which is the strongest test.
 
     The draws determine the arms pulled, so the counts are the same for both.
 

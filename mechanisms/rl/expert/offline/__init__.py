@@ -1,1 +1,1 @@
-"""Offline reinforcement learning at expert-level privacy, for discrete actions; needs the extra `torch`."""
+"""Offline reinforcement learning at expert-level privacy, for discrete actions. Needs the extra `torch`."""

@@ -1,13 +1,13 @@
-"""A training run on disk: after an interruption it resumes and spends its budget exactly once.
+"""Checkpoints of a training run. After an interruption it resumes, and its budget is spent only once.
 
-The number of begun steps is written first (`spent.json`), the state after the steps. A run that resumes from an
-older state repeats the steps in between with the same data and the same randomness. These are the same steps
-and reveal nothing new. The configuration has everything that could change them: settings, data, key, versions
-of torch and numpy, and the machine. A folder with another configuration is refused.
+The number of started steps is written before the steps (`spent.json`), and the state after them. A run that
+resumes from an older state repeats the steps in between with the same data and the same randomness, so they
+reveal nothing new. The configuration has everything that could change them: settings, data, key, versions of
+torch and numpy, and the machine. A folder with another configuration is refused.
 
 The folder is a private working file. It holds the key, from which the noise can be computed, so it stays with
 the holders of the data: `PRIVATE-configuration.json`, `PRIVATE-state.npz`. The file that `publish` writes may
-be published. It has the network's parameters and what was accounted for, neither key nor state.
+be published. It has the network's parameters and the accounted parameters, but neither key nor state.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from dpproof.mechanisms.randomness import how_drawn
 from dpproof.mechanisms.rl.expert.offline.training import Training
 
 _FORMAT = 4
-"""Changes with what is written and with what a step computes, if only in its last digits."""
+"""Format number. It changes with the file contents, and with any change in the results of a step."""
 _ARRAYS = ("theta", "target", "slots")
-"""What the state holds of a training, beside its step."""
+"""Arrays in the stored state of a training, besides its step."""
 _NAMES = _CONFIGURATION, _RECORD, _STATE = "PRIVATE-configuration.json", "spent.json", "PRIVATE-state.npz"
 _NOTICE = "private working file, never to be published: whoever reads it can subtract the noise"
 Progress = Callable[[int, int], None]
-"""(steps done, all steps), called after each part."""
+"""Function called after each part with (steps done, all steps)."""
 
 
 def configuration(training: Training) -> dict[str, Any]:
-    """Everything on which a step depends, as JSON data."""
+    """Return everything on which a step depends, as JSON data."""
     return {
         "notice": _NOTICE,
         "format": _FORMAT,
@@ -56,7 +56,7 @@ def configuration(training: Training) -> dict[str, Any]:
 
 
 def steps_begun(folder: Path) -> int:
-    """The number of steps that a run in this folder has begun, all of which count as spent.
+    """Return the number of steps that a run in this folder has started. All of them count as spent.
 
     Raises:
         ValueError: nothing is written down there, or it cannot be read.
@@ -69,7 +69,7 @@ def steps_begun(folder: Path) -> int:
 
 
 def train(training: Training, folder: Path, every: int = 1000, progress: Progress | None = None) -> Training:
-    """Train to the end of the budget; continue an interrupted run in `folder`.
+    """Train to the end of the budget. Continue an interrupted run in `folder`.
 
     Args:
         training: a run at its beginning. One drawn from entropy goes on under the key that the folder holds.
@@ -100,9 +100,9 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
 
 
 def publish(training: Training, path: Path) -> None:
-    """Write the model: the network's parameters, what was accounted for, and no more.
+    """Write the model: only the network's parameters and the accounted parameters.
 
-    A simulation's file says that it is one and names no guarantee.
+    The file of a simulation is marked as such and has no guarantee.
     """
     spent = training.settings.spent(training.step)
     told = {
@@ -119,9 +119,9 @@ def publish(training: Training, path: Path) -> None:
 
 
 def _go_on(folder: Path, training: Training) -> None:
-    """Give a run that draws from entropy the key with which it began in the folder.
+    """Give a run without a seed the key with which it started in the folder.
 
-    A run of any other configuration keeps its own key: the same noise on other data could be subtracted.
+    A run with another configuration keeps its own key, because equal noise on other data could be subtracted.
     """
     path = folder / _CONFIGURATION
     if training.simulated or training.step or not path.exists():
@@ -140,7 +140,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _claim(folder: Path, wanted: dict[str, Any]) -> None:
-    """Write this configuration into an empty folder; raise ValueError for a folder with another one."""
+    """Write this configuration into an empty folder. Raise ValueError if the folder has another one."""
     path, record, state = (folder / name for name in _NAMES)
     if not path.exists():
         if (record.exists() and steps_begun(folder)) or state.exists():

@@ -1,8 +1,8 @@
 """Conservative Q-learning with discrete actions: the loss of a transition, and its derivative in closed form.
 
 The loss of (s, a, r, s') is alpha (log sum exp Q(s, .) - Q(s, a)) plus the Huber loss of Q(s, a) - y, with
-the target y of double DQN, which is held fixed: r + gamma Q'(s', argmax Q(s', .)), or r where s' ends the
-episode. Each transition's loss depends on no other transition.
+the target y of double DQN: r + gamma Q'(s', argmax Q(s', .)), or r if s' ends the episode. The target is held
+fixed. Each transition's loss depends on no other transition.
 
 Source: Kumar, Zhou, Tucker and Levine, arXiv:2006.04779v3, equation 4 with the entropy term, on Q-learning;
 van Hasselt, Guez and Silver, arXiv:1509.06461v3 (double DQN).
@@ -17,7 +17,7 @@ import torch
 
 @dataclass(frozen=True)
 class CQL:
-    """The loss; all values are of scaled rewards.
+    """The loss. All values are of scaled rewards.
 
     Attributes:
         discount: gamma, in [0, 1).
@@ -44,19 +44,19 @@ class CQL:
     def targets(
         self, rewards: torch.Tensor, terminal: torch.Tensor, online: torch.Tensor, slow: torch.Tensor
     ) -> torch.Tensor:
-        """The targets y (n,), from the network's (`online`) and the target network's (`slow`) outputs at s', (n, A)."""
+        """Return the targets y (n,), from the outputs at s' (n, A) of the network and of the target network."""
         chosen = online.argmax(1, keepdim=True)
         following = slow.gather(1, chosen).squeeze(1)
         return rewards + self.discount * following * (~terminal)
 
     def losses(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """The loss of each transition (n,), from Q(s, .) (n, A), a (n,) and y (n,)."""
+        """Return the loss of each transition (n,), from Q(s, .) (n, A), a (n,) and y (n,)."""
         taken = values.gather(1, actions[:, None]).squeeze(1)
         wrong = torch.nn.functional.huber_loss(taken, targets, reduction="none")
         return wrong + self.conservatism * (values.logsumexp(1) - taken)
 
     def signal(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """The derivative of each transition's loss by its Q(s, .): (n, A)."""
+        """Return the derivative (n, A) of each transition's loss with respect to its Q(s, .)."""
         column = actions[:, None]
         wrong = (values.gather(1, column) - targets[:, None]).clamp_(-1, 1)
         found = self.conservatism * torch.softmax(values, 1)

@@ -1,8 +1,8 @@
-"""Networks of linear layers and ReLU, optimisers, and sums of clipped gradients without forming each one.
+"""Networks of linear layers and ReLU, optimisers, and sums of clipped gradients in one matrix product.
 
-The gradient of one example is, layer by layer, the outer product of its back-propagated signal d and the
-layer's input a, and d itself for the bias. So its square norm is the sum over the layers of |d|^2 (|a|^2 + 1),
-and a weighted sum over the batch is one product of matrices for each layer. Plain descent and Adam are
+The gradient of one example in a layer is the outer product of its back-propagated signal d and the layer's
+input a, and d itself for the bias. So its square norm is the sum over the layers of |d|^2 (|a|^2 + 1), and a
+weighted sum over the batch is one product of matrices for each layer. Plain descent and Adam are
 post-processing of noisy gradients.
 
 Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
@@ -21,12 +21,14 @@ import torch
 from dpproof.mechanisms import _checks
 
 LEAST = 2.0**-100
-"""Single precision holds so small a factor with all its digits, and its product with all above 2^-26."""
+"""Smallest clipping factor. Single precision represents it, and its product with all above 2^-26, exactly."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """The form of a network; its parameters are one flat tensor, each layer's weights before its biases.
+    """The shape of a network.
+
+    Its parameters are one flat tensor, with each layer's weights before its biases.
 
     Attributes:
         sizes: inputs, units of each hidden layer, outputs.
@@ -49,11 +51,11 @@ class Layers:
 
     @property
     def count(self) -> int:
-        """The number of parameters."""
+        """Number of parameters."""
         return sum((rows + 1) * columns for rows, columns in pairwise(self.sizes))
 
     def views(self, theta: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Weights (outputs, inputs) and biases (outputs,) of each layer, as views of the flat tensor."""
+        """Return weights (outputs, inputs) and biases (outputs,) of each layer, as views of the flat tensor."""
         found, at = [], 0
         for inputs, outputs in pairwise(self.sizes):
             end = at + inputs * outputs
@@ -62,7 +64,7 @@ class Layers:
         return found
 
     def initial(self, rng: np.random.Generator, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """First parameters: uniform within 1/sqrt(inputs) of 0, weights and biases alike."""
+        """Return first parameters: weights and biases uniform within 1/sqrt(inputs) of 0."""
         parts = [
             rng.uniform(-1, 1, (inputs + 1) * outputs) / math.sqrt(inputs)
             for inputs, outputs in pairwise(self.sizes)
@@ -70,11 +72,11 @@ class Layers:
         return torch.as_tensor(np.concatenate(parts), dtype=dtype)
 
     def outputs(self, theta: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-        """The outputs of the network on inputs (n, sizes[0]): (n, sizes[-1])."""
+        """Return the outputs of the network on inputs (n, sizes[0]): (n, sizes[-1])."""
         return self.forward(theta, inputs).outputs
 
     def forward(self, theta: torch.Tensor, inputs: torch.Tensor) -> Pass:
-        """The outputs, with what a backward pass needs."""
+        """Return the outputs, with what a backward pass needs."""
         layers, activations = self.views(theta), [inputs]
         for weights, biases in layers[:-1]:
             activations.append(torch.addmm(biases, activations[-1], weights.T).clamp_min_(0))
@@ -91,16 +93,19 @@ class Pass:
     outputs: torch.Tensor
 
     def signals(self, last: torch.Tensor) -> list[torch.Tensor]:
-        """Each loss's derivative by each layer's result before ReLU, from that by the outputs."""
+        """Return each loss's derivatives with respect to each layer's result before ReLU.
+
+        They are computed from the derivatives ``last`` with respect to the outputs.
+        """
         found = [last]
         for (weights, _), activation in zip(self.layers[:0:-1], self.activations[:0:-1], strict=True):
             found.append((found[-1] @ weights) * (activation > 0))
         return found[::-1]
 
     def square_norms(self, signals: list[torch.Tensor]) -> torch.Tensor:
-        """The square norm of each example's gradient (n,), in double precision.
+        """Return the square norm of each example's gradient (n,), in double precision.
 
-        In single precision the square of a small signal is 0, however large the layer's input.
+        In single precision the square of a small signal would be 0, even for a large input.
         """
         found = torch.zeros(len(self.outputs), dtype=torch.float64)
         for activation, signal in zip(self.activations, signals, strict=True):
@@ -108,7 +113,7 @@ class Pass:
         return found
 
     def weighted_sum(self, signals: list[torch.Tensor], factors: torch.Tensor) -> torch.Tensor:
-        """The sum of the examples' gradients, each times its factor (n,), flat."""
+        """Return the weighted sum of the examples' gradients with these factors (n,), as a flat tensor."""
         parts = []
         for activation, signal in zip(self.activations, signals, strict=True):
             scaled = signal * factors[:, None]
@@ -116,12 +121,11 @@ class Pass:
         return torch.cat(parts)
 
     def clipped_sum(self, last: torch.Tensor, clip: float) -> torch.Tensor:
-        """The sum of the examples' gradients, each scaled down to norm at most `clip`, flat.
+        """Return the sum of the examples' gradients, each scaled down to norm at most `clip`, as a flat tensor.
 
-        Equal, but for rounding, to clipping gradients one by one. In single precision a scaled gradient may
-        be longer than `clip` by a few units in the last place. An example whose numbers are too large for
-        single precision, or that would be scaled by less than `LEAST`, counts as 0: not even it may move the
-        sum further.
+        Up to rounding, this equals clipping gradients one by one. In single precision a scaled gradient may
+        exceed `clip` by a few units in the last place. An example counts as 0 if its numbers are too large
+        for single precision or its factor would be below `LEAST`. So no example can move the sum further.
 
         >>> layers = Layers((2, 3, 1))
         >>> theta = layers.initial(np.random.default_rng(0), torch.float64)
@@ -139,21 +143,21 @@ class Pass:
 
 
 class Optimizer(Protocol):
-    """A rule for changing parameters in place."""
+    """A rule that changes parameters in place."""
 
     @property
     def slots(self) -> int:
-        """The number of kept tensors of the parameters' size; they start at 0."""
+        """Number of stored tensors of the parameters' size. They start at 0."""
         ...
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """Change `theta` and `slots` (slots, parameters) in place; `step` counts from 1."""
+        """Change `theta` and `slots` (slots, parameters) in place. `step` counts from 1."""
         ...
 
 
 @dataclass(frozen=True)
 class SGD:
-    """Gradient descent with the learning rate, as Algorithms 3 and 4 print it.
+    """Gradient descent with this learning rate, as printed in Algorithms 3 and 4.
 
     >>> theta = torch.ones(1)
     >>> SGD(0.5).update(theta, torch.ones(1), torch.zeros(0, 1), 1)

@@ -1,11 +1,11 @@
-"""Selective DP-SGD on conservative Q-learning: Algorithm 3, and with p = 1 expert-level DP-SGD (Algorithm 4).
+"""Selective DP-SGD on conservative Q-learning: Algorithm 3, or with p = 1 expert-level DP-SGD (Algorithm 4).
 
-The training runs what the accountant covers: one `SelectiveDPSGDParameters` gives the rate, the coin, the noise
-and the number of steps, and `accountant.rl.expert.selective_dpsgd.guarantee` gives their guarantee. All
-randomness of a step derives from a key and the step's number, so that a repeated step is the same step. The key
-is 128 bits of entropy. A seed makes a simulation, for which no guarantee is reported.
+One `SelectiveDPSGDParameters` gives the rate, the coin, the noise and the number of steps, both to the
+training and to its guarantee, `accountant.rl.expert.selective_dpsgd.guarantee`. All randomness of a step
+derives from a key and the step's number, so a repeated step is the same step. The key is 128 bits of entropy.
+With a seed the run is a simulation, for which no guarantee is reported.
 
-The accountant's parameter for who sees the coin decides which data a step reads. The gradient of a step is
+The accountant's parameter ``coin`` decides which data a step reads. The gradient of a step is
 `private` times (the clipped sum of a private batch) / b, plus `plain` times the mean gradient of released
 transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a private batch are drawn at
 `rate` times the accounted rate. b and the rate are public numbers of the settings.
@@ -41,7 +41,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transition
 
 @dataclass(frozen=True)
 class Branch:
-    """The data that one step reads; see the module."""
+    """The data that one step reads. See the module."""
 
     private: bool
     plain: float
@@ -59,18 +59,18 @@ def _visible(training: SelectiveDPSGDParameters, step: int, rng: np.random.Gener
 
 
 def _hidden(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
-    """A plain step has the noise of a private one."""
+    """Choose the data of a step. A plain step has the same noise as a private one."""
     return PRIVATE if rng.random() < training.branch_probability else COVERED
 
 
 def _fixed(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
-    """Exactly `noisy_steps` of all steps are private, spread evenly."""
+    """Make exactly `noisy_steps` of all steps private, spread evenly."""
     begun = noisy_steps_begun(training, step), noisy_steps_begun(training, step + 1)
     return PRIVATE if begun[1] > begun[0] else PLAIN
 
 
 def _independent(training: SelectiveDPSGDParameters, step: int, rng: np.random.Generator) -> Branch:
-    """Every step reads both kinds of data, and each expert has a coin of its own, of chance p b/m."""
+    """Read both kinds of data in every step. Each expert has a coin of its own, of probability p b/m."""
     p = training.branch_probability
     return Branch(private=True, plain=1 - p, noisy=True, rate=p)
 
@@ -81,11 +81,11 @@ COINS: Final[Mapping[str, Callable[[SelectiveDPSGDParameters, int, np.random.Gen
     "fixed": _fixed,
     "independent": _independent,
 }
-"""(training, number of the step from 0, generator) -> what the step reads."""
+"""Functions (training, number of the step from 0, generator) -> the data that the step reads."""
 
 
 def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
-    """The number of private steps among the first `steps` steps of a fixed schedule.
+    """Return the number of private steps among the first `steps` steps of a fixed schedule.
 
     >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
     >>> [noisy_steps_begun(half, steps) for steps in range(11)]
@@ -95,7 +95,7 @@ def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
 
 
 _CLIPS = (1e-9, 1e9)
-"""Beyond, what is clipped, and the noise on it, would come near the ends of single precision."""
+"""Range of the clipping norm. Outside, clipped values and noise come near the limits of single precision."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,14 @@ class TrainingSettings:
     """The settings of a training run.
 
     Attributes:
-        budget: rate b/m, p, noise multiplier, steps, coin and kind of batch: what is accounted for.
+        budget: the accounted parameters: rate b/m, p, noise multiplier, steps, coin and kind of batch.
         layers: the Q-network; its outputs are the actions.
-        batch: b, a public number: what the sum of a private batch is divided by, and how many experts an
-            exact batch has. Neither it nor the rate may follow the number of experts in the data, which
-            two neighbouring sets differ in.
+        batch: b, a public number: the divisor of the sum of a private batch, and the number of experts in an
+            exact batch. Neither b nor the rate may depend on the number of experts in the data, in which two
+            neighbours may differ.
         loss: conservative Q-learning.
         clip: the norm C that a transition's gradient is cut to, in [1e-9, 1e9].
-        optimizer: what is done with a gradient.
+        optimizer: the rule that applies a gradient.
         target_every: steps between copies of the network into the target network.
         plain_batch: released transitions in a plain step.
 
@@ -128,14 +128,14 @@ class TrainingSettings:
     plain_batch: int = 256
 
     def __post_init__(self) -> None:
-        """Check the numbers that no field's own type checks."""
+        """Check the numbers that the fields' own types do not check."""
         if not _CLIPS[0] <= self.clip <= _CLIPS[1]:
             raise ValueError(f"clip ({self.clip!r}) must be in [{_CLIPS[0]:g}, {_CLIPS[1]:g}]")
         for name in ("batch", "target_every", "plain_batch"):
             _checks.at_least(name, getattr(self, name), 1)
 
     def spent(self, begun: int) -> SelectiveDPSGDParameters:
-        """The privacy parameters of the first `begun` steps, for the accountant.
+        """Return the privacy parameters of the first `begun` steps, for the accountant.
 
         >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
         >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
@@ -163,7 +163,7 @@ class Training:
 
     Attributes:
         theta, target: the parameters of the network and of the target network.
-        slots: what the optimizer keeps.
+        slots: the optimizer's stored tensors.
     """
 
     def __init__(
@@ -179,7 +179,10 @@ class Training:
         self._begin(secrets.randbits(128) if seed is None else _checks.at_least("seed", seed, 0))
 
     def _begin(self, key: int) -> None:
-        """Start anew under a key, from which all randomness derives; a checkpoint goes on with its own."""
+        """Start again with a key, from which all randomness derives.
+
+        A checkpoint continues with its own key.
+        """
         self._key = key
         self.theta = self.settings.layers.initial(self._rng(0))
         self.target = self.theta.clone()
@@ -188,17 +191,17 @@ class Training:
 
     @property
     def settings(self) -> TrainingSettings:
-        """The settings, including the noise; they cannot be changed."""
+        """The settings, including the noise. They cannot be changed."""
         return self._settings
 
     @property
     def step(self) -> int:
-        """The number of steps taken. None can be undone, because each has noise of its own."""
+        """Number of steps taken. A step cannot be undone, because each has its own noise."""
         return self._step
 
     @property
     def simulated(self) -> bool:
-        """Whether a seed was given, so that no guarantee holds."""
+        """Whether a seed was given. If so, no guarantee holds."""
         return self._seeded
 
     def __repr__(self) -> str:
@@ -217,7 +220,9 @@ class Training:
         )
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
-        """The guarantee of all steps so far; see `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
+        """Return the guarantee of all steps so far.
+
+        See `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
 
         Raises:
             SimulationError: a seed was given.
@@ -236,7 +241,10 @@ class Training:
             self._check_share(self.private.present)
 
     def _check_share(self, present: NDArray[np.int64]) -> None:
-        """Refuse exact batches from fewer experts than the rate stands for: it bounds b/m for every set."""
+        """Refuse exact batches if there are too few experts for the accounted rate.
+
+        It must be at least b/m.
+        """
         rate, batch = self.settings.budget.sampling_rate, self.settings.batch
         if Fraction(rate) * len(present) < batch:
             raise ValueError(
@@ -248,7 +256,7 @@ class Training:
         return np.random.default_rng(np.random.SeedSequence(self._key, spawn_key=(number,)))
 
     def advance(self, steps: int) -> None:
-        """Take that many further steps, but none beyond the budget's."""
+        """Take `steps` further steps, but none beyond the budget."""
         for _ in range(min(steps, self.settings.budget.steps - self.step)):
             self._take(self._rng(self.step + 1))
             self._step += 1
@@ -260,12 +268,12 @@ class Training:
         self.settings.optimizer.update(self.theta, gradient, self.slots, self.step + 1)
 
     def _branch(self, rng: np.random.Generator) -> Branch:
-        """The data that a step reads, by the accounted coin."""
+        """Return the data that a step reads, chosen by the accounted coin."""
         budget = self.settings.budget
         return COINS[budget.coin](budget, self.step, rng)
 
     def _gradient(self, branch: Branch, rng: np.random.Generator) -> torch.Tensor:
-        """The gradient of a step; see `dpproof.mechanisms.rl.expert.offline.training`."""
+        """Return the gradient of a step. See `dpproof.mechanisms.rl.expert.offline.training`."""
         found = torch.zeros_like(self.theta)
         if branch.private and self.private is not None:
             rows = self._batch(self.private, branch.rate * self.settings.budget.sampling_rate, rng)
@@ -279,22 +287,22 @@ class Training:
         return found
 
     def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
-        """The transitions of a private batch, at most one of each expert."""
+        """Return the transitions of a private batch, at most one of each expert."""
         rows = BATCHES[self.settings.budget.batch](data, rate, self.settings.batch, rng)
         check_one_each(data.expert[rows])
         return rows
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
-        """The noise of a sum whose terms have norm at most the clip.
+        """Return the noise for a sum of terms of norm at most the clipping norm.
 
-        Drawn by the step's own generator: torch's keeps 32 bits of a seed, so that noise would come again
-        within a run, and could be searched for.
+        It is drawn by the step's own generator. torch's generator keeps only 32 bits of a seed, so its noise
+        could repeat within a run and could be found by search.
         """
         deviation = self.settings.budget.noise_multiplier * self.settings.clip
         return deviation * torch.from_numpy(rng.standard_normal(len(self.theta), np.float32))
 
     def _sum(self, data: Transitions, rows: NDArray[np.int64], clip: float) -> torch.Tensor:
-        """The sum of the transitions' gradients, each clipped to norm at most `clip`."""
+        """Return the sum of the transitions' gradients, each clipped to norm at most `clip`."""
         layers, loss = self.settings.layers, self.settings.loss
         at = torch.from_numpy(rows)
         following = data.following[at]
@@ -308,7 +316,7 @@ class Training:
 
 
 def _check_fits(name: str, data: Transitions, sizes: tuple[int, ...]) -> None:
-    """Refuse data that are not the network's."""
+    """Refuse data that do not fit the network."""
     width, most = data.observations.shape[1], int(data.actions.max())
     if width != sizes[0]:
         raise ValueError(f"{name}: numbers in an observation ({width}) must be {sizes[0]}")

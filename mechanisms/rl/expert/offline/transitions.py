@@ -1,4 +1,4 @@
-"""Transitions grouped by expert, and batches of them: at most one transition of an expert in a batch."""
+"""Transitions grouped by expert, and batches with at most one transition of each expert."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 class Transitions:
-    """Transitions (s, a, r, s'), stored by expert; experts may have none.
+    """Transitions (s, a, r, s'), stored by expert. An expert may have none.
 
     Args:
         observations, following: (n, d) what is seen before and after.
@@ -69,7 +69,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, first: Transitions, second: Transitions) -> Transitions:
-        """The transitions of two sets with the same experts.
+        """Return the transitions of two sets with the same experts.
 
         Raises:
             ValueError: another number of experts, or of numbers in an observation.
@@ -95,24 +95,27 @@ class Transitions:
                 raise ValueError(f"the shape of {name} {array.shape} must be {shape}")
 
     def one_each(self, chosen: Integers, rng: np.random.Generator) -> Integers:
-        """Indices of one uniform transition of each chosen expert that has any."""
+        """Return the index of one uniform transition for each chosen expert that has any."""
         held = chosen[self.counts[chosen] > 0]
         return self._starts[held] + (rng.random(len(held)) * self.counts[held]).astype(np.int64)
 
     def uniform(self, size: int, rng: np.random.Generator) -> Integers:
-        """Indices of that many uniform and independent transitions of all experts."""
+        """Return indices of `size` uniform and independent transitions of all experts."""
         return rng.integers(len(self), size=size)
 
 
 def _poisson(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
-    """Sample each expert by a coin of its own; ``size`` is the expected number for public numbers, not for the data."""
+    """Sample each expert by an independent coin.
+
+    ``size`` is not used. It is the expected number of experts for the public numbers, not for the data.
+    """
     return data.one_each(np.flatnonzero(rng.random(data.experts) < rate), rng)
 
 
 def _exact(data: Transitions, rate: float, size: int, rng: np.random.Generator) -> Integers:
     """Sample exactly ``size`` of the experts that have transitions.
 
-    A draw of places of which some are empty is another mechanism, of which nothing is proved here
+    Drawing from places some of which are empty is another mechanism, for which nothing is proved here
     (docs/notes/expert_accounting.md, section 2).
     """
     return data.one_each(rng.choice(data.present, size, replace=False), rng)
@@ -122,14 +125,14 @@ BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generat
     "poisson": _poisson,
     "exact": _exact,
 }
-"""How a private batch is drawn, by the accountant's word for it: (data, rate, b, generator) -> indices."""
+"""Ways to draw a private batch, by the accountant's name: (data, rate, b, generator) -> indices."""
 
 
 def batch_rate(size: int, experts: int) -> float:
-    """The rate b/m, rounded up to a double, so that the accounted rate is at least the one that is drawn.
+    """Return the rate b/m, rounded up to a double, so that the accounted rate is at least the true one.
 
     Both are public numbers, fixed before the data are seen. With exact batches ``experts`` is at most the
-    number of experts in either of two neighbouring sets; with Poisson batches any number will do.
+    number of experts in either of two neighbouring sets; with Poisson batches any number is allowed.
 
     >>> batch_rate(256, 3000)
     0.08533333333333334
@@ -144,7 +147,7 @@ def batch_rate(size: int, experts: int) -> float:
 
 
 def check_one_each(experts: Integers) -> None:
-    """Refuse a batch in which an expert has two transitions: no accounting here would cover it.
+    """Refuse a batch in which an expert has two transitions, because the accounting does not cover it.
 
     >>> check_one_each(np.array([3, 1, 3]))
     Traceback (most recent call last):
