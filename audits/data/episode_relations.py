@@ -1,4 +1,4 @@
-"""When two batches of recorded trajectories are neighbours: one validator for each relation."""
+"""Validators of neighbouring batches of recorded trajectories, one for each relation."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ EPISODE_CHECKS: Mapping[Adjacency, Callable[[Episodes, Episodes], None]] = {
     Adjacency.ADD_REMOVE: check_one_user_more,
     Adjacency.EXPERT: check_one_user_more,
 }
-"""The validator of each relation; under ``expert`` the field ``user`` says who the expert is."""
+"""The validator of each relation. Under ``expert`` the field ``user`` holds the number of the expert."""
 
 
 def without_user(data: Episodes, user: int) -> Episodes:
-    """The batch without a user's episodes.
+    """Return the batch without one user's episodes.
 
     Raises:
         ValueError: nothing is left.
