@@ -128,7 +128,7 @@ SINGLY = 0.15
 """The total prior weight of all single bets; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
 VOID = -1e300
-"""The log wealth that is assigned to a bet that might lose more than its stake allows."""
+"""The log wealth that is assigned to a bet that could lose more than all of its wealth."""
 
 
 def rejects(log_wealth: float, alpha: float) -> bool:
