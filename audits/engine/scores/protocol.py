@@ -133,7 +133,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LogLikelihoodRatio:
-    """The exact log likelihood ratio ln p1/p0 of a known output distribution, the best score for it."""
+    """The exact log-likelihood ratio ln p1/p0 of a known output distribution, the best score for it."""
 
     ratio: Callable[[NDArray[Any]], Floats]
     name: str = "log-likelihood-ratio"
