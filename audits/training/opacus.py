@@ -4,7 +4,8 @@
 Opacus's Poisson sampler draws it or not, Opacus's hooks compute its gradient, and the wrapped optimizer clips it, adds
 it up, adds noise and changes the weights. Only the canary has a nonzero value in one feature, and its label is the one
 that the current model predicts wrongly. So its gradient is always longer than the clipping norm and changes only the
-weight of this feature. The change of this weight is the observed output. The rest of a step is the same for both inputs.
+weight of this feature. The observed output is the change of this weight. The rest of a step does not depend on the
+input.
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), a coin a step as in `training.steps`.
 Opacus is an extra (``opacus``) and is imported when a run is begun.
