@@ -24,7 +24,7 @@ class OutOfTimeError(BaseException):
         super().__init__("the time budget is spent")
 
     def __reduce__(self) -> tuple[type[OutOfTimeError], tuple[()]]:
-        """Make the exception one that can be pickled, so that worker processes can raise it."""
+        """Return the data for pickling, so that worker processes can raise this exception."""
         return OutOfTimeError, ()
 
 

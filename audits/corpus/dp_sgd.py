@@ -37,7 +37,7 @@ class NoClipping(Loop):
 
 
 class UnscaledNoise(Loop):
-    """Fault: the noise has the standard deviation of the multiplier alone, not multiplied by the clipping norm."""
+    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
 
     def deviation(self) -> float:
         """Return the noise multiplier."""
@@ -45,7 +45,7 @@ class UnscaledNoise(Loop):
 
 
 class BatchClipping(Loop):
-    """Fault: the mean gradient of the batch is clipped, not each record's."""
+    """Fault: the mean gradient of the batch is clipped instead of each record's gradient."""
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
         """Return the clipped mean multiplied by the number of records."""

@@ -111,7 +111,7 @@ def _truth(privatizer: CentralPrivatizer | LocalPrivatizer, delta: float = 0.0) 
 
 
 class _Released:
-    """A privatizer as a mechanism on `CountedUsers`."""
+    """A mechanism on `CountedUsers` that runs a privatizer."""
 
     def __init__(self, privatizer: CentralPrivatizer | LocalPrivatizer) -> None:
         self.privatizer = privatizer

@@ -21,7 +21,7 @@ SMALL = RLSVIParameters(states=2, actions=2, horizon=2, episodes=4)
 
 
 class QuarterVariance(RLSVI):
-    """Fault: variance beta_k / (4 (N + 1)), half the standard deviation."""
+    """Fault: the variance is beta_k / (4 (N + 1)), with half of the correct standard deviation."""
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return half of the correct standard deviations."""
@@ -29,7 +29,7 @@ class QuarterVariance(RLSVI):
 
 
 class FirstVisitUnprotected(RLSVI):
-    """Fault: variance beta_k / N from the second visit on, and none before."""
+    """Fault: the variance is beta_k / N from the second visit on, and 0 before."""
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return the widths for one visit less, and 0 for fewer than two visits."""

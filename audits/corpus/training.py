@@ -19,7 +19,7 @@ class TwoTransitions(Training):
 
 
 class UnscaledNoise(Training):
-    """Fault: the noise has the deviation of the multiplier alone, not multiplied by the clipping norm."""
+    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
         return super()._noise(rng) / self.settings.clip

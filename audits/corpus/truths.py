@@ -23,7 +23,7 @@ REACH = 100
 
 Law = list[flint.arb]
 Function = Callable[[Any, float], Any]
-"""A function of a complex argument, analytic on every piece; the float is a point inside the piece."""
+"""A function of a complex argument that is analytic on every piece; the float selects the piece."""
 
 
 def largest_ratio(first: Callable[[], Law], second: Callable[[], Law]) -> Bound:

@@ -68,7 +68,7 @@ def _missing(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """One record that becomes another."""
+    """A change of one record, from ``low`` to ``high``."""
 
     low: Record
     high: Record
@@ -125,7 +125,7 @@ def _allowed(record: Record, observed: set[str], norms: tuple[float, float]) -> 
 
 
 def _norms(records: Sequence[Record]) -> tuple[float, float]:
-    """The largest L1 and L2 norm among records."""
+    """Return the largest L1 norm and the largest L2 norm of the records."""
     flat = [np.array(list(_numbers(record)) or [0.0]) for record in records]
     return max(float(np.abs(one).sum()) for one in flat), max(float(np.hypot.reduce(one)) for one in flat)
 

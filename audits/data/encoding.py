@@ -27,7 +27,7 @@ MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, B
 in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
 wide for its layout is hashed like a word."""
 COLUMNS = 5
-"""Columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
+"""The number of columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
 LARGEST = 1e300
 KNOWN = 1 << 14
 """The number of words whose cells are cached."""

@@ -26,7 +26,7 @@ def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one user's steps differ and nothing else.
+    """Raise ValueError, showing the difference, unless the batches differ only in the steps of one user.
 
     Users and lengths of all episodes must be equal, as in `dpproof.accountant.claims.episodes.replaces_one_user`.
     """
@@ -34,7 +34,7 @@ def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_more(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one batch has all episodes of one more user."""
+    """Raise ValueError, showing the difference, unless one batch is the other with the episodes of one more user."""
     small, large = sorted((first, second), key=lambda batch: batch.count)
     only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
     if len(only) != 1:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[Any]
 EXACT = 2**53
-"""Integers up to here are exact as float64."""
+"""All integers up to this one are exact as float64."""
 PART = 32
 """The number of bits of one part of an integer."""
 BEYOND = 10**400

@@ -107,7 +107,7 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
 
 
 def _plainly_equal(first: object, second: object) -> bool:
-    """Whether two inputs have equal contents, or are the same object if that cannot be decided."""
+    """Whether two inputs have equal contents; if they cannot be compared, whether they are the same object."""
     try:
         arrays = np.asarray(first), np.asarray(second)
         if all(array.dtype.kind in NUMBERS for array in arrays):

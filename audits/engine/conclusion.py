@@ -85,10 +85,10 @@ def conclude(
 def check_request(
     alpha: float, budget: int, delta: float, scores: Sequence[Score | str] | None, seed: int
 ) -> None:
-    """Raise an error, before any work, for a request that no audit can answer.
+    """Raise an error before the audit begins if an argument is outside its range.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: an argument is outside its range; the message names the value and the rule.
     """
     if not 1e-300 <= alpha < 1:
         raise ValueError(f"alpha ({alpha!r}) must be in [1e-300, 1)")

@@ -1,4 +1,4 @@
-"""The audit of one pair: from samples to evidence."""
+"""The audit of one pair of neighbouring inputs, from samples to evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from dpproof.audits.time_budget import OutOfTimeError, last_sample
 
 
 def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:
-    """Evidence for or against a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
+    """Audit a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
     seed, delta, alpha, budget, executor = plan.seed, plan.stated, plan.alpha, plan.drawn, plan.executor
     given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
     check_request(alpha, budget, delta, given, seed)

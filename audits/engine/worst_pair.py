@@ -95,7 +95,7 @@ class _Stream:
         self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
 
     def extend(self, step: int, size: int) -> None:
-        """Bet on ``size`` fresh samples and add up the counts."""
+        """Bet on ``size`` fresh samples and add their counts."""
         hunt, seed = self._hunt, child_seed(self._seed, step)
         blocks = draw_blocks(hunt.made, self._pair, seed, size, hunt.executor, self._layout)
         with self._naming():
@@ -243,7 +243,7 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
 
 
 def _rank(verdict: Finding) -> int:
-    """Sort key: violations without floating-point bits come first, then those through the bits."""
+    """Return a sort key: 2 for a violation without floating-point bits, 1 for one in the bits only, otherwise 0."""
     return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 

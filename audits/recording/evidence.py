@@ -27,7 +27,7 @@ UNCONFIRMED = (
 
 
 class Finding(enum.Enum):
-    """The answers of an audit, under the spelling of the command line.
+    """The answers of an audit, with the words of the command line as values.
 
     >>> Finding("violation") is Finding.VIOLATION
     True
@@ -71,7 +71,7 @@ class Finding(enum.Enum):
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted for what is released, through floating-point bits or without them.
+        """Whether the claim is refuted for the released numbers, with or without their floating-point bits.
 
         >>> [verdict.value for verdict in Finding if verdict.violated]
         ['violation', 'violation (floating point only)']
@@ -185,7 +185,7 @@ class Evidence:
         return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
 
     def plot(self) -> Figure:
-        """Return the two histograms with the event as a figure of matplotlib.
+        """Return the two histograms with the event as a matplotlib figure.
 
         Raises:
             ValueError: there is no violation to show, or no number in the outputs.

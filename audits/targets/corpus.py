@@ -1,4 +1,4 @@
-"""A case of the corpus as a target; its witness names the case."""
+"""Targets from cases of the corpus; the witness contains the name of the case."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Audits of a named callable (``package.module:name``) or a command, whose witnesses can be replayed.
 
-A replay imports and runs what the witness names. Replay only witnesses whose code you would run anyway.
+A replay imports and runs the code that the witness names. Replay only witnesses whose code you trust.
 """
 
 from __future__ import annotations

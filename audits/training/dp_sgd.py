@@ -312,7 +312,7 @@ def canary_pair() -> Neighbours:
 
 
 def one_canary_more(first: bool, second: bool) -> None:
-    """Raise ValueError unless the canary is in exactly one of the two inputs."""
+    """Raise ValueError unless exactly one of the two inputs has the canary."""
     if first == second:
         raise ValueError("the canary is in both or in neither; neighbours differ in it")
 

@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD in one run with many canary experts, and the views of a run by name.
+"""Audits of selective DP-SGD: in one run with many canary experts, or in a view that is given by its name.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """

@@ -1,4 +1,4 @@
-"""The points of a claimed privacy curve that an audit bets against, and a curve as a table of its points."""
+"""The points of a claimed privacy curve that an audit bets against, and curves that are given by a table."""
 
 from __future__ import annotations
 

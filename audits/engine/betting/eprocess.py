@@ -99,7 +99,7 @@ def _log_optimal(returns: Floats, chances: Floats) -> Floats:
 
 
 def _by_tail(logs: Floats) -> Floats:
-    """Convert logs for each outcome to coefficients of the counts of nested tails, both sides together."""
+    """Convert logs per outcome to coefficients of the counts of nested tails, for bets on both sides together."""
     n = LEVELS.size
     coefficients = np.zeros((len(logs), n, 3, 3))
     for outcome, start in ((0, 0), (1, n)):
@@ -159,9 +159,9 @@ class LogWealth:
             np.log1p(-stakes * paid),
         )
         self._gains = np.stack([won, lost, passed])
-        """(3 outcomes, kinds, points, stakes)"""
+        """Log gains, as an array (3 outcomes, kinds, points, stakes)."""
         self._by_kind = np.moveaxis(self._gains, 1, 0).reshape(len(SIDES), 3, -1)
-        """(kinds, 3 outcomes, points and stakes)"""
+        """The same log gains, as an array (kinds, 3 outcomes, points times stakes)."""
         prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
         self._log_prior = np.log(SINGLY * prior / prior.sum() / len(points) / FRACTIONS.size)
         together = log_gains(points, tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))

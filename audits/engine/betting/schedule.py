@@ -1,4 +1,4 @@
-"""The schedule of an audit's checks: rare while the wealth is far from refuting, frequent when it is close."""
+"""The schedule of an audit's checks, which are rare far from a refutation and frequent close to one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FIRST = 10
-"""The first block sets thresholds only."""
+"""The size of the first block, which only sets thresholds."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
-"""A block is one of these shares of the samples before it."""
+"""The size of a block is one of these shares of the number of samples before it."""
 SINGLY = 256
 """From this number of samples on, a block's size is fixed one block ahead. Earlier, this would cost samples."""
 AHEAD = 8

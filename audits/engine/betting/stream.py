@@ -85,7 +85,7 @@ class PosteriorBets:
         return self._logs.ravel() - math.log(self._logs.size)
 
     def bet(self, scores: Floats, labels: Ints) -> None:
-        """Settle bets on a block of fresh samples, under the guesses made before."""
+        """Settle bets on a block of fresh samples, with the guesses that were made before."""
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
             self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)

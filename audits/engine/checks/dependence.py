@@ -233,7 +233,7 @@ def _fresh(
 
 
 def _unlike(numbers: list[list[NDArray[np.float64]]], ids: list[list[list[Ids]]]) -> bool:
-    """Whether calls differ from each other, in one of some columns or in whole rows."""
+    """Whether calls differ from each other in whole rows or in one of the tested columns."""
     whole_rows = [[column[0] for column in columns] for columns in ids]
     binned = zip(*map(bins_of, numbers, whole_rows), strict=True)
     return any(calls_differ(inputs, UNLIKE_LEVEL) for inputs in binned)

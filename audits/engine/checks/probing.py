@@ -149,7 +149,7 @@ def _state(rng: np.random.Generator) -> str:
 
 
 def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
-    """Check that equal calls, with others between them, give equal outputs and leave equal generators."""
+    """Check that equal calls have equal outputs and leave their generators in equal states."""
     if not same(before[0], after[0]):
         raise MechanismError(
             "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"

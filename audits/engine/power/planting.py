@@ -32,7 +32,7 @@ from dpproof.audits.time_budget import check_time
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2
-"""A planted violation has at most this multiple of the claimed epsilon, at every delta of the claim."""
+"""The largest epsilon of a planted violation, as a multiple of the claimed one, at every delta of the claim."""
 NODES = 96
 """The number of places at which a curve is evaluated. Between two places the stricter bound is used."""
 ODDS_DOWN, DELTA_DOWN = 1 - 1e-12, 1 - 1e-6

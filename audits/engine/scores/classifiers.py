@@ -1,4 +1,4 @@
-"""Scores learned by scikit-learn's classifiers: the estimated log odds of the two inputs."""
+"""Scores from scikit-learn's classifiers, which estimate the log odds of the two inputs."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class Identity:
-    """The output itself, for mechanisms that return one number.
+    """The score that is the output itself, for mechanisms that return one number.
 
     >>> Identity().fit(np.empty(0), np.empty(0, int))(np.array([[2.0], [3.0]]))
     array([2., 3.])
@@ -110,7 +110,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Projection:
-    """A fixed linear function of the flattened output: ``output @ direction``."""
+    """The score that is a fixed linear function of the flattened output: ``output @ direction``."""
 
     direction: tuple[float, ...]
     name: str = "projection"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpproof.audits.data.exact import above, below, together
 
 Floats = NDArray[Any]
-"""Scores: doubles, or integers and objects that numpy compares exactly."""
+"""An array of scores: doubles, or integers and objects that numpy compares exactly."""
 Ints = NDArray[np.int64]
 
 LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
