@@ -1,4 +1,4 @@
-"""The plan of an audit: its seed, level, budget and scores. A witness stores its plan, so that it can be replayed."""
+"""The plan of an audit: its seed, level, budget and scores. A witness stores the plan for a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of floating-point samplers that are private on real numbers, while their outputs' bits violate the claim.
+"""Cases of floating-point samplers that are private on real numbers, but not in the bits of their outputs.
 
 On real numbers the noise of each sampler has the stated distribution. In floating point, the set of doubles that can
 occur depends on the number to which the noise was added (Mironov 2012). The snapping mechanism and samplers on a

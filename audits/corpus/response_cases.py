@@ -50,7 +50,7 @@ def _report_law(is_set: bool) -> Law:
 
 
 def _rappor_truth() -> Bound:
-    """Return the true epsilon: the sum over differing bits, because one report can favour a value in all of them."""
+    """Return the true epsilon, a sum over differing bits: one report can favour a value in all of them."""
     differing = len(set(FILTERS[0]) ^ set(FILTERS[1]))
     one = largest_ratio(partial(_report_law, False), partial(_report_law, True))
     scaled = (math.nextafter(differing * one.lower, 0), math.nextafter(differing * one.upper, math.inf))

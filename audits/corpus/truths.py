@@ -101,7 +101,7 @@ def _wins(
 
 
 def _integral(function: Function, kinks: list[float], width: float) -> flint.arb:
-    """Return the integral over all reals of a function that has tails below a Laplace density of scale ``width``."""
+    """Return the integral of a function with tails at most those of a Laplace density of scale ``width``."""
     cuts = sorted({min(kinks) - REACH * width, *kinks, max(kinks) + REACH * width})
     total = flint.arb(0, 1) * flint.arb(-REACH).exp() * 2
     for a, b in pairwise(cuts):

@@ -82,7 +82,7 @@ class SparseVector:
     value_scale: float | None = None
 
     def __call__(self, queries: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Return the codes ``(n, queries)``, or codes and released values minus the threshold ``(n, queries, 2)``."""
+        """Return the codes ``(n, queries)``, or codes and values minus the threshold ``(n, queries, 2)``."""
         return compare_noisily(
             np.asarray(queries, dtype=np.float64) - self.threshold,
             n,

@@ -66,7 +66,7 @@ def kind_of(value: object) -> Kind:
 
 
 def content_kind(value: object) -> Kind:
-    """Return the kind of a value. A member of an enumeration of collections or dataclasses has the kind of these."""
+    """Return the kind of a value; for an enumeration member that is a collection or dataclass, that kind."""
     kind, of = kind_of(value), type(value)
     if kind is not Kind.MEMBER:
         return kind
@@ -92,7 +92,7 @@ def canonical_text(value: object) -> str:
 
 
 def plain(value: object) -> Any:
-    """Convert numpy arrays and numbers to Python lists and numbers; a number longer than a double becomes several.
+    """Convert numpy values to Python lists and numbers; a number longer than a double becomes several numbers.
 
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
@@ -116,7 +116,7 @@ def is_whole(number: SupportsFloat) -> bool:
 
 
 def _number_text(value: float) -> str:
-    """The text of a number: the value of a whole number of any type, the bits of any other; all NaNs have one text."""
+    """Return the text of a number: the value of a whole number, or the bits of any other number; NaN has one text."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     if is_whole(value):

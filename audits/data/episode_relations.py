@@ -34,7 +34,7 @@ def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_more(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one batch is the other with the episodes of one more user."""
+    """Raise ValueError, showing the difference, unless one batch has one more user and is otherwise equal."""
     small, large = sorted((first, second), key=lambda batch: batch.count)
     only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
     if len(only) != 1:

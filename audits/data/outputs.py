@@ -80,7 +80,7 @@ def _is_float(value: object) -> bool:
 
 
 def joined(blocks: Sequence[Block]) -> Block:
-    """Concatenate blocks; the result is numeric if all blocks are, with rows of one shape, and no number changes."""
+    """Concatenate blocks, as numbers if all are numeric with rows of one shape and no number changes."""
     if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
         together = united(blocks)
         if together is not None:

@@ -148,7 +148,7 @@ class Evidence:
 
     @property
     def fails(self) -> bool:
-        """Whether the claim is refuted. A claim about real arithmetic is not refuted by floating-point bits alone."""
+        """Whether the claim is refuted; floating-point bits alone refute no claim about real arithmetic."""
         return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Evidence:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The finding in sentences: for a violation the bound on epsilon, the event and its likely cause; the pair."""
+        """The finding in sentences: the pair, and for a violation also the bound, the event and a likely cause."""
         return sentences(self)
 
     def __repr__(self) -> str:
@@ -278,7 +278,7 @@ class Evidence:
         }
 
     def witness(self) -> dict[str, Any]:
-        """Return the data that a replay needs and compares, such as the pair, event, counts and seed, as JSON data."""
+        """Return the pair, event, counts and seed, and what else a replay needs or compares, as JSON data."""
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

@@ -19,7 +19,7 @@ UNCONFIRMED = ("verdict", "unconfirmed")
 
 
 class ReplayError(ValueError):
-    """Raised when a witness cannot be replayed, or when its replay has another result; the message names the keys.
+    """Raised when a witness cannot be replayed, or when its replay has another result.
 
     Attributes:
         found: the evidence of the replay; None if it did not run.

@@ -167,7 +167,7 @@ class Loop:
         return direction
 
     def step(self, canary: torch.Tensor | None) -> torch.Tensor:
-        """Take one step and return the noisy sum. ``canary`` is the gradient of an additional record, if present."""
+        """Take one step and return the noisy sum; ``canary`` is the gradient of an additional record."""
         batch = self.next_batch(self.settings.records + (canary is not None))
         real = self._torch.as_tensor(batch[batch < self.settings.records])
         gradients = self._torch.zeros(0, len(self.weights))
@@ -237,7 +237,7 @@ class View(enum.Enum):
 
 @dataclass(frozen=True)
 class Released:
-    """DP-SGD as a mechanism; the input tells whether the canary is among the records, and each output is a whole run.
+    """DP-SGD as a mechanism whose outputs are whole runs; the input is True if the canary is among the records.
 
     Attributes:
         settings: the settings of the loop.
@@ -250,7 +250,7 @@ class Released:
     view: View
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the components of `n` runs in the canary's direction: ``(n, steps)``, or ``(n,)`` for final models."""
+        """Return `n` runs' components in the canary's direction: ``(n, steps)``, or ``(n,)`` for final models."""
         runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 
@@ -272,7 +272,9 @@ class LoopAudit:
     steps: int = 8
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. The budget counts steps, epochs or runs. The default delta is 1e-5.
+        """Run the audit, and return the evidence.
+
+        The budget counts steps, epochs or runs. The default delta is 1e-5.
 
         Raises:
             ModuleNotFoundError: torch is not installed.
@@ -334,7 +336,7 @@ class _Ratio:
 
 
 def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
-    """Return the scores of a view: the number itself, or likelihood ratios; for epochs also for shuffled batches."""
+    """Return the scores of a view: the number itself, or the likelihood ratio; two ratios for epochs."""
     if view in (View.STEP, View.FINAL):
         return (Identity(oriented=True, view=_only_column),)
     claimed = LogLikelihoodRatio(_Ratio(settings, once=False))

@@ -47,7 +47,7 @@ CANARIES, MANY = "canaries", 1_000
 
 @dataclass(frozen=True)
 class ExpertCanaries:
-    """The audit of the trace of a whole training, in which each canary expert takes part if its own coin decides so.
+    """The audit of the trace of a whole training, in which a coin decides on each canary expert.
 
     Attributes:
         settings: the settings of the training, with at least 2 canaries.

@@ -174,7 +174,7 @@ class Watched:
         return self._along(ways, (before - self.training.theta) / self._descent.learning_rate)
 
     def _moves(self) -> tuple[torch.Tensor, Floats]:
-        """Return each canary's direction in its weights ``(m, HIDDEN)``, and its length in clipping norms ``(m,)``."""
+        """Return each canary's direction in its weights ``(m, HIDDEN)``, and its length in clips ``(m,)``."""
         layers, loss, data = self.training.settings.layers, self.training.settings.loss, self._all
         here = layers.forward(self.training.theta, data.observations)
         signals = here.signals(loss.signal(here.outputs, data.actions, data.rewards))

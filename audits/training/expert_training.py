@@ -83,7 +83,7 @@ class ExpertSettings:
 
     @property
     def batch(self) -> int:
-        """The batch size by which a step divides: the sampling rate times the number of other experts, rounded down."""
+        """The batch size: the sampling rate times the number of other experts, rounded down, at least 1."""
         return max(1, math.floor(exact(self.parameters.sampling_rate) * self.others))
 
     def as_json(self) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _seen(
 
 
 def _accuracies(shares: Floats, epsilon: float, delta: float) -> Floats:
-    """Return the probability of a right guess for each share of canaries, half of them at each end of the scores."""
+    """Return the probability of a right guess for each share of canaries, half of it at each end of the scores."""
     shift, above = (epsilon, _laplace) if delta == 0 else (gaussian_mu(epsilon, delta), _gaussian)
 
     def excess(x: float, mass: float) -> float:

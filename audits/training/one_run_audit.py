@@ -100,7 +100,7 @@ def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
 
 
 def _lines(points: Points) -> list[tuple[float, float]]:
-    """Return slopes and heights of lines below G, with a margin for the rounding of slope * y + height at y <= 1.
+    """Return slopes and heights of lines below G, with a margin for rounding slope * y + height at y <= 1.
 
     Rounding e^-epsilon down, or e^epsilon up, keeps the lines below G.
     """
@@ -171,7 +171,7 @@ def _tail(found: Guesses, chance: Fraction, delta: Fraction) -> flint.arb:
 
 
 def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
-    """Return a lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
+    """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
     The bound on the tail increases in epsilon (docs/notes/audit_one_run.md), so the refuted epsilons form an interval.
 

@@ -144,7 +144,9 @@ class OpacusAudit:
     settings: Settings
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. The budget counts steps, with one coin each. Default delta: 1e-5.
+        """Run the audit, and return the evidence.
+
+        The budget counts steps, with one coin each. The default delta is 1e-5.
 
         Raises:
             ModuleNotFoundError: Opacus is not installed.

@@ -79,7 +79,7 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Return canaries for RLSVI: the first users, one for each state but the start; all other users have reward 0.
+    """Return canaries for RLSVI: one user for each state but the start; all other users have reward 0.
 
     Args:
         parameters: with at least 3 states, 2 steps, and as many episodes as states.
@@ -117,7 +117,7 @@ def _paying(quiet: Users, coins: NDArray[np.bool_] | NDArray[np.float64]) -> Use
 
 
 def _ratios(parameters: RLSVIParameters, expected: Users, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every canary the log of the density of the tables with rewards 1 over the density with rewards 0."""
+    """Return for every canary the log of the tables' density with rewards 1 over that with rewards 0."""
     users = [
         (expected.with_rewards(i, 0.0), expected.with_rewards(i, 1.0)) for i in range(parameters.states - 1)
     ]

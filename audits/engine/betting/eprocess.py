@@ -169,7 +169,7 @@ class LogWealth:
         self._log_shares = np.log((1 - SINGLY) * PRIOR / PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
-        """Return the log of prior weight times wealth for every single bet: (..., levels, kinds, points, stakes)."""
+        """Return log(prior weight times wealth) of every single bet: (..., levels, kinds, points, stakes)."""
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
@@ -199,7 +199,7 @@ class LogWealth:
 
 
 def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
-    """Return a lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
+    """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
     The bound is the infimum of all x for which (x, delta)-DP is not rejected at level ``alpha``. The stakes do not
     depend on x, so the wealth decreases in x. Only the test of the true epsilon has to be valid, so no correction
@@ -226,7 +226,7 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | Non
 
 
 def _log_wealth_against(counts: Ints, delta: float, shares: Floats) -> Callable[[float], float]:
-    """Return the log average wealth against (epsilon, delta)-DP as a function of epsilon; `VOID` for invalid bets."""
+    """Return the log average wealth against (epsilon, delta)-DP as a function of epsilon."""
     paid = (SIDES * delta * ROUND_UP)[:, None]
     numbers = counts[..., None, :].astype(np.float64)
     prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())

@@ -40,9 +40,10 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def reference_tails(epsilon: float, delta: float) -> Floats:
-    """Return the probability of each tail of `audits.engine.scores.tails.LEVELS` under each label: (2 labels, levels).
+    """Return the probability of each tail under each label: (2 labels, levels).
 
-    These are the upper tails of the score. The lower tails have the same probabilities with the labels swapped.
+    These are the upper tails of the score, with the masses `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails
+    have the same probabilities with the labels swapped.
     """
     if delta == 0:
         return _upper_tails(_laplace, epsilon)
@@ -50,7 +51,7 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Return the probabilities that a bet on both tails is won or lost in each level's shell, or that no tail occurs.
+    """Return the probabilities that a bet on both tails is won or lost in each shell, or that no tail occurs.
 
     Returns:
         Array (2 levels + 1,) that sums to one.

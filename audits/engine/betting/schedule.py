@@ -86,6 +86,6 @@ class Blocks:
         return [size for place in places if (size := self._after(seen + place * following))]
 
     def _after(self, seen: int) -> int:
-        """Return the size of the next block after ``seen`` samples, at the present pace; 0 if the budget is spent."""
+        """Return the size of the block after ``seen`` samples, at the present pace; 0 if the budget is spent."""
         size = max(self.smallest, math.ceil(self.pace.share * seen) if seen else FIRST)
         return max(0, min(size, max(self.largest, FIRST), self.budget - seen))

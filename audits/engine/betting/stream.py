@@ -44,7 +44,7 @@ LAST = 1 << 16
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
-    """Return log F against epsilon-DP, for guessed probabilities of label 1 and for labels; the arrays broadcast."""
+    """Return log F against epsilon-DP for guessed probabilities of label 1 and for labels (broadcast)."""
     low, high = _ends(epsilon)
     clipped = np.clip(posterior, low, high)
     return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
@@ -123,7 +123,7 @@ class PosteriorBets:
         return np.bincount(codes, minlength=2 * edges.size + 2).reshape(-1, 2)
 
     def _guess(self) -> None:
-        """Estimate the posterior from all counts, and set the log gain of a sample and its sign by cell and label."""
+        """Estimate the posterior from all counts, and set a sample's log gain and its sign by cell and label."""
         self._next_guess = GUESSED * self._spent
         past = self._alike @ self._counts
         guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)

@@ -125,7 +125,7 @@ def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[
 
 
 class _InTime:
-    """An iterator over blocks that ends early after a refutation if the time does not suffice for the next block.
+    """An iterator over blocks that ends early after a refutation if there is no time for the next block.
 
     It assumes that a block takes at most twice as long as the one before it.
 

@@ -84,7 +84,7 @@ def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
 
 
 def _earned(calls: Sequence[Bins]) -> Iterator[tuple[float, float]]:
-    """Generate for each call the mean score of its other rows, and the squared range of a score over their number."""
+    """Generate for each call the mean score of its n other rows, and the squared range of a score over n."""
     width = 1 + max(int(call.max()) for call in calls)
     halves = [tuple(call[places] for places in _halves(len(call))) for call in calls]
     shares = np.array([np.bincount(one, minlength=width) / len(one) for one, _ in halves])
@@ -187,7 +187,7 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
 
 
 def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layout, largest: int) -> str:
-    """Make a few fresh calls, and raise an error if their rows share randomness or the calls are unlike each other.
+    """Raise an error if, in a few fresh calls, rows share randomness or calls are unlike each other.
 
     A mechanism that is called once for each output does not know how many outputs are requested, so its calls are
     not compared. If the time budget is short, the calls have fewer rows, but as many as those of a small audit.
@@ -214,7 +214,7 @@ def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layo
 
 
 def _affordable(made: Mechanism, pair: Neighbours, seed: int, wanted: int, least: int) -> int:
-    """Time one call, and return the number of rows that a fresh call can have in its share of the remaining time."""
+    """Time one call, and return the number of rows of a fresh call for which the remaining time suffices."""
     if wanted <= least or math.isinf(time_left()):
         return wanted
     begun = time.monotonic()

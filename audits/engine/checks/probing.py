@@ -61,7 +61,7 @@ def looks_dependent(calls: NDArray[np.float64]) -> bool:
 
 
 def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
-    """Return whether one of the two tests rejects for one number; the ranks have shape (calls, outputs per call)."""
+    """Whether one of the two tests rejects for one number, with ranks of shape (calls, outputs per call)."""
     centred = ranks - ranks.mean()
     total = float((centred**2).sum())
     if total == 0:

@@ -247,7 +247,7 @@ def _surprising(found: int, log_pairs: float, length: int, repeats: Repeats, lev
 
 
 def _windows(labelled: Labelled) -> Iterator[tuple[int, tuple[Ids, Ids]]]:
-    """Generate a hash for each window of 2, 4, 8, ... rows; unequal windows collide with probability about 2^-64."""
+    """Generate a 64-bit hash for each window of 2, 4, 8, ... rows; equal windows have equal hashes."""
     first, second = (_mixed(ids) for ids in labelled)
     length = 1
     while 2 * length <= min(LONGEST, len(first), len(second)):

@@ -27,7 +27,7 @@ TAILS = (0.5, 0.25, 0.1, 0.04, 0.01)
 
 @dataclass(frozen=True)
 class Event:
-    """An event in words, the outputs in which it occurs, the number and threshold in it, and whether it is a fact."""
+    """An event in words, whether it occurs in each output, its number and threshold, and whether it is a fact."""
 
     words: str
     came: Bools
@@ -85,7 +85,7 @@ def _differences(fresh: Fresh) -> Iterator[Event]:
 
 
 def clearest(fresh: Fresh) -> Event | None:
-    """Return the event that best distinguishes the inputs on one half of the outputs, if it also does on the other."""
+    """Return the event that best distinguishes the inputs on half of the outputs, if it also does on the rest."""
     half = np.arange(fresh.second.size) % 2 == 0
     events = list(_events(fresh))
     best = max(events, key=lambda one: _excess(fresh, one.came, half), default=None)
@@ -102,7 +102,7 @@ def _excess(fresh: Fresh, came: Bools, part: Bools) -> float:
 
 
 def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """Return the event in words, and how often it occurs on each input in the half that was not used to choose it."""
+    """Return the event in words, and how often it occurs on each input in the other half of the outputs."""
     if event is None:
         return {}
     other = np.arange(fresh.second.size) % 2 == 1

@@ -1,7 +1,7 @@
-"""Explanations of a violation: the first one that fits fresh outputs, with the share of cases where it was right.
+"""Explanations of a violation: the first one that fits fresh outputs, with how often it was right.
 
-This share was measured on cases with a known fault (`benchmarks.audits.explanations`). An explanation that is right
-too rarely is not offered.
+How often an explanation is right was measured on cases with a known fault (`benchmarks.audits.explanations`). An
+explanation that is right too rarely is not offered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fresh outputs on both inputs of a pair, split into numbers and into facts that are true or false for an output."""
+"""Fresh outputs on both inputs of a pair, split into numbers and facts (true or false for each output)."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _double(value: object) -> float:
 
 
 def recurring(held: Floats) -> list[float]:
-    """Return the up to eight most frequent values among those in at least 1 % of the outputs (and at least four)."""
+    """Return at most eight values, the most frequent ones that occur in at least 1 % of the outputs."""
     values, counts = np.unique(held, return_counts=True)
     often = np.flatnonzero(counts >= max(4, 0.01 * held.size))
     return [float(values[place]) for place in often[np.argsort(-counts[often])][:8]]

@@ -36,7 +36,7 @@ LUCK = 5.5
 def would_have_seen(
     wealth: LogWealth, claimed: float, delta: float, *, log_hurdle: float, start: int, samples: int, seed: int
 ) -> float:
-    """Return the smallest epsilon at ``delta``, within 3 %, at which the reference pair is refuted with power 0.9.
+    """Return the smallest epsilon at ``delta``, within 3 %, that is detected on the reference pair with power 0.9.
 
     Args:
         wealth: the bets.

@@ -204,7 +204,9 @@ def each(function: Callable[[Any, np.random.Generator], Any], **options: Any) ->
 
 
 def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
-    """Return a `Mechanism` from a callable: vectorised if it takes (data, n, rng), scalar if it takes (data, rng).
+    """Return a `Mechanism` from a callable.
+
+    It is vectorised if it takes (data, n, rng), and scalar if it takes (data, rng).
 
     Parameters with a default do not count. A callable without a signature is assumed to be vectorised.
 
@@ -264,7 +266,7 @@ def _required(function: Callable[..., object]) -> int:
 
 
 def measurement_mechanism(measurement: Callable[[object], ArrayLike]) -> Mechanism:
-    """Return an OpenDP measurement as a `Mechanism`; its noise comes from OpenDP's secure source, without a seed.
+    """Return an OpenDP measurement as a `Mechanism`; its noise comes from OpenDP's own source, without a seed.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")

@@ -18,7 +18,9 @@ def watcher() -> Watcher | None:
 
 @contextmanager
 def watched(tell: Watcher) -> Iterator[None]:
-    """Call ``tell`` for every block that audits draw in this context. A search counts each of its streams separately.
+    """Call ``tell`` for every block that audits draw in this context.
+
+    A search counts each of its streams separately.
 
     >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
     >>> from dpproof.audits.data.pairs import Neighbours

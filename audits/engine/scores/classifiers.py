@@ -50,7 +50,7 @@ class Classifier:
 
 
 def trees(training: int = 64, view: View = whole) -> Classifier:
-    """Return extremely randomised trees (Geurts, Ernst & Wehenkel 2006), for interactions and steps at any scale."""
+    """Return extremely randomised trees (Geurts, Ernst & Wehenkel 2006), for interactions and steps."""
     return Classifier(_trees, "trees", training, view=view)
 
 

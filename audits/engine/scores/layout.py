@@ -105,7 +105,7 @@ class Layout:
         return replace(self, ordered=all(map(_ignores_places, scores)))
 
     def settled(self, block: Block) -> Block:
-        """Convert a block to an array of numbers of `dtype` if the layout is plain; otherwise return it unchanged.
+        """Convert a block to an array of type `dtype` if the layout is plain; otherwise return it unchanged.
 
         An output unlike those of the probe, such as a rare abort token, becomes a constant far above them. The
         conversion is a fixed function of the output, so such outputs form a valid event. No number is rounded.

@@ -80,7 +80,7 @@ class BitParity:
         return "parity of two bits" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Choose the pair by the difference of the mean parities. The score is constant 0 unless both labels occur."""
+        """Choose the pair by the difference of the mean parities; without both labels the score is 0."""
         signs = _signs(outputs)
         if np.unique(labels).size < 2 or signs.shape[1] < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -103,7 +103,7 @@ def _signs(outputs: NDArray[np.generic]) -> Floats:
 
 @dataclass(frozen=True)
 class LinearDiscriminant:
-    """Fisher's linear discriminant, fitted to samples: inverse within-class covariance times difference of means.
+    """Fisher's linear discriminant: inverse within-class covariance times difference of means, from samples.
 
     With a tiny ``ridge``, a direction in which the outputs hardly vary within a class has a huge weight. So a
     statistic that reveals the input exactly (reused noise, a constant residual) is found. With a large ``ridge``

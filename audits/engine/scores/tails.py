@@ -162,7 +162,7 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
 
 
 def _edges(high: Floats, low: Floats) -> Floats:
-    """Return all thresholds in ascending order. A score is at most ``low`` if it is below the next larger number."""
+    """Return all thresholds in ascending order; each ``low`` is replaced by the next larger number."""
     return np.concatenate([above(low[::-1]), high])
 
 
@@ -216,7 +216,7 @@ def _most(gaps: Floats) -> float:
 
 
 def _cut(placed: Floats) -> Floats:
-    """Return the threshold between the two sides: the share of scores at or above it is as close to 1/2 as possible."""
+    """Return the threshold between the two sides, with a share of scores at or above it close to 1/2."""
     n = placed.size
     median = placed[(n - 1) // 2]
     at_least, more = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")

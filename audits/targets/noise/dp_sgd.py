@@ -13,7 +13,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _training(parameters: DPSGDParameters, adjacency: Adjacency) -> Neighbours:
-    """Return a pair: no user (for ``replace``, the negated vectors), or a user whose vectors have the clipping norm."""
+    """Return no user (or, for ``replace``, negated vectors), and a user whose vectors have the clipping norm."""
     first = -1.0 if adjacency is Adjacency.REPLACE else 0.0
     described = f"vectors of a user: {'turned round' if first else 'none'}, or all of the clipping norm"
     return Neighbours(first, 1.0, adjacency, described, _clipped)

@@ -69,7 +69,7 @@ class PrefixRound:
         return prefix_counts(TabularExperts(table), np.arange(len(actions)), actions)
 
     def law(self, table: Floats) -> dict[int, float]:
-        """Return the probability of each output, by numerical integration over the threshold's noise; not certified."""
+        """Return the probability of each output, by uncertified integration over the threshold's noise."""
         noise = np.linspace(-40, 40, 4001)
         weights = np.exp(-np.abs(noise))
         found: dict[int, float] = {}

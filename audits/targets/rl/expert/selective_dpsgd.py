@@ -33,7 +33,7 @@ class _Training:
     parameters: SelectiveDPSGDParameters
 
     def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """Return ``n`` ratios, ``(n, 1)``; ``gradients`` has the expert's gradient, or is empty without the expert."""
+        """Return ``n`` ratios, ``(n, 1)``; ``gradients`` is empty if the expert does not take part."""
         found = np.zeros(n)
         runs = max(_CHUNK // max(self.parameters.steps, 1), 1)
         for first in range(0, n, runs):

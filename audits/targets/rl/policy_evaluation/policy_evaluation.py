@@ -191,7 +191,7 @@ class LawRatio:
         return _laws(self.model, self.pair)
 
     def __call__(self, outputs: Floats) -> Floats:
-        """Return the ratio in single precision, because rounding errors of doubles reveal low bits of the outputs."""
+        """Return the ratio in single precision, because doubles would reveal low bits of the outputs."""
         first, second = (
             -np.square((outputs - mean) / deviation).sum(axis=1) / 2 - len(mean) * math.log(deviation)
             for mean, deviation in self.laws

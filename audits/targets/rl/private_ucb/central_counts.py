@@ -58,7 +58,7 @@ def has_ratio(parameters: object) -> bool:
 
 
 def node_ends(outputs: Floats) -> Floats:
-    """Return the counts after 1, 2, 4, ... users, (n, levels, counters). Each is one node that has the first user."""
+    """Return the counts after 1, 2, 4, ... users, (n, levels, counters); each is a node with the first user."""
     return outputs[:, [2**level - 1 for level in range(outputs.shape[1].bit_length())]]
 
 

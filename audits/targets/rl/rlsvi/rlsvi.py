@@ -104,7 +104,7 @@ def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, 
 
 
 def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """Return the first `EARLY` tables in the cells that user 0 visits under the first table: ``(n, episodes, H)``.
+    """Return the first `EARLY` tables in the cells that user 0 visits at first: ``(n, episodes, H)``.
 
     Args:
         tables: the released tables ``(n, K, H, S, A)``.

@@ -26,7 +26,7 @@ IMPOSSIBLE = 1e3
 
 
 def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
-    """Return users in state 0 with reward 0; the first user has reward 1 per step, in state 0 or in another cell.
+    """Return users in state 0 with reward 0, except the first one, with rewards 1 in state 0 or another cell.
 
     Raises:
         NoAuditError: there is one state and one action, so no other cell, or there are too many users.

@@ -24,7 +24,7 @@ def _one_more(first: int, second: int) -> None:
 
 
 def _ratio(outputs: Numbers, parameters: ShuffledCountParameters, first: int, second: int) -> Floats:
-    """Return the score: minus the first number of an output, or the log-likelihood ratio for the encoding "bits"."""
+    """Return the log-likelihood ratio for the encoding "bits", otherwise minus the first number of an output."""
     if parameters.encoding != "bits":
         return -outputs[:, 0].astype(np.float64)
     coins = parameters.users * max(parameters.noise_bits, 1), float(parameters.noise_chance)
