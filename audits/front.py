@@ -1,4 +1,4 @@
-"""`dpproof.audit`: does this function keep its privacy claim on neighbours of this data?"""
+"""`dpproof.audit`: test whether a function violates its privacy claim on neighbours of given data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpproof.audits.target import Audited
 from dpproof.audits.targets.call import Call, Inputs
 
 MISSING: Final[Any] = object()
-"""No data: None is a data set of its own."""
+"""The default of ``data``. None cannot be the default, because it is a valid data set."""
 Pair = tuple[Any, Any] | Inputs
 
 
@@ -61,32 +61,32 @@ def audit(
     proves a claim.
 
     Args:
-        what: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)`` returns one.
-            Or a target, such as `dpproof.mechanism_target` gives, which has a claim and inputs of its own.
+        what: a function: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; ``f(data, rng)`` returns
+            one. Or a target with a claim and inputs of its own, such as `dpproof.mechanism_target` returns.
         data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`.
         adjacency: the neighbouring relation: ``"replace"``, ``"add-remove"``, ``"expert"`` or ``"rewards-only"``.
-        epsilon: the claimed epsilon; with ``delta``, which is 0 unless given.
-        delta: the claimed delta; beside ``guarantee`` where epsilon is stated.
+        epsilon: the claimed epsilon at ``delta``.
+        delta: the claimed delta, 0 unless given. With ``guarantee``, the delta at which epsilon is reported.
         guarantee: any claimed guarantee, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
         pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
             or `Canaries`.
         bounds: ``(low, high)`` of the numbers in the data, or one such pair for each column by its name. Unless
             given, no value outside those in the data is tried.
-        seed: everything random derives from it.
+        seed: the source of all randomness.
         alpha: the probability of a false alarm or a false bound.
-        budget: the most samples.
-        sharpen: go on after a violation, for a larger bound on epsilon: ``True`` for the whole budget, ``False``
-            not at all; a tenth of the budget unless given.
-        scores: what is looked at, by name or as objects; see `AuditPlan`.
-        claim: its name; the function's own unless given.
-        seeded: whether all randomness comes from ``rng``; it does unless told.
-        failures: ``"error"``, or ``"token"``: an exception is an output like any other.
-        nan: likewise for an output that holds NaN.
-        arithmetic: ``"real"``: what only floating-point bits refute is no failure.
+        budget: the largest number of samples.
+        sharpen: whether to draw more samples after a violation, for a larger lower bound on epsilon: ``True`` for
+            the whole budget, ``False`` for none; a tenth of the budget unless given.
+        scores: the statistics of the outputs that are tested, by name or as objects; see `AuditPlan`.
+        claim: the name of the claim; the function's name unless given.
+        seeded: whether all randomness comes from ``rng``, which is assumed unless given.
+        failures: ``"error"`` raises an exception of the function; ``"token"`` treats it as an output.
+        nan: ``"error"`` or ``"token"``, in the same way, for an output that contains NaN.
+        arithmetic: with ``"real"`` a violation that shows only in floating-point bits does not count as a failure.
         power, known_ratio, seconds, executor: as in `AuditPlan`.
 
     Raises:
-        InvalidNeighboursError: the pair is not one of neighbours.
+        InvalidNeighboursError: the two inputs of the pair are not neighbours.
         MechanismError: the function fails, returns NaN or the wrong shape, keeps a state between calls, or its
             outputs are not independent samples.
         ValueError: an argument is missing, or outside its range.
@@ -128,7 +128,7 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
 
 
 def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:
-    """The claimed guarantee."""
+    """Return the claimed guarantee."""
     if guarantee is not None:
         _refuse({"epsilon": epsilon}, "beside a guarantee, which has its own")
         return guarantee
@@ -140,7 +140,7 @@ def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve
 def _inputs(
     data: object, pair: Pair | None, adjacency: Adjacency | str | None, bounds: Bounds | None
 ) -> Inputs:
-    """The neighbouring inputs: extremes of the data, or the pair that is given."""
+    """Return the neighbouring inputs: extreme neighbours of the data, or the given pair."""
     if (data is MISSING) == (pair is None):
         raise ValueError(
             "give either data, from which dpproof makes neighbours, or pair=(x, y), and not both"
@@ -164,12 +164,12 @@ def _inputs(
 
 
 def _check_relation(pair: Inputs, adjacency: Adjacency | str | None) -> None:
-    """Refuse a stated relation that is not that of the pair."""
+    """Raise an error if the stated relation is not the relation of the pair."""
     if adjacency is not None and isinstance(pair, Neighbours):
         check_pair(pair, Adjacency.of(adjacency))
 
 
 def _name(function: object) -> str:
-    """The function's own name."""
+    """Return the name of a function; for a `functools.partial`, the name of the inner function."""
     inner = function.func if isinstance(function, partial) else function
     return str(getattr(inner, "__name__", type(inner).__name__))

@@ -1,4 +1,4 @@
-"""The plan of an audit: its seed, level, budget and scores; a witness holds one, and a replay follows it."""
+"""The plan of an audit: its seed, level, budget and scores. A witness stores the plan for a replay."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dpproof.audits.recording.written import read, written
 from dpproof.audits.time_budget import ending_at
 
 BUDGET = 100_000
-"""Default number of samples, of both inputs together."""
+"""The default number of samples, for both inputs together."""
 FURTHER = 0.1
-"""The share of the budget that is drawn after a violation, for a larger bound on epsilon."""
+"""The share of the budget that is drawn after a violation, for a larger lower bound on epsilon."""
 STATED = ("seed", "alpha", "delta", "claim")
-"""What a witness says of its plan."""
+"""The fields of the plan that a witness stores."""
 SPENT = ("budget", "sharpen", "further")
-"""What it says under ``replay``."""
+"""The fields of the plan that a witness stores under ``replay``."""
 
 CALLED = ("scores", "known_ratio", "power")
-"""What it says there of a call."""
+"""The fields of the plan that a witness stores under ``replay`` among the arguments of a call."""
 
 
 class Asked(TypedDict, total=False):
@@ -47,26 +47,26 @@ class Asked(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditPlan:
-    """How an audit is run, whatever is audited.
+    """The settings of an audit of any kind.
 
     Attributes:
-        seed: a nonnegative integer; everything random derives from it.
-        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated; None for what the target states.
+        seed: a nonnegative integer, the source of all randomness.
+        delta: the delta of ``epsilon_lower`` and ``would_have_seen``; None for the target's own.
         alpha: the level, in (0, 1).
-        budget: the most samples (of trainings: coins); None for what suits the target.
-        scores: tails of these are the events; the bets are shared out equally. Names of
-            `audits.engine.scores.names` stand for scores that suit the outputs. None for what suits the target.
-        known_ratio: the law of the outputs is known, and the first score rises or falls with its likelihood
-            ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
+        budget: the largest number of samples (of trainings: coins); None for the target's default.
+        scores: the statistics whose tails are the tested events. All scores have equal shares of the bets. Names are
+            those of `audits.engine.scores.names`. None for the target's default.
+        known_ratio: whether the distribution of the outputs is known, and the first score is monotone in its
+            likelihood ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
             planted in fresh outputs on the first input, some ten to forty times as many as the samples.
-        sharpen: spend the whole budget also after a violation, for a larger ``epsilon_lower``.
-        further: the share of the budget that is drawn at most after a violation, for a larger ``epsilon_lower``.
-        power: measure the power. Without it an audit that refutes nothing is inconclusive.
-        claim: the name in the evidence; None for the target's own.
-        seconds: the time that there is; an audit that takes longer ends with `OutOfTimeError`.
-        replay: JSON data that the witness carries instead of what `dpproof.replay` would need.
-        executor: draws blocks of samples; with processes, what is audited must pickle. It changes no answer
-            and is no part of the JSON data.
+        sharpen: whether to spend the whole budget even after a violation, for a larger ``epsilon_lower``.
+        further: the largest share of the budget that is drawn after a violation, for a larger ``epsilon_lower``.
+        power: whether to measure the power. Without it an audit that refutes nothing is inconclusive.
+        claim: the name of the claim in the evidence; None for the target's own.
+        seconds: the time budget; an audit that takes longer ends with `OutOfTimeError`.
+        replay: JSON data that the witness stores instead of the data that `dpproof.replay` would need.
+        executor: draws blocks of samples. If it uses processes, the audited object must be picklable. The executor
+            changes no answer and is no part of the JSON data.
 
     >>> plan = AuditPlan(seed=1, budget=500, scores=("tokens",))
     >>> AuditPlan.read(plan.as_json()) == plan
@@ -94,31 +94,31 @@ class AuditPlan:
 
     @property
     def stated(self) -> float:
-        """Where epsilon is stated; 0 where nothing says so."""
+        """The delta at which epsilon is stated; 0 if none is given."""
         return 0.0 if self.delta is None else self.delta
 
     @property
     def drawn(self) -> int:
-        """The most samples of an audit without a budget of its own."""
+        """The largest number of samples: the budget, or the default budget if none is given."""
         return BUDGET if self.budget is None else self.budget
 
     @property
     def spent(self) -> dict[str, object]:
-        """What a witness says under ``replay`` of how many samples were drawn."""
+        """The settings on the number of samples that a witness stores under ``replay``."""
         more = {"further": self.further} if self.further else {}
         return {"budget": self.drawn, "sharpen": self.sharpen, **more}
 
     @property
     def after(self) -> float:
-        """The most samples that are drawn after a violation."""
+        """The largest number of samples that are drawn after a violation."""
         return math.inf if self.sharpen else self.further * self.drawn
 
     def at_most(self, budget: int) -> AuditPlan:
-        """The plan with no more than this budget."""
+        """Return the plan with its budget limited to this number."""
         return replace(self, budget=budget if self.budget is None else min(budget, self.budget))
 
     def filled(self, claim: str, delta: float, budget: int) -> AuditPlan:
-        """The plan with these where it says nothing."""
+        """Return the plan with these values for the fields that are None."""
         return replace(
             self,
             claim=claim if self.claim is None else self.claim,
@@ -127,7 +127,7 @@ class AuditPlan:
         )
 
     def as_json(self) -> dict[str, object]:
-        """Plain data that `read` takes: whatever differs from its default, and the seed."""
+        """Return JSON data for `read`: the seed and every field that differs from its default."""
         told = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "executor"}
         default = AuditPlan(seed=self.seed)
         return {
@@ -138,7 +138,7 @@ class AuditPlan:
 
     @classmethod
     def read(cls, data: Mapping[str, object], executor: Executor | None = None) -> AuditPlan:
-        """The plan of `as_json`'s data.
+        """Return the plan from the data of `as_json`.
 
         Raises:
             ValueError: an unknown field.
@@ -153,7 +153,7 @@ class AuditPlan:
 
     @classmethod
     def of_witness(cls, witness: Mapping[str, object]) -> AuditPlan:
-        """The plan that a witness says it was found by."""
+        """Return the plan that is stored in a witness."""
         how = cast(Mapping[str, object], witness["replay"])
         stated = {name: witness[name] for name in STATED}
         called = cast(Mapping[str, object], how.get("arguments", {}))
@@ -162,6 +162,6 @@ class AuditPlan:
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
-        """Let audits in here take no longer than the seconds of the plan."""
+        """Limit the time of all audits in the ``with`` block to the seconds of the plan."""
         with ending_at(None if self.seconds is None else time.monotonic() + self.seconds):
             yield

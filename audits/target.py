@@ -1,7 +1,7 @@
-"""Targets: mechanisms with a ready-made audit, found by name; a witness names its target.
+"""Targets: objects with a ready-made audit, found by name. A witness stores the name of its target.
 
-A target is a module below ``audits/targets`` or ``audits/training`` with one object, ``TARGET``. A mechanism
-of the catalogue has its target in the leaf that its accountant has: ``accountant.noise.laplace`` is audited by
+A target is defined by the object ``TARGET`` of a module below ``audits/targets`` or ``audits/training``. The target of
+a mechanism of the catalogue has the same path as its accountant: ``accountant.noise.laplace`` is audited by
 ``audits.targets.noise.laplace``. Any other target has the name of its file.
 """
 
@@ -27,15 +27,15 @@ ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")
 CORPUS = f"{ROOT}corpus"
 USUAL = "none"
-"""What a witness calls the variant that ships, unless it has a name of its own."""
+"""The name of the shipped variant in a witness, unless this variant has a name of its own."""
 LEAVES = f"{ROOT}targets"
 RUN: Mapping[str, type] = {"budget": int, "sharpen": bool}
-"""What the witness of an audit by betting says of its plan under ``replay``."""
+"""The fields of the plan, and their types, that the witness of a betting audit stores under ``replay``."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a witness says of its target, under ``replay``; every field is read with its type.
+    """The data on a target that a witness stores under ``replay``; each field is read with a type check.
 
     >>> Told({"runs": 3}).whole("runs")
     3
@@ -47,15 +47,15 @@ class Told:
     data: Mapping[str, object]
 
     def text(self, name: str) -> str:
-        """A field that holds a text."""
+        """Return a field that holds a text."""
         return self._of(name, str)
 
     def whole(self, name: str) -> int:
-        """A field that holds an integer."""
+        """Return a field that holds an integer."""
         return self._of(name, int)
 
     def table(self, name: str) -> dict[str, object]:
-        """A field that holds a table."""
+        """Return a field that holds a table."""
         return self._of(name, dict)
 
     def _of(self, name: str, kind: type[T]) -> T:
@@ -66,35 +66,35 @@ class Told:
 
 
 class Audited(Protocol):
-    """What can be audited as it stands."""
+    """An object with a ready-made audit."""
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence that the plan leads to."""
+        """Run the audit with a plan, and return the evidence."""
         ...
 
 
 class Target(Audited, Protocol):
-    """What an audit is of, and what its witness says of it."""
+    """An object with a ready-made audit that can be restored from a witness."""
 
     fields: ClassVar[Mapping[str, type]]
-    """What `read` takes, by type: the keys of a witness under ``replay``."""
+    """The keys that `read` needs from a witness under ``replay``, with their types."""
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """The target of a witness, from what that says under ``replay``."""
+        """Restore the target from the data that a witness stores under ``replay``."""
         ...
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A mechanism of the catalogue, as it is audited.
+    """A mechanism of the catalogue with the settings of its audit.
 
     Attributes:
         name: its command-line name.
-        parameters: of its accountant.
-        adjacency: the relation that the claim speaks of.
-        curve: the claim, if it is not the accountant's guarantee; the plan's ``replay`` then says what it is.
-        view: what is seen of it, where that can be chosen.
+        parameters: the parameters of its accountant.
+        adjacency: the neighbouring relation of the claim.
+        curve: the claim, if it is not the accountant's guarantee; the plan's ``replay`` then describes it.
+        view: the part of the output that is observed, for mechanisms that offer a choice.
     """
 
     name: str
@@ -105,24 +105,24 @@ class Subject:
 
 
 class MechanismTarget(Protocol):
-    """The target of a mechanism of the catalogue."""
+    """A factory of audits for one mechanism of the catalogue."""
 
     @property
     def relations(self) -> tuple[Adjacency, ...]:
-        """The relations whose neighbours it makes; none for all that the accountant proves something of."""
+        """The relations under which it can make neighbours; empty for all relations of the accountant."""
         ...
 
     def of(self, subject: Subject) -> Audited:
-        """What is audited.
+        """Return the object to audit for these settings.
 
         Raises:
-            NoAuditError: the parameters leave nothing to tell apart.
+            NoAuditError: with these parameters the outputs do not depend on the input.
         """
         ...
 
 
 def mechanism_target(subject: Subject) -> Audited:
-    """What is audited of a mechanism of the catalogue.
+    """Return the object to audit for a mechanism of the catalogue.
 
     Raises:
         NoAuditError: there is no such audit, or nothing to audit.
@@ -135,10 +135,10 @@ def mechanism_target(subject: Subject) -> Audited:
 
 
 def leaf_target(name: str) -> MechanismTarget:
-    """The target of the mechanism with this command-line name.
+    """Return the target of the mechanism with this command-line name.
 
     Raises:
-        NoAuditError: its leaf has none.
+        NoAuditError: the mechanism has no target.
     """
     if not _exists(_leaf(name)):
         known = ", ".join(one for one in CATALOGUE if _exists(_leaf(one)))
@@ -159,10 +159,10 @@ def _exists(module: str) -> bool:
 
 
 def target(name: object) -> type[Target]:
-    """The target that witnesses call by this name.
+    """Return the target with this name, as witnesses store it.
 
     Raises:
-        ValueError: there is none, listing those there are.
+        ValueError: there is none; the message lists the known names.
     """
     if isinstance(name, str):
         file = name.replace(" ", "_").replace("-", "_")
@@ -175,17 +175,18 @@ def target(name: object) -> type[Target]:
 
 
 def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
-    """The class that is run where a witness says this name: the usual one, or one of the corpus.
+    """Return the class for a variant's name in a witness: the shipped class, or a variant from the corpus.
 
-    Those of ``package.leaf.Class`` stand under ``VARIANTS`` in ``audits/corpus/leaf.py``, and differ in one step.
+    The variants of ``package.leaf.Class`` are listed under ``VARIANTS`` in ``audits/corpus/leaf.py``. Each differs
+    from the class in one step.
 
     Args:
-        usual: the class that ships.
-        name: what the witness says.
-        called: the name of the usual one.
+        usual: the shipped class.
+        name: the name in the witness.
+        called: the name of the shipped class.
 
     Raises:
-        ValueError: there is none, listing those there are.
+        ValueError: there is none; the message lists the known names.
     """
     if name == called:
         return usual
@@ -198,7 +199,7 @@ def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
 
 
 def targets() -> list[str]:
-    """The names of all targets that a witness may name, in order."""
+    """Return the names of all targets that a witness may store, in alphabetical order."""
     found = []
     for folder in FOLDERS:
         files = Path(importlib.import_module(ROOT + folder).__path__[0]).rglob("*.py")
@@ -207,5 +208,5 @@ def targets() -> list[str]:
 
 
 def _named(text: str) -> str:
-    """The name that a module's witnesses say, without importing it: it may need torch."""
+    """Return a module's target name from its source. The module is not imported, because it may need torch."""
     return text.partition('\nKIND = "')[2].partition('"')[0]

@@ -1,7 +1,7 @@
-"""The time that audits in here may take: looked at before every call of a mechanism and after every block.
+"""The time budget of audits, checked before every call of a mechanism and after every block of samples.
 
-A call of somebody's function cannot be ended from outside: it is over when it returns. A request to a program
-is: it may take no longer than what is left. Stopping is no finding, so that it needs no share of the error.
+A running call of a Python function cannot be stopped; it ends when it returns. A request to an external program is
+stopped when the remaining time is over. Stopping is no finding, so it needs no share of the error probability.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
 class OutOfTimeError(BaseException):
-    """The time budget is spent; no `Exception`, so that nothing takes it for an output of a mechanism."""
+    """Raised when the time budget is spent. It is no `Exception`, so it is never taken for a mechanism's output."""
 
     def __init__(self) -> None:
         super().__init__("the time budget is spent")
 
     def __reduce__(self) -> tuple[type[OutOfTimeError], tuple[()]]:
-        """Make the exception one that can be pickled, so that worker processes can raise it."""
+        """Return the data for pickling, so that worker processes can raise this exception."""
         return OutOfTimeError, ()
 
 
 @contextmanager
 def ending_at(until: float | None) -> Iterator[None]:
-    """Let audits in here end with `OutOfTimeError` at ``until``, on the clock of ``time.monotonic``.
+    """End audits in the ``with`` block with `OutOfTimeError` at ``until``, on the clock of ``time.monotonic``.
 
     >>> with ending_at(time.monotonic() + 60):
     ...     0 < time_left() <= 60
@@ -47,7 +47,9 @@ def ending_at(until: float | None) -> Iterator[None]:
 
 @contextmanager
 def ending_where(last: int | None) -> Iterator[None]:
-    """Let audits in here that have refuted their claim end after so many samples, as time ended them once.
+    """End audits in the ``with`` block after ``last`` samples, if they have refuted their claim.
+
+    A replay uses it to stop where the time budget stopped the original audit.
 
     >>> with ending_where(500):
     ...     last_sample()
@@ -61,21 +63,21 @@ def ending_where(last: int | None) -> Iterator[None]:
 
 
 def last_sample() -> int | None:
-    """The sample after which an audit that is run again was ended by its time; None if it was not."""
+    """Return the number of samples after which the time budget ended the replayed audit; None if it did not."""
     return _LAST.get()
 
 
 def time_left() -> float:
-    """The seconds that are left, of infinitely many where nobody said."""
+    """Return the remaining seconds; infinity if there is no time budget."""
     until = _UNTIL.get()
     return math.inf if until == math.inf else until - time.monotonic()
 
 
 def check_time() -> None:
-    """End what runs if its time is spent.
+    """Raise an error if the time budget is spent.
 
     Raises:
-        OutOfTimeError: it is.
+        OutOfTimeError: the time budget is spent.
     """
     if time_left() <= 0:
         raise OutOfTimeError

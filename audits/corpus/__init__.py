@@ -1,3 +1,3 @@
-"""Mechanisms with known answers: those that an audit must pass and those that it must refute."""
+"""Mechanisms with known answers: correct ones, and faulty ones that an audit must refute."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The whole corpus of cases, by kind of mechanism: the ``CASES`` of every module of this folder.
+"""The whole corpus of cases: the ``CASES`` of every module of this folder.
 
-``PLACE`` gives the order of the modules. ``PAPER`` names the paper whose own mechanisms are the cases of a
-module. ``QUICK`` lists the cases that take seconds, where not all of them do.
+In a module, ``PLACE`` is its place in the order. ``PAPER`` is the paper whose mechanisms are its cases. ``QUICK``
+lists the cases that take seconds; without it, all cases do.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dpproof.audits.corpus.case import CorpusCase
 
 @cache
 def all_cases() -> tuple[CorpusCase, ...]:
-    """Every case, in order."""
+    """Return all cases, in order."""
     return tuple(case for module in _modules() for case in module.CASES)
 
 
 def cases_of_paper(paper: str) -> tuple[CorpusCase, ...]:
-    """The cases on a paper's own mechanisms that take seconds."""
+    """Return the cases on a paper's mechanisms that take seconds."""
     found = [module for module in _modules() if getattr(module, "PAPER", None) == paper]
     return tuple(
         case
@@ -32,7 +32,7 @@ def cases_of_paper(paper: str) -> tuple[CorpusCase, ...]:
 
 
 def _modules() -> list[ModuleType]:
-    """The modules, told by their text: one that holds faults only may need torch."""
+    """Return the modules with cases. They are found by their source, because other modules may need torch."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     named = [file.stem for file in files if "\nCASES" in file.read_text(encoding="utf-8")]
     modules = (import_module(f"{__package__}.{name}") for name in named)
@@ -40,7 +40,7 @@ def _modules() -> list[ModuleType]:
 
 
 def case_named(name: str) -> CorpusCase:
-    """The case of this name.
+    """Return the case with this name.
 
     Raises:
         ValueError: there is none.

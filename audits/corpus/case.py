@@ -24,7 +24,7 @@ VALUES: tuple[Score, ...] = (
     BestCoordinate(weight=0.3),
     Atoms(weight=0.15),
 )
-"""What the engine learns of several numbers, without a look at the bits of floating-point noise."""
+"""The engine's scores for outputs of several numbers, without the score of floating-point bits."""
 
 
 def _within_one(first: float, second: float) -> None:
@@ -40,47 +40,47 @@ class CorpusCase(Protocol):
 
     @property
     def name(self) -> str:
-        """Unique within the corpus."""
+        """The name, unique within the corpus."""
         ...
 
     @property
     def expected(self) -> Finding | type[Exception]:
-        """The verdict, or the error, that an audit must come to."""
+        """The verdict, or the error, that an audit must have."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why, in words."""
+        """The reason for the expected result."""
         ...
 
     @property
     def requires(self) -> str | None:
-        """A package without which the case is skipped, visibly."""
+        """A package without which the case is reported as skipped; None if it needs no package."""
         ...
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case, with the seed, level, budget and executor that are asked."""
+        """Audit the case with the given seed, level, budget and executor."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A mechanism under the adjacency of its pair.
+    """A mechanism with a claim, under the neighbouring relation of its pair.
 
     Attributes:
         name: unique within the corpus.
-        mechanism: what is sampled.
-        pair: two neighbouring inputs, hard ones.
-        claim: what the mechanism is said to guarantee.
-        delta: where epsilon is stated.
-        expected: the verdict, or the error, that an audit must come to.
-        truth: computes the smallest epsilon at ``delta`` on this pair; ``None`` where only the side of the
-            claim is known on which it lies.
-        reason: why, in words.
-        scores: those of the engine, unless given.
-        budget: the most samples.
-        requires: a package without which the case is skipped, visibly.
-        known_ratio: as for `dpproof.audit`: the law is known, and the score rises or falls with its ratio.
+        mechanism: the mechanism that is sampled.
+        pair: two neighbouring inputs that the mechanism hides badly.
+        claim: the claimed guarantee.
+        delta: the delta at which epsilon is stated.
+        expected: the verdict, or the error, that an audit must have.
+        truth: computes the smallest epsilon at ``delta`` on this pair; ``None`` if it is known only whether the
+            claim is true.
+        reason: the reason for the expected result.
+        scores: the scores; the engine's default scores unless given.
+        budget: the largest number of samples.
+        requires: a package without which the case is reported as skipped.
+        known_ratio: as in `AuditPlan`: the output distribution is known, and the score is monotone in its ratio.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Case:
     known_ratio: bool = False
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case; see `dpproof.audit`. The likelihood ratios of the corpus are those of its laws."""
+        """Audit the case; see `dpproof.audit`. A score that is a likelihood ratio counts as a known ratio."""
         known = self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in self.scores or ())
         plan = replace(
             AuditPlan(**asked).filled(self.name, self.delta, self.budget),
@@ -110,15 +110,15 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetCase:
-    """A target with an audit of its own as a case, perhaps with a fault.
+    """A target with a ready-made audit as a case, perhaps with a fault.
 
     Attributes:
         name, expected, reason, requires: as in `CorpusCase`.
-        target: what is audited.
-        budget: the most samples, steps or runs; what the target takes unless given.
-        delta: where epsilon is stated, if the target does not say where.
-        sharpen: go on after a violation, so that epsilon_lower passes the claim, not only the verdict.
-        named: whether the evidence has the name of the case, or that of the target.
+        target: the audited target.
+        budget: the largest number of samples, steps or runs; the target's default unless given.
+        delta: the delta at which epsilon is stated; the plan's or the target's unless given.
+        sharpen: whether to draw more samples after a violation, so that epsilon_lower exceeds the claim.
+        named: whether the evidence has the name of the case; otherwise it has that of the target.
     """
 
     name: str
@@ -132,7 +132,7 @@ class TargetCase:
     requires: str | None = None
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case; a training run is one sequence, so an executor has nothing to do there."""
+        """Audit the case. An executor is not used for a training run, because this is one sequence."""
         plan = AuditPlan(**asked)
         plan = plan if self.budget is None else plan.at_most(self.budget)
         claim = self.name if self.named else plan.claim

@@ -1,4 +1,4 @@
-"""Learning algorithms and their faults: DP-SGD by its views, RLSVI by its users' rewards in one run."""
+"""Cases of DP-SGD in several views, and of RLSVI with users' rewards in one run, with and without faults."""
 
 from __future__ import annotations
 
@@ -24,45 +24,45 @@ class HalfNoise(Loop):
     """Fault: the noise multiplier is half of the claimed one."""
 
     def deviation(self) -> float:
-        """Half of the correct standard deviation."""
+        """Return half of the correct standard deviation."""
         return super().deviation() / 2
 
 
 class NoClipping(Loop):
-    """Fault: gradients are summed as they are."""
+    """Fault: gradients are summed without clipping."""
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
-        """The plain sum."""
+        """Return the sum without clipping."""
         return gradients.sum(dim=0)
 
 
 class UnscaledNoise(Loop):
-    """Fault: the noise has the standard deviation of the multiplier alone, not multiplied by the clipping norm."""
+    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
 
     def deviation(self) -> float:
-        """The multiplier."""
+        """Return the noise multiplier."""
         return self.settings.noise_multiplier
 
 
 class BatchClipping(Loop):
-    """Fault: the mean gradient of the batch is clipped, not each record's."""
+    """Fault: the mean gradient of the batch is clipped instead of each record's gradient."""
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
-        """The clipped mean, as often as there are records."""
+        """Return the clipped mean multiplied by the number of records."""
         if not len(gradients):
             return super().clipped_sum(gradients)
         return len(gradients) * clipped(gradients.mean(dim=0, keepdim=True), self.settings.clip)[0]
 
 
 class ShuffledBatches(Loop):
-    """Fault: each epoch is one shuffle cut into batches, every record in exactly one, not Poisson samples."""
+    """Fault: each epoch divides one shuffle into batches, instead of drawing Poisson samples."""
 
     def __init__(self, settings: Settings, rng: np.random.Generator) -> None:
         super().__init__(settings, rng)
         self._batches: list[NDArray[np.int64]] = []
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """The next part of the shuffle."""
+        """Return the next part of the shuffle."""
         if not self._batches:
             self._batches = list(np.array_split(self.rng.permutation(there), self.settings.epoch))
         return self._batches.pop()
@@ -75,7 +75,7 @@ VARIANTS = {
     "batch clipping": BatchClipping,
     "shuffled batches": ShuffledBatches,
 }
-"""The faults, as witnesses call them."""
+"""The faults, by their names in witnesses."""
 
 
 SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)
@@ -89,7 +89,7 @@ _STEPS = {
         "the mean is clipped, so one record moves the sum by many clipping norms",
     ),
 }
-"""The faults that a single step shows: the word in the name of the case, and the reason."""
+"""The faults that single steps reveal, with the words in the name of the case and the reason."""
 
 
 def _loop(
@@ -101,7 +101,7 @@ def _loop(
     delta: float = 1e-5,
     budget: int = 1_000,
 ) -> TargetCase:
-    """DP-SGD with or without a fault, seen in one way."""
+    """Return a case of DP-SGD, with or without a fault, in one view."""
     return TargetCase(
         name=name,
         target=LoopAudit(settings, view, steps=4),

@@ -1,8 +1,8 @@
 """Cases of private policy evaluation: both calibrations on hard batches, and planted faults in the noise scale.
 
-Every user has one trajectory. The pairs of batches: all returns 0 or all at the bound, and every user visits
-every state; states that one or two users visit; states that no user or one user visits. A fault is DP-LSW with
-one changed method, which computes the scale of its noise.
+Every user has one trajectory. In the first kind of pair, every user visits every state, and one user's returns are 0
+or at the bound. In the other kinds, one or two users visit some states, or no user or one user does. A fault is DP-LSW
+with one changed method, which computes the noise scale.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ QUICK = (
     "policy evaluation, ridge",
     "policy evaluation, local sensitivity",
 )
-"""The cases that take seconds, which `dpproof check papers` audits."""
+"""The cases that take seconds; `dpproof check papers` audits them."""
 
 
 class LocalBound(DPLSW):
-    """Fault: noise by the local bound instead of the smooth one."""
+    """Fault: the noise is scaled by the local bound instead of the smooth one."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         unit = Fraction(self.constants().alpha) * squares.unit(data.bound)
@@ -48,7 +48,7 @@ class LocalBound(DPLSW):
 
 
 class RootWeights(DPLSW):
-    """Fault: the norm of the pseudo-inverse with sqrt(w) instead of w."""
+    """Fault: the norm of the pseudo-inverse is computed with sqrt(w) instead of w."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         assert isinstance(squares, WeightedSquares), "DP-LSW's"
@@ -58,7 +58,7 @@ class RootWeights(DPLSW):
 
 
 class NoFirstTerm(DPLSW):
-    """Fault: the maximum over k from 1 on, without the term k = 0."""
+    """Fault: the maximum over k starts at k = 1, without the term k = 0."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
@@ -67,7 +67,7 @@ class NoFirstTerm(DPLSW):
 
 
 class RangeFromData(DPLSW):
-    """Fault: the largest average return of the data instead of the public bound on returns."""
+    """Fault: the largest average return of the data is used instead of the public bound on returns."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         largest, sums = float(data.means.max()) or 2.0**-500, np.zeros(data.states)
@@ -82,17 +82,17 @@ PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 STATES, USERS, MANY = 8, 4, 40_000
 EPSILON, DELTA = 1, "1e-6"
 LOOSE_EPSILON, LOOSE_DELTA = 5, "0.1"
-"""Where noise with room has a strong smoothing: a lost factor exp(-beta/2) is more than the room."""
+"""A claim under which the noise has strong smoothing, so that a missing factor exp(-beta/2) violates the claim."""
 BOUNDED: dict[str, Any] = {"discount": 0.5, "return_bound": 1.0}
 Walk = tuple[tuple[int, ...], float]
-"""A user's states, and the reward at each."""
+"""A user's states, and the reward at each state."""
 EVERYWHERE, AT_HOME = tuple(range(STATES)), (0,) * STATES
 
 
 def _pair(
     others: int, home: tuple[int, ...], one: Walk, other: Walk, described: str, earned: float = 0.0
 ) -> Neighbours:
-    """`others` users on `home`, and one user who is replaced."""
+    """Return a pair of batches with `others` users who visit `home`, and one user who is replaced."""
     first, second = (batch_of(others, home, *last) for last in (one, other))
     return episodes_pair(first, second, Adjacency.REPLACE, described)
 

@@ -1,7 +1,7 @@
-"""Cases of expert-level offline learning: the release and a training step as accounted for, and with planted faults.
+"""Cases of expert-level offline learning: the release and a training step, with and without planted faults.
 
-The pairs: experts who all play alike, and one more; gradients of 0 or of the opposite sign, and one of the
-clipping norm.
+The pairs are experts with equal policies and one more such expert, or gradients of 0 or of the opposite sign and one
+more gradient of the clipping norm.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class Batch(enum.Enum):
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One step of selective DP-SGD with one parameter: its kind, and the sum by which it moves.
+    """One step of selective DP-SGD with one parameter. The output is the kind of the step, and its noisy sum.
 
     An input is the experts' gradients, one number each.
 
     Attributes:
-        rate, probability: an expert's chance to be in a noisy batch, and that of a noisy step.
-        noise_multiplier, clip: the noise's deviation is their product.
-        batch: how the batch is drawn.
-        transitions: how many transitions of an expert in the batch are taken; one is right.
-        noise_unit: what the noise multiplier is multiplied by in place of the clip, where that is forgotten.
+        rate, probability: the probability that an expert is in a noisy batch, and that of a noisy step.
+        noise_multiplier, clip: the standard deviation of the noise is their product.
+        batch: the rule by which the batch is drawn.
+        transitions: the number of transitions of each expert in the batch; one is correct.
+        noise_unit: the factor on the noise multiplier that a fault uses instead of the clip.
     """
 
     rate: float
@@ -65,7 +65,7 @@ class TrainingStep:
     noise_unit: float | None = None
 
     def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """Coin and move of ``n`` steps, ``(n, 2)``; a plain step moves by a known amount, here 0."""
+        """Return coin and sum of ``n`` steps, ``(n, 2)``; the sum of a step without noise is known, here 0."""
         clipped = np.clip(gradients, -self.clip, self.clip) * self.transitions
         sums = _DRAWN[self.batch](clipped, self.rate, n, rng)
         scale = self.noise_multiplier * (self.clip if self.noise_unit is None else self.noise_unit)
@@ -80,7 +80,7 @@ def _poisson(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> 
 
 
 def _exact(clipped: Floats, rate: float, n: int, rng: np.random.Generator) -> Floats:
-    """One expert of all, the rate being that of the larger set."""
+    """Return the gradient of one random expert in each run; the rate is not used."""
     return clipped[rng.integers(0, len(clipped), n)]
 
 
@@ -90,7 +90,7 @@ _DRAWN = {Batch.POISSON: _poisson, Batch.EXACT: _exact}
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 LEAST, STEPS = 0.002, 6
 DESIGN = Design(threshold_scale=4.0, count_scale=1.0, least_count=5.0, cutoff=2556.0)
-"""c_min/pmin = 2500, a margin of 14 thresholds' scales; the counts of four steps are at the cutoff."""
+"""A design with c_min/pmin = 2500 and a margin of 14 threshold scales; the counts of four steps are at the cutoff."""
 
 
 def _alike(experts: int, least: float = LEAST, steps: int = STEPS) -> Any:
@@ -107,7 +107,7 @@ PREFIXES = _agreeing(2577)
 
 
 def claimed_of(design: Design, least: float, experts: int) -> Rounds:
-    """The guarantee of one round with this design."""
+    """Return the guarantee of one round with this design."""
     return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
 
 
@@ -131,7 +131,7 @@ PRINTED = printed_design(_EPSILON, _DELTA, _ROUNDS, STEPS, LEAST)
 
 
 def _once() -> ApproxDP:
-    """One iteration as Theorem 5.3 has it: (2 epsilon', delta_1/(2T))."""
+    """Return the claim for one iteration in Theorem 5.3: (2 epsilon', delta_1/(2T))."""
     each = published("expert.each_epsilon").formula.float(E=_EPSILON, delta=_DELTA, T=float(_ROUNDS))
     return ApproxDP(2 * each, _DELTA / (2 * _ROUNDS))
 
@@ -146,7 +146,7 @@ def _releases() -> tuple[Case, ...]:
 
 
 COUNTED = Design(threshold_scale=4.0, count_scale=2.0, least_count=2.0, cutoff=100.0)
-"""Noise that is private for counts that all move one way."""
+"""A design that is private only if all counts move in the same direction."""
 
 
 def _lengths(counts: NDArray[np.float64], n: int, rng: np.random.Generator, *, design: Design) -> Any:

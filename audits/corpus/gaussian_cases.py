@@ -1,4 +1,4 @@
-"""Gaussian noise, audited against the whole curve or against one point of it."""
+"""Cases of Gaussian noise, audited against the whole curve or against one point of it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dpproof.audits.recording.evidence import Finding
 PLACE = 2
 
 BITS, FAIL, SILENT = Finding.FLOATING_POINT, Finding.VIOLATION, Finding.INCONCLUSIVE
-"""Numpy's noise keeps a claim on real numbers; its low bits refute it."""
+"""The expected verdicts. With numpy's noise a claim may be true on real numbers, but its low bits refute it."""
 SIGMA, DELTA = 3.730632, 1e-5
-"""The standard deviation that is (1, 1e-5)-DP at sensitivity 1, rounded up."""
+"""The standard deviation of Gaussian noise that is (1, 1e-5)-DP at sensitivity 1, rounded up, and this delta."""
 
 
 def _truth(sigma: float, delta: float) -> Bound:
@@ -52,7 +52,7 @@ def _case(
 
 
 def _classical(epsilon: float) -> float:
-    """The standard deviation of the textbook formula, proved for epsilon at most 1 only."""
+    """Return the standard deviation of the textbook formula, which is proved only for epsilon at most 1."""
     return math.sqrt(2 * math.log(1.25 / DELTA)) / epsilon
 
 

@@ -25,17 +25,17 @@ PASS, FAIL, BITS = Finding.CONSISTENT, Finding.VIOLATION, Finding.FLOATING_POINT
 CLAIM = "0.1"
 SCALE = 10.0
 FACTORS = {"1.05": 20_000_000, "1.1": 4_000_000, "1.2": 1_000_000, "1.5": 200_000, "2": 100_000}
-"""Loss over claim, and the budget: about three times what betting with the exact score needs on average."""
+"""The privacy loss divided by the claim, with the budget: about three times the average need of the exact score."""
 
 
 def counts_pair(first: Sequence[float], second: Sequence[float], distance: Distance) -> Neighbours:
-    """Two vectors of counts, one of which may differ by 1, or all of which may."""
+    """Return a pair of vectors of counts, in which one count or all counts may differ by 1."""
     described = f"{list(first)} and {list(second)}"
     return Neighbours(first, second, f"{distance.value} by at most 1", described, VectorRelation(distance))
 
 
 def stated(epsilon: Number) -> Bound:
-    """A truth in closed form: ``epsilon`` is exact."""
+    """Return a true epsilon that is known exactly, as a bound."""
     with precision(64):
         return bound_of(arb_of(exact(epsilon)), "mechanism", "the pair of the case")
 

@@ -1,4 +1,4 @@
-"""Cases of Opacus's own engine: as shipped, and with half of the claimed noise."""
+"""Cases of Opacus's engine, with the claimed noise and with half of it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ PLACE = 14
 
 
 class HalfNoise(EngineRun):
-    """Fault: the engine is given half the noise multiplier that is claimed."""
+    """Fault: the engine uses half of the claimed noise multiplier."""
 
     def noise_multiplier(self) -> float:
-        """Half of what it should be."""
+        """Return half of the correct noise multiplier."""
         return super().noise_multiplier() / 2
 
 
 HALF = "half noise"
 VARIANTS = {HALF: HalfNoise}
-"""The fault, as witnesses call it."""
+"""The fault, by its name in witnesses."""
 
 
 def _case(name: str, settings: Settings, expected: Finding, reason: str) -> TargetCase:

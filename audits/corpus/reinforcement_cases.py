@@ -1,10 +1,10 @@
 """Cases of PRIVATE-UCB: the paper's printed noise, and faults of published code, in the real privatizers.
 
-The claim is epsilon 1 when one user is replaced. The problems are small. With many counters each reveals so
-little that no feasible number of samples distinguishes a pure guarantee from a smaller one.
+The claim is epsilon 1 when one user is replaced. The problems are small, because with many counters each one reveals
+so little that no feasible number of samples distinguishes a pure guarantee from a smaller one.
 
-Each fault is one change in the code of `mechanisms.rl.private_ucb.privatizers_paper`. A fault in the scale
-alone needs no code here: it is the real privatizer with that scale.
+Each fault is one change in the code of `mechanisms.rl.private_ucb.privatizers_paper`. A fault in the noise scale
+needs no class here: its case is the real privatizer with the wrong scale.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FreshNoise(CentralPrivatizer):
-    """Fault: no tree, but fresh noise on the same running counts at every episode: it averages out."""
+    """Fault: fresh noise on the running counts in every episode, instead of a tree; the noise averages out."""
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
-        """Independent noise of every release."""
+        """Return independent noise for every release."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
 
 @dataclass(frozen=True)
 class SharedNoise(LocalPrivatizer):
-    """Fault: one draw serves all counters of a user; their differences are exact."""
+    """Fault: all counters of a user have the same noise, so their differences are exact."""
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
-        """One noise a user, repeated."""
+        """Return one noise value per user, repeated for all counters."""
         return np.repeat(super().release_noise(runs, users, 1, rng), counters, axis=2)
 
 
 @dataclass(frozen=True)
 class OneNoiseForTwoFamilies(LocalPrivatizer):
-    """Fault: costs get the noise of the visits, so that what a visit cost is exact.
+    """Fault: costs have the same noise as visits, so the difference of costs and visits is exact.
 
     The published code has one noise for the denominators of costs and of transitions.
     """
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
-        """The noise of the first family, which is that of visits, stands in the second, too."""
+        """Return noise in which the first family, that of visits, is copied to the second."""
         noise = super().release_noise(runs, users, counters, rng)
         cells = self.parameters.tables * self.parameters.states * self.parameters.actions
         noise[..., cells : 2 * cells] = noise[..., :cells]
@@ -76,7 +76,7 @@ class OneNoiseForTwoFamilies(LocalPrivatizer):
 
 
 def short_levels(episodes: int) -> int:
-    """Fault: the depth of the tree taken as floor(ln K) + 1, which is short of log2 K."""
+    """Return the wrong depth of a tree, floor(ln K) + 1, which uses the natural instead of the binary logarithm."""
     return math.floor(math.log(episodes)) + 1
 
 
@@ -84,10 +84,10 @@ PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 REPLACE = Adjacency.REPLACE
 CLAIM = PureDP(1)
 CELLS = CentralCountsParameters(2, 1, 1, 2)
-"""Two states, one step, two users, of whom the first is counted."""
+"""Two states, one action, one step and two users, of whom the first is counted."""
 SENT = LocalCountsParameters(2, 1, 1, 1)
 ONE_CELL = CentralCountsParameters(1, 1, 1, 5, scale=3.0, visits="summed")
-"""One counter, the costs', and four releases; the first user lies in three nodes."""
+"""One counter, that of costs, and four releases; the first user is in three nodes of the tree."""
 LONG = replace(ONE_CELL, episodes=65)
 
 
@@ -106,18 +106,18 @@ def _case(
 
 
 def _truth(privatizer: CentralPrivatizer | LocalPrivatizer, delta: float = 0.0) -> Bound:
-    """The exact epsilon of the privatizer, which its worst pair attains."""
+    """Return the exact epsilon of the privatizer, which its worst pair attains."""
     return privatizer.account(REPLACE).guarantee.epsilon(delta)
 
 
 class _Released:
-    """A privatizer as a mechanism on `CountedUsers`."""
+    """A mechanism on `CountedUsers` that runs a privatizer."""
 
     def __init__(self, privatizer: CentralPrivatizer | LocalPrivatizer) -> None:
         self.privatizer = privatizer
 
     def sample(self, data: CountedUsers, n: int, rng: np.random.Generator) -> Any:
-        """Released counts."""
+        """Return the released counts of ``n`` runs."""
         return released(self.privatizer, data, n, rng)
 
 
@@ -135,7 +135,7 @@ def _local(name: str, privatizer: LocalPrivatizer, expected: Finding, reason: st
 
 
 def _paid() -> Neighbours:
-    """One user in one cell, who pays 1 or nothing; all counters are looked at."""
+    """Return the pair of one user in one cell, with cost 1 or 0; the audit uses all counters."""
     first, second = (
         CountedUsers(
             Trajectories(np.zeros((1, 2), np.int64), np.zeros((1, 1), np.int64), np.full((1, 1), cost)),
@@ -149,7 +149,7 @@ def _paid() -> Neighbours:
 
 FRESH = FreshNoise(LONG)
 AVERAGE = Projection(tuple(np.full(LONG.leaves, -1.0 / LONG.leaves)))
-"""The attack on fresh noise: the mean of all releases."""
+"""The score against fresh noise: minus the mean of all releases."""
 ANY_GAUSSIAN = CentralCountsParameters(2, 1, 1, 8, scale=6.0, noise="gaussian", start="any")
 ROOT = CentralPrivatizer(replace(ANY_GAUSSIAN, counter="square-root"))
 

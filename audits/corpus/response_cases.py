@@ -1,4 +1,4 @@
-"""Randomised response, on one bit and on the bits of a Bloom filter (RAPPOR, Erlingsson et al. 2014)."""
+"""Cases of randomised response, on one bit and on the bits of a Bloom filter (RAPPOR, Erlingsson et al. 2014)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ PLACE = 3
 
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 BITS, PERMANENT, IF_CLEAR, IF_SET = 20, "0.75", "0.45", "0.55"
-"""Of the filter; the chance that a bit is replaced by a coin, and the chances to report 1."""
+"""The number of bits of the filter, the probability that a bit is replaced by a fair coin, and the probabilities to
+report 1 for a clear and for a set bit."""
 FILTERS = ((0, 1, 2, 3), (3, 4, 5, 6))
-"""The bits that four hash functions set for two values; they share one."""
+"""The bits that four hash functions set for each of two values; one bit is set for both."""
 
 
 def randomised_response(bit: int, n: int, rng: np.random.Generator, *, epsilon: float) -> NDArray[np.int64]:
-    """The bit, flipped with chance 1 / (1 + e^epsilon)."""
+    """Return the bit, flipped with probability 1 / (1 + e^epsilon)."""
     return bit ^ (rng.random(n) < 1 / (1 + math.exp(epsilon))).astype(np.int64)
 
 
 def rappor(bits: Sequence[int], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """One report of all bits of the filter, in which ``bits`` are set: ``(n, bits)``."""
+    """Return reports of all bits of a filter in which ``bits`` are set, ``(n, BITS)``."""
     true = np.isin(np.arange(BITS), bits)
     kept = np.where(rng.random((n, BITS)) < float(PERMANENT), rng.random((n, BITS)) < 0.5, true)
     return (rng.random((n, BITS)) < np.where(kept, float(IF_SET), float(IF_CLEAR))).astype(np.int64)
@@ -49,7 +50,7 @@ def _report_law(is_set: bool) -> Law:
 
 
 def _rappor_truth() -> Bound:
-    """The bits that differ add up: the report that favours one value in each of them is possible."""
+    """Return the true epsilon, a sum over differing bits: one report can favour a value in all of them."""
     differing = len(set(FILTERS[0]) ^ set(FILTERS[1]))
     one = largest_ratio(partial(_report_law, False), partial(_report_law, True))
     scaled = (math.nextafter(differing * one.lower, 0), math.nextafter(differing * one.upper, math.inf))
@@ -66,7 +67,7 @@ def _response_truth(epsilon: str) -> Bound:
 
 
 def _any_two(_first: object, _second: object) -> None:
-    """Local privacy: any two inputs are neighbours."""
+    """Accept any two inputs, because all inputs are neighbours in local privacy."""
 
 
 def _response(epsilon: str, expected: Finding, **options: Any) -> Case:

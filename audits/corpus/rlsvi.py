@@ -1,4 +1,4 @@
-"""Cases of RLSVI: the correct one and three planted faults, each with the expected verdict."""
+"""Cases of RLSVI: the correct algorithm and three planted faults, with the expected verdicts."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ PLACE = 8
 PAPER = "rlsvi"
 
 ON_CLAIM = RLSVIParameters(states=1, actions=1, horizon=1, episodes=2)
-"""One cell, two tables: the pair is exactly as far apart as the claim allows."""
+"""One cell and two tables; the privacy loss on the pair equals the claim."""
 SMALL = RLSVIParameters(states=2, actions=2, horizon=2, episodes=4)
-"""The smallest problem with a choice, a step to come and a cell that is never visited again."""
+"""The smallest problem with two actions, a later step, and a cell that is visited only once."""
 
 
 class QuarterVariance(RLSVI):
-    """Fault: variance beta_k / (4 (N + 1)), half the standard deviation."""
+    """Fault: the variance is beta_k / (4 (N + 1)), with half of the correct standard deviation."""
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """Half of what they should be."""
+        """Return half of the correct standard deviations."""
         return super().noise_widths() / 2
 
 
 class FirstVisitUnprotected(RLSVI):
-    """Fault: variance beta_k / N from the second visit on, and none before."""
+    """Fault: the variance is beta_k / N from the second visit on, and 0 before."""
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """The widths of one visit fewer, and 0 for fewer than two visits."""
+        """Return the widths for one visit less, and 0 for fewer than two visits."""
         return np.concatenate([[0.0, 0.0], super().noise_widths()[1:-1]])
 
 
 class ReusedNoise(RLSVI):
-    """Fault: the right variance, but every episode scales the first one's normals."""
+    """Fault: the variance is correct, but every episode uses the normals of the first one."""
 
     def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Those of one episode, repeated."""
+        """Return the normals of one episode, repeated for all episodes."""
         runs, episodes, *table = shape
         return np.repeat(super().normals((runs, 1, *table), rng), episodes, axis=1)
 
@@ -50,7 +50,7 @@ VARIANTS = {
     "FIRST_VISIT_UNPROTECTED": FirstVisitUnprotected,
     "REUSED_NOISE": ReusedNoise,
 }
-"""The faults, as witnesses call them."""
+"""The faults, by their names in witnesses."""
 
 
 def _case(

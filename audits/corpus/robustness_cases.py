@@ -1,4 +1,4 @@
-"""Mechanisms that break the rules of sampling: an audit must report an error or a documented verdict."""
+"""Cases that break the rules of sampling; an audit must raise an error or have a documented verdict."""
 
 from __future__ import annotations
 

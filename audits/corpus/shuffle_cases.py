@@ -1,7 +1,7 @@
 """Cases of counts in the shuffle model (SDP-PE): the printed encoding, and one replaced trajectory.
 
-The first cases are one counter at the paper's own numbers: n = 2 tau users at epsilon' = 0.1. The others are
-whole releases of full trajectories, all of whose cells one user changes.
+The first cases are one counter with the paper's numbers: n = 2 tau users at epsilon' = 0.1. The others are whole
+releases of full trajectories, in which one user changes all visited cells.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ QUICK = (
     "shuffled count, bits, the smallest threshold",
     "shuffled count, bits, a hundredth of the smallest threshold",
 )
-"""The cases that take seconds, which `dpproof check papers` audits."""
+"""The cases that take seconds; `dpproof check papers` audits them."""
 
 Floats = NDArray[np.float64]
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 USERS, PRINTED, LEAST = 278566, 139283.0, 2829.674
-"""Twice the paper's tau for epsilon' = 0.1, beta' = 1e-6; the smallest tau that keeps these."""
+"""The number of users, twice the paper's tau for epsilon' = 0.1 and beta' = 1e-6; this tau; and the smallest tau that
+has this guarantee."""
 SIZES: dict[str, Any] = {"states": 2, "actions": 2, "horizon": 3}
 SHAPE = ReleaseShape(3, 2, 2)
-"""Two states, two actions, three steps, all three families."""
+"""Three steps, two states and two actions, with all three families of counters."""
 
 
 def _one_bit(first: int, second: int) -> None:
@@ -63,7 +64,7 @@ def _counter(
     reason: str,
     **more: Any,
 ) -> Case:
-    """One user's bit among users who all hold 1."""
+    """Return a case of one user's bit among users who all have the bit 1."""
     parameters = ShuffledCountParameters(USERS, tau, encoding)
     pair = Neighbours(
         USERS - 1, USERS, Adjacency.REPLACE, "one user's bit, where all others hold 1", _one_bit
@@ -85,7 +86,7 @@ def _shown(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.rando
 
 @dataclass(frozen=True)
 class _Known:
-    """The truth of a case: the exact epsilon of what is run, at the case's delta."""
+    """The truth of a case: the exact epsilon of the mechanism at the case's delta."""
 
     loss: Any
     delta: float
@@ -104,7 +105,7 @@ def _batch(
     reason: str,
     **more: Any,
 ) -> Case:
-    """A release with noise tau, claimed as if a replaced user moved ``changes`` counters."""
+    """Return a case of a release with noise tau; the claim counts ``changes`` counters for a replaced user."""
     parameters = ShuffledBatchParameters(users, tau, **SIZES)
     pair = batch_users(parameters, Adjacency.REPLACE)
     delta = more.pop("delta", 1e-3)
@@ -131,7 +132,7 @@ def _ratio(
 
 
 def _claim(parameters: ShuffledBatchParameters, changes: int) -> PrivacyLoss:
-    """Rises and falls as they come, half of the changes each where both are meant."""
+    """Return the privacy loss of ``changes`` changed counters; half of them increase, and the others decrease."""
     loss = batch_loss(SHAPE, parameters.users, parameters.threshold)
     ((falls, _), (rises, _)) = loss.composed.alternatives[0]
     return PrivacyLoss([[(falls, -(-changes // 2)), (rises, changes // 2)]])

@@ -1,4 +1,4 @@
-"""The sparse vector technique: two variants that are private and four that are not."""
+"""Cases of the sparse vector technique: three private variants, and four that violate their claim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from dpproof.audits.recording.evidence import Finding
 PLACE = 4
 
 WEAK, FAIL = Finding.INCONCLUSIVE, Finding.VIOLATION
-"""The variants that are private: at a claim of 0.1 some millions of samples would be needed to say more."""
+"""The expected verdicts. A private variant is inconclusive, because at a claim of 0.1 more would need millions of
+samples."""
 EPSILON = float(CLAIM)
 ONES, HALVES = [1.0] * 10, [2.0] * 5 + [0.0] * 5
 SCORES = (tokens(), trees(), logistic())

@@ -1,4 +1,4 @@
-"""Faults of the training of selective DP-SGD; each replaces one method. Needs torch."""
+"""Faults of the training by selective DP-SGD; each replaces one method. This module needs torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 
 class TwoTransitions(Training):
-    """Fault: an expert in a batch has two transitions in it."""
+    """Fault: an expert in a batch contributes two transitions to it."""
 
     def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
         rows = super()._batch(data, rate, rng)
@@ -19,14 +19,14 @@ class TwoTransitions(Training):
 
 
 class UnscaledNoise(Training):
-    """Fault: the noise has the deviation of the multiplier alone, not multiplied by the clipping norm."""
+    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
         return super()._noise(rng) / self.settings.clip
 
 
 class ShownCoin(Training):
-    """Algorithm 3 as printed: a plain step has no noise, whatever coin is accounted for."""
+    """Fault, from Algorithm 3 as printed: a plain step has no noise, whichever coin the accountant assumes."""
 
     def _branch(self, rng: np.random.Generator) -> Branch:
         return COINS["visible"](self.settings.budget, self.step, rng)
@@ -37,4 +37,4 @@ VARIANTS = {
     "unscaled noise": UnscaledNoise,
     "shown coin": ShownCoin,
 }
-"""The faults, as witnesses call them."""
+"""The faults, by their names in witnesses."""

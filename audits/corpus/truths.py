@@ -1,7 +1,7 @@
 """True epsilons of the corpus, computed independently of the accountant: by enumeration and by integrals in Arb.
 
-The truth of a case is the smallest epsilon at which one pair of inputs is indistinguishable. It is the most
-that an audit on that pair can find.
+The truth of a case is the smallest epsilon that holds for its pair of inputs. An audit on this pair cannot find a
+larger one, up to its error probability.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dpproof.audits.corpus.vectors import SparseVector
 
 BITS = 96
 REACH = 100
-"""Integrals leave out what lies so many scales beyond the last kink, and add that mass as an error."""
+"""Integrals end this many scales beyond the last kink. The mass beyond is added as an error."""
 
 Law = list[flint.arb]
 Function = Callable[[Any, float], Any]
-"""A function of a complex argument, analytic on every piece; the float is a point inside the piece."""
+"""A function of a complex argument that is analytic on every piece; the float selects the piece."""
 
 
 def largest_ratio(first: Callable[[], Law], second: Callable[[], Law]) -> Bound:
-    """The pure epsilon of two laws on finitely many outcomes: the largest |ln P(x) / Q(x)|.
+    """Return the pure epsilon of two distributions on finitely many outcomes: the largest |ln P(x) / Q(x)|.
 
     >>> def law(*chances):
     ...     return lambda: [arb_of(exact(chance)) for chance in chances]
@@ -42,7 +42,7 @@ def largest_ratio(first: Callable[[], Law], second: Callable[[], Law]) -> Bound:
 def argmax_ratio(
     first: Sequence[Number], second: Sequence[Number], scale: Number, *, one_sided: bool
 ) -> Bound:
-    """The pure epsilon between two noisy argmaxes; see `dpproof.audits.corpus.vectors.noisy_argmax`.
+    """Return the pure epsilon of `dpproof.audits.corpus.vectors.noisy_argmax` on two vectors of counts.
 
     >>> round(argmax_ratio([1, 1, 1, 1, 1], [2, 0, 0, 0, 0], 20, one_sided=False).upper, 4)
     0.0927
@@ -55,10 +55,10 @@ def argmax_ratio(
 
 
 def first_above_ratio(variant: SparseVector, first: Sequence[Number], second: Sequence[Number]) -> Bound:
-    """The pure epsilon of a sparse vector that stops at its first answer above, by the place of that answer.
+    """Return the pure epsilon of a sparse vector that stops at its first answer above the threshold.
 
     Raises:
-        ValueError: the variant does not stop at the first, releases values, or has no noise on its queries.
+        ValueError: the variant does not stop at this answer, releases values, or has no noise on its queries.
     """
     if variant.cutoff != 1 or variant.released or variant.value_scale is not None or not variant.query_scale:
         raise ValueError(f"variant ({variant}) must stop at its first answer, which must be all it releases")
@@ -101,7 +101,7 @@ def _wins(
 
 
 def _integral(function: Function, kinks: list[float], width: float) -> flint.arb:
-    """Over the line; beyond the ends the function is at most a Laplace density of scale at most ``width``."""
+    """Return the integral of a function with tails at most those of a Laplace density of scale ``width``."""
     cuts = sorted({min(kinks) - REACH * width, *kinks, max(kinks) + REACH * width})
     total = flint.arb(0, 1) * flint.arb(-REACH).exp() * 2
     for a, b in pairwise(cuts):
@@ -112,13 +112,13 @@ def _integral(function: Function, kinks: list[float], width: float) -> flint.arb
 
 
 def _halves(a: float, b: float) -> Iterator[tuple[float, float]]:
-    """A long piece in ten: the integrand falls off quickly."""
+    """Divide a long piece into ten, because the integrand decreases quickly."""
     step = (b - a) / 10
     yield from ((a + k * step, a + (k + 1) * step if k < 9 else b) for k in range(10))
 
 
 def _laplace(scale: Number) -> tuple[Function, Function]:
-    """Density and distribution function of the Laplace law."""
+    """Return the density and the cumulative distribution function of the Laplace distribution."""
     b = arb_of(exact(scale))
 
     def density(x: flint.acb, inside: float) -> flint.acb:
@@ -131,7 +131,7 @@ def _laplace(scale: Number) -> tuple[Function, Function]:
 
 
 def _exponential(scale: Number) -> tuple[Function, Function]:
-    """Density and distribution function of the exponential law."""
+    """Return the density and the cumulative distribution function of the exponential distribution."""
     b = arb_of(exact(scale))
 
     def density(x: flint.acb, inside: float) -> flint.acb:

@@ -1,1 +1,1 @@
-"""Neighbouring inputs, and outputs of any kind in a form that can be compared."""
+"""Pairs of neighbouring inputs, and outputs of any type in a form that can be compared."""

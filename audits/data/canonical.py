@@ -1,8 +1,8 @@
-"""Any output as canonical text, and as a 64-bit token: the same in every process and on every machine.
+"""Canonical text and 64-bit token of any output, the same in every process and on every machine.
 
-Both are functions of one output alone, fixed before any sample is bet on: post-processing, which keeps every
-privacy guarantee (docs/notes/audit_pairs.md). What they do not tell apart costs power, never soundness:
-numbers are compared as numbers (1 is 1.0 is True) and lists as arrays as tuples.
+Both are functions of one output alone, and they are fixed before any sample is drawn. So they are post-processing,
+which keeps every privacy guarantee (docs/notes/audit_pairs.md). Some different outputs have the same text: 1, 1.0
+and True, or a list, an array and a tuple of the same values. This costs power, never soundness.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UnreadableOutputError(ValueError):
 
 
 class Kind(enum.Enum):
-    """The kind of an output, whatever its type."""
+    """The kind of an output; several types can be of one kind."""
 
     NOTHING, NUMBER, TEXT, COMPLEX, BYTES, MEMBER, SEQUENCE, TABLE, GROUP, RECORD, OTHER = range(11)
 
@@ -46,7 +46,7 @@ _KINDS: Sequence[tuple[type | tuple[type, ...], Kind]] = (
     (Mapping, Kind.TABLE),
     (Set, Kind.GROUP),
 )
-"""Types and their kinds: the first that fits holds."""
+"""Types and their kinds. The first entry that fits a type is used."""
 
 
 @lru_cache(1 << 10)
@@ -56,7 +56,7 @@ def _kind_of(of: type) -> Kind:
 
 
 def kind_of(value: object) -> Kind:
-    """The kind of a value that `plain` has made plain.
+    """Return the kind of a value that `plain` returned.
 
     >>> kind_of({"a": 1}).name
     'TABLE'
@@ -66,7 +66,7 @@ def kind_of(value: object) -> Kind:
 
 
 def content_kind(value: object) -> Kind:
-    """The kind of a value; of an enumeration member that is a collection or a dataclass as well, that kind."""
+    """Return the kind of a value; for an enumeration member that is a collection or dataclass, that kind."""
     kind, of = kind_of(value), type(value)
     if kind is not Kind.MEMBER:
         return kind
@@ -78,7 +78,7 @@ _COLLECTIONS = (Kind.SEQUENCE, Kind.TABLE, Kind.GROUP)
 
 
 def canonical_text(value: object) -> str:
-    """The same text for the same output, in every process and on every machine.
+    """Return the canonical text of an output, the same in every process and on every machine.
 
     Raises:
         UnreadableOutputError: for an object that is no number, text, bytes, None, enumeration member,
@@ -92,7 +92,7 @@ def canonical_text(value: object) -> str:
 
 
 def plain(value: object) -> Any:
-    """Arrays and numbers of numpy as lists and numbers of Python; those longer than a double as several numbers.
+    """Convert numpy values to Python lists and numbers; a number longer than a double becomes several numbers.
 
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
@@ -107,7 +107,7 @@ def plain(value: object) -> Any:
 
 
 def is_whole(number: SupportsFloat) -> bool:
-    """Whether a number is a whole one, of whichever type.
+    """Whether a number of any type has an integer value.
 
     >>> is_whole(1.0), is_whole(np.uint8(1)), is_whole(0.5), is_whole(np.inf)
     (True, True, False, False)
@@ -116,7 +116,7 @@ def is_whole(number: SupportsFloat) -> bool:
 
 
 def _number_text(value: float) -> str:
-    """The text of a number: whole numbers by value, whatever their type, others by their bits; all NaN alike."""
+    """Return the text of a number: the value of a whole number, or the bits of any other number; NaN has one text."""
     if value == 0:
         return "-0" if math.copysign(1, value) < 0 else "0"
     if is_whole(value):
@@ -161,7 +161,7 @@ def _entry_text(entry: tuple[object, object]) -> str:
 def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
     """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
 
-    Equal outputs have equal tokens in every run; others hardly ever.
+    Equal outputs have equal tokens in every run. Different outputs have equal tokens with negligible probability.
 
     >>> bool(tokens(np.array([1, 2]))[0, 0] == tokens(np.array([[3], 1], dtype=object))[1, 0])
     True
@@ -170,7 +170,7 @@ def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 
 def hashed(text: str) -> int:
-    """A hash of 64 bits that does not depend on the process."""
+    """Return a 64-bit hash of a text, the same in every process."""
     return int.from_bytes(
         hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
     )

@@ -1,4 +1,4 @@
-"""Pairs of batches of trajectories, or of users' responses, where one user changes in the extreme."""
+"""Pairs of batches of trajectories, or of users' responses, that differ in extreme values of one user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two inputs that may be neighbours, before they are compared."""
+    """Two inputs that may be neighbours. They have not been compared yet."""
 
     first: Any
     second: Any
@@ -28,12 +28,12 @@ class Candidate:
     second_key: str
 
     def pair(self) -> Neighbours:
-        """The pair, validated."""
+        """Return the pair after validation."""
         return Neighbours(self.first, self.second, self.adjacency, self.description)
 
 
 def of_episodes(data: Episodes, adjacency: Adjacency, bounds: Bounds | None) -> Iterator[Candidate]:
-    """Candidates where one user of a batch of trajectories changes, or is there or not."""
+    """Generate candidates in which one user of a batch of trajectories is changed or removed."""
     low, high = _rewards_of(data.rewards, bounds)
     backgrounds = {
         f"all rewards are {low!r}": replace(data, rewards=np.full_like(data.rewards, low)),
@@ -74,7 +74,7 @@ def _rewards_of(rewards: Any, bounds: Bounds | None) -> tuple[float, float]:
 
 
 def _users_of(data: Episodes) -> Mapping[str, int]:
-    """The users that are tried, with what is special about each."""
+    """Return the users that are changed, keyed by a description such as "the first user"."""
     users, which = np.unique(data.user, return_inverse=True)
     steps = np.bincount(which, weights=data.lengths)
     _, cell, sizes = np.unique(
@@ -91,7 +91,7 @@ def _users_of(data: Episodes) -> Mapping[str, int]:
 
 
 def of_users(data: Users, adjacency: Adjacency, bounds: Bounds | None) -> Iterator[Candidate]:
-    """Candidates where the rewards of one user change."""
+    """Generate candidates in which the rewards of one user change."""
     low, high = _rewards_of(data.rewards, bounds)
     quiet, loud = (replace(data, rewards=np.full_like(data.rewards, one)) for one in (low, high))
     backgrounds = {"your users": data, f"all rewards are {low!r}": quiet, f"all rewards are {high!r}": loud}
@@ -105,6 +105,6 @@ def of_users(data: Users, adjacency: Adjacency, bounds: Bounds | None) -> Iterat
 
 
 def _visits(data: Users) -> Any:
-    """Of each user, how many users share its least common response."""
+    """Return, for each user, the number of users that share its least common response."""
     same = (data.next_states[:, None] == data.next_states[None]).sum(axis=1)
     return same.reshape(data.count, -1).min(axis=1)

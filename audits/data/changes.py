@@ -1,4 +1,4 @@
-"""Changes of one record that are large: from one extreme of somebody's own records to another."""
+"""Large changes of one record, from one extreme of the given records to another."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import numpy as np
 from dpproof.audits.data.tables import Record, Table
 
 Bounds = tuple[float, float] | Mapping[Any, tuple[float, float]]
-"""The smallest and the largest value, of all columns with numbers or column by column."""
+"""The smallest and the largest value of all numeric columns together, or of each column by its name."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: whether it holds numbers, and its two extremes.
+    """A column with its two extremes.
 
-    The extremes of numbers are the smallest and the largest, of anything else the most and the least frequent.
+    The extremes of a numeric column are its smallest and its largest number. The extremes of any other column are
+    its most frequent and its least frequent value.
     """
 
     numbers: bool
@@ -44,7 +45,7 @@ def _column(values: Sequence[Any], bounds: tuple[float, float] | None, name: Has
 
 
 def within(bounds: tuple[float, float], low: Any, high: Any, name: Hashable) -> tuple[Any, Any]:
-    """Stated bounds in the type of a column's values."""
+    """Return stated bounds, converted to the type of a column's values."""
     made = tuple(type(high)(one) for one in bounds)
     if made != tuple(bounds):
         raise ValueError(f"bounds ({bounds!r}) of column {name!r} must be of the column's type")
@@ -67,14 +68,14 @@ def _missing(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """One record that becomes another."""
+    """A change of one record, from ``low`` to ``high``."""
 
     low: Record
     high: Record
 
 
 def changes(table: Table, bounds: Bounds | None) -> list[Change]:
-    """The changes of one record that are tried, the largest first."""
+    """Return the changes of one record that are tried, the largest first."""
     records, columns = table.records, _columns(table, bounds)
     low, high = (tuple(getattr(one, end) for one in columns) for end in ("low", "high"))
     sizes = [_size(record) for record in records]
@@ -107,7 +108,7 @@ def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
 
 
 def _with(records: Sequence[Record], at: int, value: Any) -> Record:
-    """An observed record with this value in a column; where there is none, one that is changed to it."""
+    """Return an observed record with this value in the column, or the first record with the value put in."""
     found = (record for record in records if record[at] is value or repr(record[at]) == repr(value))
     return next(found, _changed(records[0], at, value))
 
@@ -117,20 +118,20 @@ def _changed(record: Record, at: int, value: Any) -> Record:
 
 
 def _allowed(record: Record, observed: set[str], norms: tuple[float, float]) -> bool:
-    """Whether a record was observed, or has norms of at most those."""
+    """Whether a record was observed, or its L1 and L2 norms are at most the given ones."""
     return repr(record) in observed or all(
         norm <= most for norm, most in zip(_norms([record]), norms, strict=True)
     )
 
 
 def _norms(records: Sequence[Record]) -> tuple[float, float]:
-    """The largest L1 and L2 norm among records."""
+    """Return the largest L1 norm and the largest L2 norm of the records."""
     flat = [np.array(list(_numbers(record)) or [0.0]) for record in records]
     return max(float(np.abs(one).sum()) for one in flat), max(float(np.hypot.reduce(one)) for one in flat)
 
 
 def _numbers(value: Any) -> Iterator[float]:
-    """All finite numbers that a value holds."""
+    """Generate all finite numbers in a value, which may be nested."""
     match value:
         case np.ndarray():
             yield from (float(one) for one in value.ravel().tolist() if _is_number(one))
@@ -153,12 +154,12 @@ def _length(value: Any) -> int:
 
 
 def _typical(table: Table, sizes: Sequence[float]) -> Record:
-    """The record of middle size."""
+    """Return the record whose L2 norm is the median."""
     return table.records[int(np.argsort(sizes, kind="stable")[len(sizes) // 2])]
 
 
 def _farthest(records: Sequence[Record]) -> Record:
-    """The record farthest from the rest, each column in units of its spread."""
+    """Return the record farthest from the medians of the columns, in units of each column's standard deviation."""
     columns = [
         [one if _is_number(one) else math.nan for one in column] for column in zip(*records, strict=True)
     ]
@@ -172,7 +173,7 @@ def _farthest(records: Sequence[Record]) -> Record:
 
 
 def shown(record: Record) -> str:
-    """A record in a few characters."""
+    """Return a record as text of at most 40 characters."""
     values = [_shown(one) for one in record]
     text = " ".join((values[0] if len(values) == 1 else f"({', '.join(values)})").split())
     return text if len(text) <= 40 else f"{text[:37]}..."

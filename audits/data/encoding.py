@@ -1,7 +1,7 @@
 """Any output as a fixed number of columns for the scores.
 
-The columns are a function of one output alone, fixed before any sample is bet on, as in
-`audits.data.canonical`. An exception is an output, represented by its type.
+The columns are a function of one output alone, and this function is fixed before any sample is drawn, as in
+`audits.data.canonical`. An exception counts as an output; it is represented by its type.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ Cell = tuple[int, float | int]
 MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
     13
 )
-"""What a cell holds: a number, or the length of what follows, or a word's place in [0, 1). An integer of a
-layout for wide ones is its distance from a centre; one that is too wide for its layout has a place, too."""
+"""The kind of a cell. A cell holds a number, the length of the collection that follows, or the hash of a word
+in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
+wide for its layout is hashed like a word."""
 COLUMNS = 5
-"""Columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
+"""The number of columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
 LARGEST = 1e300
 KNOWN = 1 << 14
-"""So many words are remembered with their cells."""
+"""The number of words whose cells are cached."""
 
 
 @dataclass(frozen=True)
 class Raised:
-    """The output of a call that raised: the exception's type.
+    """The output of a call that raised an exception: the exception's type.
 
-    Its message is left out, since messages hold addresses and times, which nobody could replay.
+    The message is left out: it may contain addresses and times, which differ between runs.
     """
 
     kind: str
 
 
 def cells(value: object) -> Iterator[Cell]:
-    """The output as a flat list: a cell for each number and word, and a length before what is nested.
+    """Generate the cells of an output: one for each number and word, and the length before each collection.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
@@ -112,7 +113,7 @@ def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
 
 @lru_cache(KNOWN)
 def _word(text: str) -> Cell:
-    """The cell of a word; text that writes a finite number counts as a number."""
+    """Return the cell of a text: a number if the text is a finite number, otherwise the hash of the word."""
     try:
         return NUMBER, int(text)
     except ValueError:
@@ -132,9 +133,9 @@ def _place(text: str) -> float:
 def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
     """The number of cells of each output, then ``width`` cells, cut or padded: ``(n, 1 + COLUMNS * width)``.
 
-    With ``wide`` the exact parts of integers follow; without it those beyond 2^53 are encoded as words are.
-    The first ``width`` columns after the number of cells are values, then come the kinds and the flags.
-    Every entry is finite and of size at most 1e300.
+    The first ``width`` columns after the number of cells are values. The kinds and the flags follow. With ``wide``
+    the exact parts of integers come last. Without it, integers beyond 2^53 are encoded as words.
+    Every entry is finite and of absolute value at most 1e300.
 
     >>> features(np.array([2.0, np.inf]), 1).tolist()
     [[1.0, 2.0, 2.0, 0.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0, 1.0, 0.0]]
@@ -154,7 +155,7 @@ def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None)
 
 
 class _Latest(threading.local):
-    """The outputs that were flattened last, and their cells, because several scores use the same ones."""
+    """A cache of the last outputs and their cells, because several scores use the same outputs."""
 
     outputs: NDArray[Any] | None = None
     flat: Sequence[list[Cell]] = ()
@@ -164,7 +165,7 @@ _LATEST = _Latest()
 
 
 def _laid_flat(outputs: NDArray[np.generic]) -> Sequence[list[Cell]]:
-    """The cells of every output."""
+    """Return the cells of every output."""
     if _LATEST.outputs is not outputs:
         _LATEST.flat = [list(cells(output)) for output in outputs]
         _LATEST.outputs = outputs
@@ -197,14 +198,14 @@ def _object_cells(
 
 
 def _exact_cell(kind: int, value: float) -> tuple[int, float]:
-    """A cell as a double; an integer that no double holds becomes a word."""
+    """Return a cell as a double. An integer that no double represents exactly is hashed like a word."""
     if isinstance(value, int) and abs(value) > EXACT:
         return HUGE, _place(str(value) if abs(value) < BEYOND else hex(value))
     return kind, float(value)
 
 
 def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
-    """The integers among the first cells of outputs, where a cell is one, 0 elsewhere: ``(n, width)``."""
+    """Return the first cells of outputs that are integers, with 0 for every other cell: ``(n, width)``."""
     found = np.zeros((len(outputs), width), object)
     for row, flat in enumerate(_laid_flat(outputs)):
         for column, (kind, value) in enumerate(flat[:width]):
@@ -214,7 +215,7 @@ def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
 
 
 def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArray[np.float64]:
-    """The values of the cells from ``start`` on and before ``end``; 0 where there is none, or no finite one.
+    """Return the values of the cells ``start`` to ``end - 1``; a missing or infinite value is 0.
 
     >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
     [[6.0, 7.0], [0.0, 0.0]]
@@ -227,12 +228,12 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
 
 
 def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
-    """The number of cells of each output."""
+    """Return the number of cells of each output."""
     return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
 
 
 def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
-    """The cells of an array of numbers, for all rows at once."""
+    """Return the cells of an array of numbers, for all rows at once."""
     n = len(outputs)
     pattern = list(cells(np.zeros(outputs.shape[1:])))
     kinds = np.zeros(width)

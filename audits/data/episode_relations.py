@@ -1,4 +1,4 @@
-"""When two batches of recorded trajectories are neighbours: one validator for each relation."""
+"""Validators of neighbouring batches of recorded trajectories, one for each relation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one user's steps differ and nothing else.
+    """Raise ValueError, showing the difference, unless the batches differ only in the steps of one user.
 
     Users and lengths of all episodes must be equal, as in `dpproof.accountant.claims.episodes.replaces_one_user`.
     """
@@ -34,7 +34,7 @@ def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_more(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one batch has all episodes of one more user."""
+    """Raise ValueError, showing the difference, unless one batch has one more user and is otherwise equal."""
     small, large = sorted((first, second), key=lambda batch: batch.count)
     only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
     if len(only) != 1:
@@ -69,11 +69,11 @@ EPISODE_CHECKS: Mapping[Adjacency, Callable[[Episodes, Episodes], None]] = {
     Adjacency.ADD_REMOVE: check_one_user_more,
     Adjacency.EXPERT: check_one_user_more,
 }
-"""The validator of each relation; under ``expert`` the field ``user`` says who the expert is."""
+"""The validator of each relation. Under ``expert`` the field ``user`` holds the number of the expert."""
 
 
 def without_user(data: Episodes, user: int) -> Episodes:
-    """The batch without a user's episodes.
+    """Return the batch without one user's episodes.
 
     Raises:
         ValueError: nothing is left.

@@ -1,7 +1,7 @@
-"""Numbers without rounding: common types, exact columns of doubles, and neighbours of a number.
+"""Numbers without rounding: common types, exact columns of doubles, and the next number above or below.
 
-A double holds integers up to 2^53 only. Wider ones reach the scores as a distance from a centre, which may be
-rounded, beside 32-bit parts, which are exact: no two integers have the same columns.
+A double represents all integers up to 2^53 only. The scores see a wider integer as its distance from a centre, which
+may be rounded, and as 32-bit parts, which are exact. So no two integers have the same columns.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[Any]
 EXACT = 2**53
-"""Integers up to here are exact as float64."""
+"""All integers up to this one are exact as float64."""
 PART = 32
-"""Bits of a part of an integer."""
+"""The number of bits of one part of an integer."""
 BEYOND = 10**400
-"""Larger than every double."""
+"""A number larger than every double."""
 LARGEST = 1e300
 
 
 def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
-    """Which integers have an absolute value above the limit.
+    """Return True for each integer whose absolute value exceeds the limit.
 
     >>> wider(np.array([2**53, -(2**63)])).tolist()
     [False, True]
@@ -34,7 +34,7 @@ def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
 
 
 def exactly(numbers: Numbers, dtype: np.dtype[np.generic]) -> Numbers | None:
-    """The numbers in another type, or None if that would change one of them.
+    """Convert numbers to another type, or return None if the conversion would change one of them.
 
     >>> exactly(np.array([2**53 + 1]), np.dtype(float)) is None, exactly(np.array([7]), np.dtype(float))
     (True, array([7.]))
@@ -56,7 +56,7 @@ def exactly(numbers: Numbers, dtype: np.dtype[np.generic]) -> Numbers | None:
 
 
 def united(parts: Sequence[Numbers]) -> Numbers | None:
-    """Arrays of numbers one after another, in a type that changes none of them; None if numpy has none.
+    """Concatenate arrays of numbers in a type that changes none of them; return None if numpy has no such type.
 
     >>> united([np.array([1]), np.array([0.5])]), united([np.array([2**60]), np.array([0.5])])
     (array([1. , 0.5]), None)
@@ -68,7 +68,7 @@ def united(parts: Sequence[Numbers]) -> Numbers | None:
 
 
 def together(parts: Sequence[Numbers]) -> Numbers:
-    """Scores one after another, exactly: as objects where numpy has no type for all of them.
+    """Concatenate scores without rounding; the result has dtype object if no numpy type fits all of them.
 
     >>> together([np.array([2**60]), np.array([0.5])])
     array([1152921504606846976, 0.5], dtype=object)
@@ -78,7 +78,7 @@ def together(parts: Sequence[Numbers]) -> Numbers:
 
 
 def doubles(numbers: Numbers) -> Numbers:
-    """Floating-point numbers longer than a double as sums of doubles, side by side along a new last axis.
+    """Split floating-point numbers longer than a double into doubles that add up to them, along a new last axis.
 
     >>> doubles(np.array([1], np.longdouble)).tolist()
     [[1.0, 0.0, 0.0]]
@@ -92,7 +92,7 @@ def doubles(numbers: Numbers) -> Numbers:
 
 
 def above(numbers: Numbers) -> Numbers:
-    """A number just above each, of the same type; the largest integer of a type stays as it is.
+    """Return a number just above each number, of the same type; the largest integer of a type stays the same.
 
     >>> above(np.array([3, 2**63 - 1])).tolist(), above(np.array([2**70, 0.5], dtype=object)).tolist()
     ([4, 9223372036854775807], [1180591620717411303425, 0.5000000000000001])
@@ -106,7 +106,7 @@ def above(numbers: Numbers) -> Numbers:
 
 
 def below(numbers: Numbers) -> Numbers:
-    """A number just below each, as `above`."""
+    """Return a number just below each number, of the same type; the smallest integer of a type stays the same."""
     if numbers.dtype.kind == "u":
         return np.asarray(numbers - (numbers > 0))
     if numbers.dtype.kind == "i":
@@ -115,7 +115,7 @@ def below(numbers: Numbers) -> Numbers:
 
 
 def _each(function: Callable[[float], float], numbers: Numbers) -> Numbers:
-    """Apply a function to each object."""
+    """Apply a function to each entry of an array of objects."""
     found = np.empty(numbers.shape, object)
     found.ravel()[:] = [function(number) for number in numbers.ravel().tolist()]
     return found
@@ -134,11 +134,11 @@ def _above(number: float) -> float:
 
 @dataclass(frozen=True)
 class Wide:
-    """How integers wider than a double become exact columns, learned from a probe.
+    """The encoding of integers wider than a double as exact columns, chosen from a probe of outputs.
 
     Attributes:
         centres: one for each number of an output.
-        parts: how many parts of 32 bits an integer has; the last one is the rest of it, whatever its size.
+        parts: the number of parts of an integer. All have 32 bits except the last one, which holds all remaining bits.
 
     >>> wide = Wide.of(np.array([[2**60], [2**60 + 1], [2**60 + 5]]))
     >>> wide.columns(np.array([[2**60 + 3]])).tolist()
@@ -150,7 +150,7 @@ class Wide:
 
     @classmethod
     def of(cls, rows: Numbers) -> Wide | None:
-        """What suits a probe ``(n, numbers)`` of integers; None if half of what a double holds is enough."""
+        """Choose the encoding for a probe ``(n, numbers)``; return None if no integer in it exceeds 2^52."""
         if not wider(rows, EXACT // 2).any():
             return None
         middle = np.sort(rows, axis=0)[len(rows) // 2]
@@ -159,16 +159,16 @@ class Wide:
 
     @property
     def columns_each(self) -> int:
-        """Columns of one number."""
+        """The number of columns of one number."""
         return 1 + self.parts
 
     def columns(self, rows: Numbers) -> NDArray[np.float64]:
-        """The exact columns of integers ``(n, numbers)``: ``(n, numbers * columns_each)``."""
+        """Return the exact columns of integers ``(n, numbers)``, as an array ``(n, numbers * columns_each)``."""
         found = [self.of_number(rows[:, place], centre) for place, centre in enumerate(self.centres)]
         return np.hstack(found) if found else np.empty((len(rows), 0))
 
     def of_number(self, numbers: Numbers, centre: int) -> NDArray[np.float64]:
-        """The distance from the centre, then the differences of the parts from the centre's, modulo 2^32."""
+        """Return each number's distance from the centre, then the differences of their parts, modulo 2^32."""
         if numbers.dtype.kind != "O":
             numbers = numbers.astype(np.int64) if numbers.dtype.kind != "u" else numbers
         mask = numbers.dtype.type(2**PART - 1) if numbers.dtype.kind != "O" else 2**PART - 1
@@ -185,7 +185,7 @@ class Wide:
 
 
 def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
-    """Exact differences; those that no double holds become the largest distance."""
+    """Return exact differences. A Python integer's difference beyond 2^53 becomes plus or minus `LARGEST`."""
     if rest.dtype.kind != "O":
         return np.asarray(rest.astype(np.float64) - offset)
     apart = [number - offset for number in rest]
@@ -195,7 +195,7 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
     """The lowest three bits, then the lowest bytes, of each whole number: ``(n, numbers * (1 + count))``.
 
-    Those of a double that is not whole are those of 0.
+    A double that is not whole has the bits of 0.
 
     >>> low_bytes(np.array([[258]]), 2).tolist()
     [[2, 2, 1]]

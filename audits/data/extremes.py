@@ -1,9 +1,9 @@
-"""Extreme neighbours of somebody's own data: the pairs on which a faulty mechanism is likely to show its fault.
+"""Extreme neighbours of a given data set: pairs on which a faulty mechanism is likely to violate its claim.
 
-A pair has one record that goes from one extreme to another, in the data as they are or among records that are all
-alike: all at one extreme, half at each. Extremes are records that were observed, and records that differ from
-one in a single column. Records that combine the extremes of several columns are tried where no norm exceeds the
-largest observed, because a mechanism may rely on it. With stated bounds every value between them is allowed.
+In each pair one record changes from one extreme to another. The other records are those of the data, or they are all
+equal to one extreme, or half of them equal each extreme. Extremes are observed records, and records that differ from
+one in a single column. Records that combine the extremes of several columns are tried only if their norms are at most
+the largest observed ones, because a mechanism may rely on that. With stated bounds every value between them is allowed.
 Under ``replace`` all inputs have as many records as the data.
 """
 
@@ -27,15 +27,15 @@ KNOWN: Mapping[type, tuple[Adjacency, ...]] = {
     Episodes: (*TABLES, Adjacency.REWARDS_ONLY),
     Users: (Adjacency.REWARDS_ONLY,),
 }
-"""The relations of data that are no table; others have those of `TABLES`."""
+"""The relations that are allowed for `Episodes` and `Users`. All other data have the relations of `TABLES`."""
 USERS: Mapping[type, Callable[[Any, Adjacency, Bounds | None], Iterator[Candidate]]] = {
     Episodes: of_episodes,
     Users: of_users,
 }
 MOST = 24
-"""At most so many pairs are made."""
+"""The largest number of pairs that are made."""
 LEAST, RECORDS = 6, 120_000
-"""Of large data at least so many pairs, and as many as have so many records together."""
+"""For large data, the smallest number of pairs, and the number of records that all pairs may have together."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Extremes:
     """The data from which an audit makes its pairs of neighbours.
 
     Attributes:
-        data: somebody's own; see `dpproof.audits.data.tables` for the kinds, and `Episodes` and `Users`.
-        adjacency: the relation.
-        bounds: the values that a number in the data may have, if more than was observed.
+        data: a table of a kind that `dpproof.audits.data.tables` lists, or `Episodes`, or `Users`.
+        adjacency: the neighbouring relation.
+        bounds: the smallest and the largest value that is allowed; None for the observed ones.
 
     >>> [pair.description for pair in Extremes([0.0, 0.5, 1.0], Adjacency.REPLACE).pairs(2)]
     ['all 3 records are 0; the first record becomes 1', 'your data, where the first record is 0 or 1']
@@ -56,10 +56,10 @@ class Extremes:
     bounds: Bounds | None = None
 
     def pairs(self, most: int | None = None) -> tuple[Neighbours, ...]:
-        """Validated pairs, no two the same, the most telling first.
+        """Return validated pairs without repetition, those most likely to show a violation first.
 
         Raises:
-            ValueError: the data have no records that are known here, or the relation says nothing of them.
+            ValueError: the data are of an unknown kind, or the relation is not defined for them.
         """
         wanted = self.most if most is None else most
         found = tuple(islice(_distinct(_candidates(self)), wanted))
@@ -71,7 +71,7 @@ class Extremes:
 
     @property
     def most(self) -> int:
-        """How many pairs are made at most: fewer of large data, which take long to compare and to run."""
+        """The largest number of pairs. It is smaller for large data, which take long to compare and to run."""
         parts = self.data if isinstance(self.data, tuple) else ()
         lengths = [len(one) for one in (self.data, *parts[:1]) if hasattr(one, "__len__")]
         records = max(lengths, default=1)
@@ -79,7 +79,7 @@ class Extremes:
 
     @property
     def untried(self) -> tuple[str, ...]:
-        """What was not looked for among the neighbours, in words."""
+        """Descriptions of the neighbours that were not tried."""
         values = (
             [] if self.bounds is not None else ["values outside those in your data (bounds= states more)"]
         )
@@ -89,7 +89,7 @@ class Extremes:
 
 
 def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
-    """The pairs of the candidates that are neighbours, each once."""
+    """Generate the pairs of the candidates that are neighbours, without repetition."""
     seen: set[frozenset[str]] = set()
     for candidate in candidates:
         key = frozenset((candidate.first_key, candidate.second_key))
@@ -102,7 +102,7 @@ def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
 
 
 def _candidates(asked: Extremes) -> Iterator[Candidate]:
-    """Candidates of a table of records, or of users, the most telling first."""
+    """Generate candidates from a table of records, or from users, those most likely to show a violation first."""
     known = KNOWN.get(type(asked.data), TABLES)
     if asked.adjacency not in known:
         kind, listed = type(asked.data).__name__, ", ".join(one.value for one in known)
@@ -119,7 +119,7 @@ def _candidates(asked: Extremes) -> Iterator[Candidate]:
 
 
 def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
-    """Every change in every setting, those of the first changes and the first settings first."""
+    """Generate every change in every setting, ordered by the sum of the places of the change and the setting."""
     settings = _replaced if adjacency is Adjacency.REPLACE else _removed
     made = [list(settings(table.records, change, table.unit)) for change in changes]
     longest = max(map(len, made), default=0)
@@ -131,7 +131,7 @@ def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> It
 
 @dataclass(frozen=True)
 class Setting:
-    """The records of two inputs, and what they are in words."""
+    """The records of two inputs, and a description of both."""
 
     first: Sequence[Placed]
     second: Sequence[Placed]
@@ -145,7 +145,7 @@ def _candidate(table: Table, setting: Setting, adjacency: Adjacency) -> Candidat
 
 
 def _mark(placed: Sequence[Placed]) -> str:
-    """The same text for the same records."""
+    """Return a text that is equal for equal records."""
     try:
         return f"{len(placed)} {hash(tuple(placed))}"
     except TypeError:  # a record that cannot be hashed
@@ -153,7 +153,7 @@ def _mark(placed: Sequence[Placed]) -> str:
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
-    """A record that becomes another, among equal records and in the data."""
+    """Generate inputs in which one record is replaced, among equal records and in the data."""
     n, a, b = len(records), change.low, change.high
     half = [a] * (n // 2) + [b] * (n - n // 2)
     names = _names(n, unit)
@@ -178,7 +178,7 @@ def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[
 
 
 def _removed(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
-    """A record that is there or not, among equal records, in the data and alone."""
+    """Generate inputs in which one record is present or absent, among equal records, in the data and alone."""
     n, a, b = len(records), change.low, change.high
     names = _names(n, unit)
 

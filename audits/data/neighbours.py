@@ -1,9 +1,9 @@
-"""Validators of neighbouring summaries: vectors of numbers, histograms, streams; and hard pairs of vectors.
+"""Validators of neighbouring vectors, histograms and streams, and hard pairs of vectors.
 
-A validator takes two inputs and raises ValueError, showing the difference, unless they are neighbours; it
-decides in exact arithmetic. Of vectors one coordinate, all coordinates, or a distance changes by at most a size;
-of histograms, counts of records, one record is added, removed or moved; of streams one event changes, or all events
-of one user.
+A validator takes two inputs and decides in exact arithmetic. It raises ValueError, showing the difference, unless they
+are neighbours. Neighbouring vectors differ in one coordinate, in all coordinates, or in a distance, by at most a size.
+Neighbouring histograms differ by one record that is added, removed or moved to another cell. Neighbouring streams
+differ in one event, or in events of one user.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ _EXCESS: Mapping[Distance, Callable[[Sequence[Fraction], Fraction], str | None]]
 
 @dataclass(frozen=True)
 class VectorRelation:
-    """The validator of a relation between vectors, decided exactly on the doubles given.
+    """The validator of a relation between vectors. It decides exactly on the given doubles.
 
     Attributes:
-        distance: what is bounded.
-        size: by how much, above 0.
+        distance: the kind of change that is bounded.
+        size: the bound, above 0.
 
     Raises:
         ValueError: the size is not above 0 and finite.
@@ -113,7 +113,7 @@ def _vector(name: str, given: object) -> NDArray[Any]:
 
 
 Offsets = tuple[Floats, Floats]
-"""What is added to the base on either side, up to a common factor."""
+"""The vectors that are added to the base for the first and the second input, up to a common factor."""
 
 
 def _patterns(d: int) -> dict[str, Offsets]:
@@ -134,7 +134,7 @@ def _patterns(d: int) -> dict[str, Offsets]:
 
 
 VECTOR_PATTERNS = tuple(_patterns(2))
-"""The names of the patterns; a relation has those that it allows."""
+"""The names of the patterns. A relation uses those that it allows."""
 
 
 def _one_length(gap: Floats) -> float:
@@ -156,13 +156,13 @@ def vector_pairs(
     base: float = 1.0,
     adjacency: Adjacency = Adjacency.BY_SENSITIVITY,
 ) -> tuple[Neighbours, ...]:
-    """The pairs of `VECTOR_PATTERNS` that a relation allows, at its largest distance.
+    """Return the pairs of `VECTOR_PATTERNS` that a relation allows, at its largest distance.
 
     Args:
         dimension: of the vectors, at least 1.
         distance, size: the relation.
-        base: every coordinate without a change.
-        adjacency: what the claim calls the relation.
+        base: the value of every coordinate that is not changed.
+        adjacency: the name of the relation in the claim.
 
     Returns:
         Pairs of float64 arrays ``(dimension,)``, no two the same.
@@ -185,7 +185,7 @@ def vector_pairs(
 
 
 def _pulled_in(relation: VectorRelation, first: Floats, second: Floats) -> Floats:
-    """The second vector, moved towards the first by the ulps by which rounding exceeded the distance."""
+    """Move the second vector towards the first until its distance, exceeded by rounding, is allowed again."""
     for _ in range(64):
         try:
             relation(first, second)
@@ -209,7 +209,7 @@ def check_one_record_more(first: object, second: object) -> None:
 
 
 def check_one_record_moved(first: object, second: object) -> None:
-    """Raise ValueError, showing the difference, unless exactly one record lies in another cell.
+    """Raise ValueError, showing the difference, unless exactly one record moves to another cell.
 
     >>> check_one_record_moved([1, 0], [0, 1])
     """
@@ -244,14 +244,14 @@ def _shown(change: Mapping[int, int]) -> str:
 
 @dataclass(frozen=True)
 class StreamRelation:
-    """The validator of event-level neighbours, or of user-level ones if it knows each event's user.
+    """The validator of event-level neighbours, or of user-level ones if the user of each event is given.
 
-    A stream is an array with one event a row. Both have the same length; the events that differ are one
-    (event level) or all of one user (user level), and no number in them differs by more than the size.
+    A stream is an array with one event per row. Both streams have the same length. At event level they differ in one
+    event, at user level in events of one user. No number in them differs by more than the size.
 
     Attributes:
-        size: the most that a number changes by, above 0.
-        users: who each event belongs to, one entry an event; ``None`` for event level.
+        size: the largest change of a number, above 0.
+        users: the user of each event, one entry per event; ``None`` for event level.
 
     >>> StreamRelation()([0, 0, 1], [1, 0, 0])
     Traceback (most recent call last):

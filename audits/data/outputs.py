@@ -23,7 +23,7 @@ def is_numeric(block: Block) -> bool:
 
 
 def of_objects(values: Sequence[object]) -> Block:
-    """One object for each output, whatever it is; numpy would look inside."""
+    """Return an array with one object per output. numpy alone would unpack outputs that are sequences."""
     block = np.empty(len(values), object)
     for place, value in enumerate(values):
         block[place] = value
@@ -31,7 +31,7 @@ def of_objects(values: Sequence[object]) -> Block:
 
 
 def as_block(returned: object) -> Block:
-    """What a mechanism returned as a block, one output a row.
+    """Convert the result of a mechanism to a block with one output per row.
 
     Raises:
         TypeError: it is no array and no sequence, or a masked array, which hides outputs.
@@ -52,17 +52,17 @@ def as_block(returned: object) -> Block:
 
 
 def _mixed_columns(table: object) -> bool:
-    """Whether it is a table with columns of several types, which one array of numbers might round."""
+    """Whether a table has columns of several types. One array of numbers might round such columns."""
     return len(set(map(str, getattr(table, "dtypes", ())))) > 1 if hasattr(table, "columns") else False
 
 
 def _in_doubles(array: Block) -> Block:
-    """An array of numbers; those longer than a double as several doubles."""
+    """Return an array of numbers; a number longer than a double becomes several doubles."""
     return doubles(array) if array.dtype.kind == "f" and array.itemsize > 8 else array
 
 
 def _stacked(values: Sequence[object]) -> Block:
-    """The values as one array of numbers, if that changes none of them, otherwise as objects."""
+    """Return the values as one array of numbers if that changes none of them, otherwise as objects."""
     try:
         array = np.asarray(values)
     except (ValueError, TypeError):  # ragged
@@ -75,12 +75,12 @@ def _stacked(values: Sequence[object]) -> Block:
 
 
 def _is_float(value: object) -> bool:
-    """Whether the value is a floating-point number, or an array of such."""
+    """Whether the value is a floating-point number, or an array of floating-point numbers."""
     return isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
 def joined(blocks: Sequence[Block]) -> Block:
-    """The blocks one after another: an array of numbers if all are, with rows of the same shape."""
+    """Concatenate blocks, as numbers if all are numeric with rows of one shape and no number changes."""
     if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
         together = united(blocks)
         if together is not None:
@@ -96,7 +96,7 @@ def same(first: Block, second: Block) -> bool:
 
 
 def digest(block: Block) -> str:
-    """Sixteen hexadecimal digits that tell blocks apart."""
+    """Return a hash of a block, as sixteen hexadecimal digits."""
     if is_numeric(block):
         kind = f"{block.dtype.str}{block.shape}".encode()
         return hashlib.blake2b(kind + np.ascontiguousarray(block).tobytes(), digest_size=8).hexdigest()
@@ -110,7 +110,7 @@ def _texts(block: Block) -> list[str]:
 
 
 def has_nan(numbers: NDArray[np.generic]) -> bool:
-    """Whether an array of numbers holds NaN: the least number is NaN then.
+    """Whether an array of numbers holds NaN. The minimum of such an array is NaN.
 
     >>> has_nan(np.array([1.0, np.nan, -np.inf])), has_nan(np.array([[1.0]]))
     (True, False)
@@ -123,7 +123,7 @@ def has_nan(numbers: NDArray[np.generic]) -> bool:
 
 
 def nan_count(block: Block) -> int:
-    """How many of the outputs are NaN, or hold one."""
+    """Return the number of outputs that are NaN or contain one."""
     if is_numeric(block):
         return (
             int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0

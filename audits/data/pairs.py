@@ -1,7 +1,6 @@
-"""Pairs of neighbouring inputs, validated before anything is sampled.
+"""Pairs of neighbouring inputs, which are validated before anything is sampled.
 
-Two inputs that are not neighbours would make every mechanism look bad. Such a pair is an error, never a
-finding.
+Two inputs that are not neighbours would refute correct claims. Such a pair raises an error and is never a finding.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dpproof.audits.data.relations import Standing, standing_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 NUMBERS = "biufcmM"
-"""The kinds of arrays that hold numbers, or times."""
+"""The numpy kinds of arrays that hold numbers or times."""
 WORDS = tuple(relation.value for relation in Adjacency)
 
 
@@ -30,19 +29,19 @@ class InvalidNeighboursError(ValueError):
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two inputs that the claimed adjacency calls neighbours.
+    """Two inputs that are neighbours under the claimed relation.
 
     Attributes:
-        first: the input drawn from where the label is 0.
-        second: the input drawn from where the label is 1.
-        adjacency: the relation, an `Adjacency` or its word; for inputs without users, a description of it.
-        description: what the two inputs are, in words.
+        first: the input of samples with label 0.
+        second: the input of samples with label 1.
+        adjacency: the relation: an `Adjacency`, its word, or a description of another relation.
+        description: a description of the two inputs.
         validator: called with both inputs; raises ValueError, showing the difference, unless they are
-            neighbours. The stated relation is checked besides, as far as it can be (`dpproof.audits.data.relations`).
-        standing: whether the relation was checked, or is taken on trust, and why.
+            neighbours. dpproof also checks the stated relation as far as it can (`dpproof.audits.data.relations`).
+        standing: whether the relation was checked or is assumed, and why.
 
     Raises:
-        InvalidNeighboursError: the inputs are not neighbours, or the validator refused.
+        InvalidNeighboursError: the inputs are not neighbours, or the validator rejects them.
 
     >>> Neighbours([1, 2, 3], [1, 2], "replace", "two lists")
     Traceback (most recent call last):
@@ -78,22 +77,22 @@ class Neighbours:
 
     @property
     def _relation(self) -> str:
-        """The word of the relation, or the relation in words."""
+        """The word of an `Adjacency`, or the description of the relation."""
         return str(getattr(self.adjacency, "value", self.adjacency))
 
     def as_json(self) -> dict[str, str]:
-        """The pair, its relation, and whether that was checked, for an answer."""
+        """Return the description, the relation, and whether the relation was checked, as JSON data."""
         told = {"status": self.standing.word, "why": self.standing.why}
         return {"description": self.description, "relation": self._relation, **told}
 
 
 def _word(relation: str) -> str:
-    """A relation's name in the spelling used here, so that "Add_Remove" does not pass as an unchecked relation."""
+    """Normalise the name of a relation, so that "Add_Remove" is not taken for a description in words."""
     return relation.strip().lower().replace("_", "-").replace(" ", "-").replace("/", "-")
 
 
 def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
-    """Refuse a pair that says nothing about a claim: of another relation, or of plainly equal inputs.
+    """Reject a pair of another relation than the claim's, or a pair of equal inputs.
 
     Raises:
         InvalidNeighboursError: naming both relations, or the pair.
@@ -108,7 +107,7 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
 
 
 def _plainly_equal(first: object, second: object) -> bool:
-    """Whether two inputs have equal contents, or are the same object if that cannot be decided."""
+    """Whether two inputs have equal contents; if they cannot be compared, whether they are the same object."""
     try:
         arrays = np.asarray(first), np.asarray(second)
         if all(array.dtype.kind in NUMBERS for array in arrays):
@@ -119,11 +118,11 @@ def _plainly_equal(first: object, second: object) -> bool:
 
 
 def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Neighbours:
-    """Two batches as a pair, validated.
+    """Return two batches of trajectories as a validated pair.
 
     Raises:
         InvalidNeighboursError: they are not neighbours under the relation; shows the difference.
-        ValueError: the relation says nothing of episodes.
+        ValueError: the relation is not defined for episodes.
     """
     if adjacency not in EPISODE_CHECKS:
         known = ", ".join(known.value for known in EPISODE_CHECKS)
@@ -132,11 +131,11 @@ def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, descr
 
 
 def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:
-    """The hard pair for RLSVI under rewards-only adjacency: user 0 has reward 0, or 1, at every step.
+    """Return the hard pair for RLSVI under rewards-only adjacency: user 0 has reward 0, or 1, at every step.
 
-    With one state everybody visits the same cells, the noise of the next table is the smallest there is.
-    With more, user 0 alone leaves the start: it is the only one ever to visit a cell of the last state at
-    steps 2, ..., H, so those cells keep one visit and leak anew in every later table.
+    With one state, all users visit the same cells, and the noise of the next table is the smallest possible.
+    With more states, only user 0 leaves the start state. So it is the only user that visits cells of the last
+    state at steps 2, ..., H. Those cells keep one visit and reveal the reward again in every later table.
     """
     K, H, S, A = parameters.episodes, parameters.horizon, parameters.states, parameters.actions
     next_states = np.zeros((K, H, S, A), np.int64)

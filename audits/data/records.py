@@ -1,4 +1,4 @@
-"""The records of an input: of lists, tuples, arrays, data frames, sets and dictionaries, as keys that can be compared.
+"""The records of a list, tuple, array, data frame, set or dictionary, as keys that can be compared.
 
 Records are compared by `dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
 """
@@ -22,13 +22,13 @@ class UncomparableError(TypeError):
 
 @dataclass(frozen=True)
 class Records:
-    """The records of one input, each as a key that equal records share.
+    """The records of one input, each represented by a key; equal records have the same key.
 
     Attributes:
-        unit: what one record is, in words.
+        unit: the word for one record, such as "row".
         keys: one for each record, in their order.
-        ordered: whether the order belongs to the data set.
-        header: what must be equal beside the records, such as the names of columns.
+        ordered: whether the order is part of the data set.
+        header: other properties that neighbours must share, such as the names of columns.
     """
 
     unit: str
@@ -38,15 +38,15 @@ class Records:
 
 
 def is_collection(value: object) -> bool:
-    """Whether the records of a value are known: not for a number, a text or an object of an unknown class."""
+    """Whether a value has records; a number, a text and an object of an unknown class have none."""
     return _frame_rows(value) is not None or _reader(value) is not None
 
 
 def records_of(value: object) -> Records:
-    """The records of an input.
+    """Return the records of an input.
 
     Raises:
-        UncomparableError: it is of a kind that has none, or holds what cannot be compared.
+        UncomparableError: it is of a kind that has no records, or its records cannot be compared.
 
     >>> records_of([3.0, 4.0]).keys
     ['3', '4']
@@ -62,7 +62,7 @@ def records_of(value: object) -> Records:
 
 
 def _reader(value: object) -> Callable[[Any], Records] | None:
-    """How the records of a value are read; None for a number, text, or an object of an unknown class."""
+    """Return the function that reads a value's records; None for a number, a text or an unknown class."""
     match value:
         case str() | bytes() | bytearray() | memoryview():
             return None
@@ -85,7 +85,7 @@ def _of_array(value: object) -> Records:
 
 
 def _array_keys(array: Any) -> list[Hashable]:
-    """The keys of an array's rows; rows of numbers are written once, however often they come."""
+    """Return the keys of an array's rows. The keys of numeric rows are cached, because rows may repeat."""
     if array.dtype.kind not in "biuf" or np.ma.isMaskedArray(array):
         return [_key(row) for row in array.tolist()]
     kind, shape = array.dtype.str, array.shape[1:]
@@ -98,7 +98,7 @@ def _row_key(row: bytes, kind: str, shape: tuple[int, ...]) -> Hashable:
 
 
 def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
-    """Column names and rows of a data frame of pandas, polars or pyarrow, recognised by its methods."""
+    """Return the column names and rows of a pandas, polars or pyarrow frame, recognised by its methods."""
     if hasattr(value, "itertuples") and hasattr(value, "columns"):
         named = value.index.name is not None or getattr(value.index, "nlevels", 1) > 1
         return tuple(map(str, value.columns)), value.itertuples(index=named, name=None)
@@ -110,10 +110,10 @@ def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
 
 
 def _key(record: object) -> Hashable:
-    """A text for a record that can be written as text, otherwise the record, if it defines equality.
+    """Return a record's canonical text; if it has none, the record itself, if it defines equality.
 
     Raises:
-        UncomparableError: it does neither.
+        UncomparableError: the record has no canonical text and does not define equality.
     """
     try:
         return canonical_text(record)

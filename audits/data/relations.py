@@ -1,15 +1,15 @@
 """Check of the stated neighbouring relation on two inputs, as far as it can be checked; the rest is assumed.
 
-Data sets are compared record by record: lists, tuples, arrays and data frames in their order, sets and
-dictionaries without one. Episodes and users of a learning problem have rules of their own. A list is a
-sequence, so a permutation of it is another data set, because a mechanism may depend on the order.
+Data sets are compared record by record. The order counts in lists, tuples, arrays and data frames, but not in sets
+and dictionaries. A permuted list is another data set, because a mechanism may depend on the order. Episodes and users
+of a learning problem have rules of their own.
 
 A record is an element of a list, a tuple or an array (a row, if the array has two or more dimensions), a row of
 a data frame, an element of a set, or a key of a dictionary with its value. Records are compared by
 `dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
 
 A dictionary or a tuple can hold records. It can also be a bundle: the columns of a table, or a data set beside
-settings. Where these readings disagree nothing is checked, and the answer says so.
+settings. If these readings disagree, the relation is not checked, and the answer reports this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from dpproof.audits.data.records import Records, UncomparableError, is_collectio
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
-"""The relations under which one input has records more."""
+"""The relations under which one input has more records than the other."""
 HINT = (
     "; inputs that are no data sets of records, such as counts, need a Neighbours with a validator of"
     " dpproof.audits.data.neighbours or a relation in words"
@@ -47,8 +47,8 @@ class Standing:
     """Whether the relation of two inputs was checked.
 
     Attributes:
-        checked: it was; otherwise it is taken on trust.
-        why: what was checked, or why nothing could be.
+        checked: True if the relation was checked, False if it is assumed.
+        why: what was checked, or why nothing could be checked.
     """
 
     checked: bool
@@ -56,19 +56,20 @@ class Standing:
 
     @property
     def word(self) -> str:
-        """The word of the answer."""
+        """The word for the result in an answer."""
         return "checked" if self.checked else "taken on trust"
 
 
 def standing_of(
     first: object, second: object, adjacency: Adjacency | str, validator: Check | None
 ) -> Standing:
-    """Check that two inputs are neighbours, as far as possible, and return how far that was checked.
+    """Check as far as possible that two inputs are neighbours, and return what was checked.
 
     Args:
         first, second: the inputs.
         adjacency: the stated relation.
-        validator: accepted the two already; one of this project checks the relation for its kind of data.
+        validator: a function that has accepted the inputs already. If it is part of dpproof, the relation counts as
+            checked.
 
     Raises:
         ValueError: the inputs are not neighbours; shows the difference.
@@ -87,7 +88,7 @@ def standing_of(
 
 
 def _check_readable(data: object, which: str) -> None:
-    """Refuse an iterator, and what holds one: the first call would leave nothing for the others."""
+    """Reject an iterator, or a collection with one inside. The first call would exhaust it."""
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
     for value, what in ((data, "is"), *((part, "holds") for part in parts)):
         if isinstance(value, Iterator):
@@ -121,7 +122,7 @@ def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Sta
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The result for the records of two inputs under a relation: broken, kept, or kept as far as visible."""
+    """The result of comparing two inputs: relation broken, or kept; ``certain`` is False if part is not visible."""
 
     why: str
     broken: bool = False
@@ -129,12 +130,12 @@ class _Comparison:
 
 
 def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, Any, Any]]:
-    """The ways to read two inputs as data sets, the plain one first.
+    """Return the ways to read two inputs as data sets; reading the inputs themselves comes first.
 
     Args:
         first, second: the inputs.
-        added: one has records more. They were not added to a bundle itself, which has the same parts on both
-            sides; so it is not read as the data set if something in it can be.
+        added: whether one input has more records. A bundle has the same parts in both inputs, so the records were
+            added to one of its parts. Then the bundle itself is not read as the data set if one of its parts can be.
     """
     one, other = _parts(first), _parts(second)
     plain = [("", first, second)]
@@ -151,7 +152,7 @@ def _readings(first: object, second: object, *, added: bool) -> list[tuple[str, 
 def _inside(
     one: Mapping[object, object], other: Mapping[object, object], named: bool, added: bool
 ) -> Iterator[tuple[str, Any, Any]]:
-    """The readings of the only part that differs, if it may be the data set; it may itself be a bundle."""
+    """Generate the readings of the only part that differs, if it may be the data set; it may be a bundle itself."""
     changed = [key for key in one if _differ(one[key], other[key])]
     if len(changed) != 1 or not all(is_collection(parts[changed[0]]) for parts in (one, other)):
         return
@@ -162,10 +163,10 @@ def _inside(
 
 
 def _may_be_data(part: object, named: bool) -> bool:
-    """Whether a part beside other collections may be a data set, and not one of the records.
+    """Whether a part of a bundle of collections may be a data set, rather than one of the records.
 
-    A dictionary of users holds the records of each by their names: one of these is a data set if its own
-    records are collections. A tuple of lists or arrays is not often a data set of such.
+    A dictionary may hold the record of each user under a name. A part with a name counts as a data set only if it
+    is a data frame or its own elements are collections. A tuple of lists or arrays is rarely a data set of these.
     """
     if isinstance(part, Mapping | tuple):
         return False
@@ -174,12 +175,12 @@ def _may_be_data(part: object, named: bool) -> bool:
 
 
 def _first(part: object) -> Any:
-    """The first element of a collection that has an order; None where there is none."""
+    """Return the first element of an ordered collection; None if it has no order or no element."""
     return part[0] if isinstance(part, Sequence | np.ndarray) and len(part) else None
 
 
 def _parts(value: Any) -> Mapping[object, object] | None:
-    """The parts of what may be a bundle, by name or place."""
+    """Return the parts of a possible bundle by name or place; None if the value cannot be one."""
     match value:
         case Counter():
             return None
@@ -193,7 +194,7 @@ def _parts(value: Any) -> Mapping[object, object] | None:
 
 
 def _columnar(parts: Mapping[Any, Any]) -> bool:
-    """Whether all parts are equally long, and arrays or lists, or tuples longer than there are parts."""
+    """Whether all parts may be columns: equally long, no sets or mappings, and tuples longer than the bundle."""
     if not parts or not all(map(is_collection, parts.values())):
         return False
     lengths = {len(part) for part in parts.values()}
@@ -222,7 +223,7 @@ def _in_order(records: Records) -> Any:
 
 
 def _compared(first: object, second: object, adjacency: Adjacency) -> _Comparison:
-    """How the records of two inputs compare under a relation of records."""
+    """Compare the records of two inputs under a relation."""
     one, other = records_of(first), records_of(second)
     if None not in (one.header, other.header) and one.header != other.header:
         return _Comparison(f"the {one.unit}s have {one.header} and {other.header}", broken=True)
@@ -254,7 +255,7 @@ def _changed(one: Records, other: Records) -> int:
 
 
 def _apart(one: Sequence[object], other: Sequence[object]) -> int:
-    """The number of records of the first that are not among those of the second, with repetition."""
+    """Return the number of records of the first input, with repetition, that are not among the second's."""
     return (Counter(one) - Counter(other)).total()
 
 

@@ -1,9 +1,9 @@
-"""Tables: data sets of any kind taken apart into records and columns, and put together again with changed records.
+"""Tables: data sets that are split into records and columns, and rebuilt with changed records.
 
-Known are lists and tuples, arrays, data frames of pandas, polars and pyarrow, dictionaries from a key to a record,
-and tuples of arrays that hold the columns of one table. A record that is a dictionary, a tuple, a list or a row
-has columns of its own; any other record is one value. What is built has the type, the dtypes and the names of
-columns of the original.
+The known kinds are lists and tuples, arrays, data frames of pandas, polars and pyarrow, dictionaries from a key to a
+record, and tuples of arrays that hold the columns of one table. A record that is a dictionary, a tuple, a list or a row
+has several columns; any other record is one value. A rebuilt data set has the type, the dtypes and the column names
+of the original.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 Record = tuple[Any, ...]
 """The values of one record, column by column."""
 Placed = tuple[int, Record]
-"""A record, and the place in the original whose key or index it has."""
+"""A record, and its place in the original; a rebuilt record has the key or index of this place."""
 UNKNOWN = "give pair=(x, y), two neighbouring inputs of your own"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A data set taken apart.
+    """A data set, split into records and columns.
 
     Attributes:
-        unit: what one record is, in words.
+        unit: the word for one record, such as "row".
         records: the records in their order.
-        columns: the name of each column; a place where it has none.
-        built: puts records together to a data set of the original kind.
-        whole: whether a record is one value that may itself hold several.
+        columns: the name of each column, or its place if it has no name.
+        built: function that builds a data set of the original kind from records.
+        whole: whether a record is one value that may be a collection.
 
     >>> table = table_of([{"age": 30}, {"age": 50}])
     >>> table.records, table.columns
@@ -49,10 +49,10 @@ class Table:
 
 
 def table_of(data: Any) -> Table:
-    """Take a data set apart.
+    """Split a data set into records and columns.
 
     Raises:
-        ValueError: it has no records that are known here, or holds none.
+        ValueError: the data set is of an unknown kind, or holds no records.
     """
     table = _read(data)
     if not table.records:
@@ -85,7 +85,7 @@ Join = Callable[[Record], Any]
 def _of_records(
     records: Sequence[Any], unit: str, together: Callable[[Sequence[Placed], Join], Any]
 ) -> Table:
-    """A table of records that stand one by one."""
+    """Return the table of a sequence of records."""
     names, split, join = _columns_of(records)
     whole = names == (0,) and any(map(_holds, records))
     return Table(
@@ -94,7 +94,7 @@ def _of_records(
 
 
 def _columns_of(records: Sequence[Any]) -> tuple[tuple[Hashable, ...], Callable[[Any], Record], Join]:
-    """The columns that all records share, and how a record is taken apart and put together."""
+    """Return the columns that all records share, and the functions that split and rebuild a record."""
     first = records[0] if len(records) else None
     kind = type(first)
     if all(type(one) is kind for one in records):
@@ -118,7 +118,7 @@ def _rectangular(records: Iterable[Sequence[Any]]) -> bool:
 
 
 def _holds(value: object) -> bool:
-    """Whether a value holds others."""
+    """Whether a value is a collection."""
     return hasattr(value, "__len__") and not isinstance(value, str | bytes)
 
 
@@ -148,7 +148,7 @@ def _of_array(array: NDArray[Any]) -> Table:
 
 
 def _of_parts(parts: tuple[NDArray[Any], ...]) -> Table:
-    """The arrays of a tuple as the columns of one table, such as features and labels."""
+    """Return the table whose columns are the arrays of a tuple, such as features and labels."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(
             f"data (a tuple of arrays with {[len(part) for part in parts]} rows) must be a tuple of arrays with"
@@ -179,7 +179,7 @@ def _of_dictionary(data: Mapping[Any, Any]) -> Table:
 
 
 def _frame(data: Any) -> Table | None:
-    """A data frame of pandas, polars or pyarrow, recognised by its methods."""
+    """Return the table of a pandas, polars or pyarrow frame, recognised by its methods; None for other data."""
     if hasattr(data, "itertuples") and hasattr(data, "columns"):
         names = tuple(data.columns)
         return _rows(list(data.itertuples(index=False, name=None)), names, lambda p, c: _pandas(data, p, c))
@@ -206,7 +206,7 @@ def _rows(
 
 
 def _pandas(frame: Any, places: list[int], columns: Mapping[Hashable, list[Any]]) -> Any:
-    """Rows of a pandas frame, with these values in the dtypes of its columns."""
+    """Return rows of a pandas frame with new values, converted to the dtypes of its columns."""
     taken = frame.iloc[places].copy()
     for name, values in columns.items():
         column = frame[name]

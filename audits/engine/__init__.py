@@ -1,1 +1,1 @@
-"""The engine of an audit: samples, bets, the conclusion."""
+"""The engine of an audit: samples, bets and the conclusion."""

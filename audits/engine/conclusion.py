@@ -1,8 +1,8 @@
-"""The evidence of a trial: the lower bound on epsilon, the verdict, and the event that earned most.
+"""The evidence of a trial: the lower bound on epsilon, the verdict, and the event whose bet won most.
 
-The conclusion does not depend on how the samples came: in blocks, or step by step from one training run. Most
-of alpha goes to the verdict (betting against the claimed curve), the rest to the interval for epsilon. More
-alpha saves samples for the verdict and hardly changes the interval.
+The conclusion is the same for samples drawn in blocks and for samples from the steps of one training run. Most of alpha
+is used for the verdict (betting against the claimed curve), the rest for the lower bound on epsilon. A larger share
+of alpha saves samples for the verdict and hardly changes the lower bound.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def conclude(
     replay: Mapping[str, object],
     measure: Callable[[Trial], Power] | None = None,
 ) -> Evidence:
-    """The evidence of a trial against a claim.
+    """Return the evidence of a trial against a claim.
 
     Args:
         trial: bets placed and settled at level ``alpha``.
-        claim: its name.
-        curve: what is claimed.
-        claimed: the upper end of its epsilon at ``delta``.
+        claim: the name of the claim.
+        curve: the claimed guarantee.
+        claimed: the upper bound on its epsilon at ``delta``.
         delta, alpha, seed: as for `dpproof.audit`.
-        pair: what the two inputs are.
-        replay: what else a replay needs.
+        pair: a description of the two inputs.
+        replay: all other data that a replay needs.
         measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the
-            reference pair, which is right where outputs are one number with a known likelihood ratio.
+            reference pair, which is right if each output is one number with a known likelihood ratio.
     """
     least = _least(trial, trial.streams, delta, alpha)
     refuted = trial.refuted or least > claimed
@@ -85,10 +85,10 @@ def conclude(
 def check_request(
     alpha: float, budget: int, delta: float, scores: Sequence[Score | str] | None, seed: int
 ) -> None:
-    """Raise an error, before any work, for a request that no audit can answer.
+    """Raise an error before the audit begins if an argument is outside its range.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: an argument is outside its range; the message names the value and the rule.
     """
     if not 1e-300 <= alpha < 1:
         raise ValueError(f"alpha ({alpha!r}) must be in [1e-300, 1)")
@@ -104,7 +104,7 @@ def check_request(
 def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:
     """Run the same bets on the reference pair, with the share and the start of the earliest score.
 
-    Where bits have refuted, the scores that see more are left, with all of the bets.
+    If only floating-point bits have refuted the claim, only the scores that see more than bits are used.
     """
     scores = [stream.score for stream in (trial.in_values if trial.refuted else trial.streams)]
     first = min(range(len(scores)), key=lambda place: scores[place].training)
@@ -121,13 +121,13 @@ def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) 
 
 
 def _least(trial: Trial, streams: Sequence[ScoreStream], delta: float, alpha: float) -> float:
-    """The lower bound on epsilon from some of the scores."""
+    """Return the lower bound on epsilon from some of the scores."""
     counts = np.stack([stream.tails.counts for stream in streams])
     return epsilon_lower(counts, delta, (1 - VERDICT) * alpha, shares([stream.score for stream in streams]))
 
 
 def _streams_of(trial: Trial, verdict: Finding) -> Sequence[ScoreStream]:
-    """The scores that the verdict rests on."""
+    """Return the scores on which the verdict is based."""
     if verdict is Finding.VIOLATION:
         return trial.in_values
     if verdict is Finding.FLOATING_POINT:
@@ -136,7 +136,7 @@ def _streams_of(trial: Trial, verdict: Finding) -> Sequence[ScoreStream]:
 
 
 def _finding(trial: Trial, streams: Sequence[ScoreStream]) -> dict[str, Any]:
-    """The bet with the largest wealth over some scores, or the learned posterior if that has more."""
+    """Describe the bet with the largest wealth over some scores, or the learned posterior if it has more."""
     learned = max(streams, key=lambda s: -math.inf if s.posterior is None else s.posterior.log_wealth)
     posterior, counts = learned.posterior, np.stack([stream.tails.counts for stream in streams])
     if posterior is not None and posterior.log_wealth > max(0.0, trial.bets(counts).max()) + SLACK:

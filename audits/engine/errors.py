@@ -1,11 +1,11 @@
-"""Errors before an audit begins; a module of its own, so that importing it loads nothing heavy."""
+"""Errors that are raised before an audit begins, in a module that loads nothing heavy."""
 
 from __future__ import annotations
 
 
 class NoAuditError(ValueError):
-    """Raised where nothing here makes hard neighbouring inputs for a mechanism under an adjacency."""
+    """Raised if dpproof has no hard neighbouring inputs for a mechanism under a relation."""
 
 
 class LoadError(ValueError):
-    """Raised for a name that cannot be imported, or is not there."""
+    """Raised for a name that cannot be imported or does not exist."""

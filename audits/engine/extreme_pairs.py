@@ -1,7 +1,7 @@
-"""The audit on somebody's own data: extreme neighbours are made of it, and the worst of them is audited.
+"""The audit on given data: it makes extreme neighbours of the data and audits the worst pair.
 
-A pair on which the mechanism fails is not run. It is listed in the answer with what the mechanism raised, since
-an exception that one input raises and its neighbour does not may itself tell the two apart.
+A pair on which the mechanism fails is not audited. The answer lists it with the exception, because an exception that
+occurs on only one of two neighbours may itself distinguish them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
 
 TRIED = 16
-"""Each input of a pair is run so many times before the search."""
+"""The number of runs on each input of a pair before the search."""
 TRAINING = 64
-"""What a score learns from before it is used, unless it says otherwise."""
+"""The default number of samples that a score is fitted on before it is used."""
 ALONE = (
     ", and not on the other input: the exception may itself tell the neighbours apart"
     ' (failures="token" makes it an output)'
@@ -39,7 +39,7 @@ ALONE = (
 
 
 def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan: AuditPlan) -> Evidence:
-    """Evidence on the worst pair that was found among extreme neighbours of the data.
+    """Audit the worst pair that a search finds among extreme neighbours of the data.
 
     Raises:
         MechanismError: as for `dpproof.audit`; the mechanism fails on every pair.
@@ -63,7 +63,7 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
 
 
 def _room(plan: AuditPlan) -> int:
-    """How many pairs the budget of a search suffices for, at least one."""
+    """Return the number of pairs that the budget of a search allows, at least one."""
     training = max(
         (int(getattr(score, "training", TRAINING)) for score in plan.scores or ()), default=TRAINING
     )
@@ -73,7 +73,7 @@ def _room(plan: AuditPlan) -> int:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A pair, and what the mechanism raised on either input."""
+    """A pair, and the exceptions of the mechanism on its two inputs; an empty text stands for no exception."""
 
     pair: Neighbours
     failures: Sequence[str]
@@ -85,12 +85,12 @@ class _Trial:
 
     @property
     def why(self) -> str:
-        """What failed, in words."""
+        """The first failure, in words."""
         return next(filter(None, self.failures))
 
 
 def _failed(trials: Sequence[_Trial]) -> list[str]:
-    """What was not run because the mechanism failed, each kind of failure once."""
+    """Describe the pairs that were not audited because the mechanism failed, one text per kind of failure."""
     kinds: dict[tuple[str, bool], list[str]] = {}
     for one in trials:
         if any(one.failures):

@@ -1,4 +1,4 @@
-"""The audit of one pair: from samples to evidence."""
+"""The audit of one pair of neighbouring inputs, from samples to evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from dpproof.audits.time_budget import OutOfTimeError, last_sample
 
 
 def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:
-    """Evidence for or against a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
+    """Audit a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
     seed, delta, alpha, budget, executor = plan.seed, plan.stated, plan.alpha, plan.drawn, plan.executor
     given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
     check_request(alpha, budget, delta, given, seed)
@@ -86,7 +86,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
 def _confirmed(
     made: Mechanism, pair: Neighbours, seed: int, layout: Layout, record: Record, largest: int
 ) -> str | None:
-    """The assumptions of a violation after a check of independence; None if time ran out before.
+    """Check the independence of the samples, and return the remaining assumptions; None if the time runs out.
 
     Raises:
         MechanismError: as for `check_repeats` and `check_fresh_calls`.
@@ -109,9 +109,10 @@ def _planting(
     seed: int,
     executor: Executor | None,
 ) -> tuple[Outputs, Planting]:
-    """The arguments of planted audits that are like this one.
+    """Return a sketch of the outputs, and the settings for planted audits that are like this one.
 
-    Against a single point with a delta, laws are planted on many cells, whose masses take more outputs.
+    Against a single point with delta above 0, distributions over many cells are planted. The masses of these cells are
+    estimated from additional outputs.
     """
     samples = planted_samples(samples, layout)
     weighed = samples if len(points) == 1 and points[0].delta > 0 else 0
@@ -122,5 +123,5 @@ def _planting(
 
 
 def _own_randomness(made: Mechanism) -> dict[str, bool]:
-    """The note in a witness on a mechanism that no seed determines."""
+    """Return the note in a witness on a mechanism whose randomness does not come from the seed."""
     return {} if made.seeded else {"seeded": False}

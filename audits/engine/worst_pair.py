@@ -1,7 +1,7 @@
-"""Audits of many candidate pairs: of the one that reveals most, found by a search, or of each in turn.
+"""Audits of many candidate pairs: a search for the pair that reveals most, or an audit of each pair in turn.
 
-An audit of each pair in turn has an equal share of alpha. The search is successive halving on samples of its
-own, and it only chooses a pair. A bad search costs power but never validity. The audit of the chosen pair draws
+If each pair is audited in turn, each audit has an equal share of alpha. The search is successive halving on its own
+samples, and it only chooses a pair. A bad search costs power but never validity. The audit of the chosen pair draws
 fresh samples and has all of alpha. Proofs: docs/notes/audit_pairs.md (Theorem 4 for the search).
 """
 
@@ -38,11 +38,11 @@ from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
 
 FEWEST = 64
-"""A round draws at least so many samples on each pair left, besides those that scores learn from."""
+"""The smallest number of samples per remaining pair and round, besides those on which scores are fitted."""
 
 
 def child_seed(seed: int, *place: int) -> int:
-    """A seed of 128 bits for a place in the tree of the audit's seed."""
+    """Return a 128-bit seed, derived from the audit's seed and a place in its tree of seeds."""
     state = np.random.SeedSequence(seed, spawn_key=place).generate_state(2, np.uint64)
     return (int(state[0]) << 64) | int(state[1])
 
@@ -59,7 +59,7 @@ class Hunt:
     def best(
         self, pairs: Sequence[Neighbours], points: tuple[CurvePoint, ...], budget: int
     ) -> tuple[int, int]:
-        """The place of the last remaining pair, and the number of samples spent."""
+        """Return the place of the last remaining pair, and the number of samples spent."""
         left = list(range(len(pairs)))
         rounds, spent = math.ceil(math.log2(len(pairs))), 0
         if not rounds:
@@ -95,7 +95,7 @@ class _Stream:
         self.counts: NDArray[np.int64] = np.zeros((len(self._scores), LEVELS.size, 3, 3), np.int64)
 
     def extend(self, step: int, size: int) -> None:
-        """Bet on ``size`` fresh samples and add up the counts."""
+        """Bet on ``size`` fresh samples and add their counts."""
         hunt, seed = self._hunt, child_seed(self._seed, step)
         blocks = draw_blocks(hunt.made, self._pair, seed, size, hunt.executor, self._layout)
         with self._naming():
@@ -110,9 +110,9 @@ class _Stream:
 
 
 def _evidence(counts: NDArray[np.int64], points: tuple[CurvePoint, ...]) -> float:
-    """The largest excess of any tail over what the claim allows, in estimated standard deviations.
+    """Return the largest excess of any tail over what the claim allows, in estimated standard deviations.
 
-    Scores may differ in number between pairs, not in meaning: the largest over all of them is taken.
+    Pairs may have different numbers of scores. This is no problem, because the maximum over all scores is used.
     """
     won, lost = counts[..., 0].astype(float), counts[..., 1].astype(float)
     sampled = counts.sum(axis=-1)
@@ -135,21 +135,21 @@ class WorstOf:
 
     Each round of the search spends an equal part of ``share * budget`` on the pairs left, and the half with
     the larger estimated evidence stays. The chosen pair is audited with fresh samples at the full level.
-    "Consistent" speaks of the chosen pair, not of the others.
+    The verdict "consistent" applies to the chosen pair, not to the others.
 
     Attributes:
         pairs: the candidates, at least one.
-        share: of the budget for the search, in (0, 1).
+        share: the share of the budget that the search spends, in (0, 1).
 
     Raises:
-        ValueError: no pairs, or another share.
+        ValueError: there are no pairs, or the share is outside its range.
     """
 
     pairs: Sequence[Neighbours]
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        """Check that there is something to search, and to search with."""
+        """Check that there is a pair, and that the share is in (0, 1)."""
         _check(self.pairs, self.share)
 
 
@@ -160,7 +160,7 @@ class EachOf:
     The claim is violated if it is on one pair, and consistent only if it is on all of them.
 
     Raises:
-        ValueError: no pairs.
+        ValueError: there are no pairs.
     """
 
     pairs: Sequence[Neighbours]
@@ -171,10 +171,10 @@ class EachOf:
 
 
 def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan: AuditPlan) -> Evidence:
-    """Evidence on the pair that reveals most; ``replay["search"]`` records the search.
+    """Audit the pair that reveals most; ``replay["search"]`` records the search.
 
     Raises:
-        MechanismError, ValueError: as for `dpproof.audit`; a budget too small for so many pairs.
+        MechanismError, ValueError: as for `dpproof.audit`; the budget is too small for so many pairs.
     """
     pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
@@ -195,9 +195,9 @@ def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: A
     """Audit every pair until one is refuted.
 
     Returns:
-        The evidence on the pair that speaks loudest, with ``epsilon_lower`` the largest of all,
-        ``would_have_seen`` the largest of all, ``power`` the weakest of all, ``samples`` those of all, and
-        the e-value of all together.
+        The evidence on the pair with the strongest evidence against the claim. Its ``epsilon_lower`` and
+        ``would_have_seen`` are the largest of all pairs, its ``power`` is the weakest, its ``samples`` are the
+        total, and its e-value is that of all pairs together.
 
     Raises:
         MechanismError, ValueError: as for `dpproof.audit`; the budget must hold a sample for each pair.
@@ -243,12 +243,12 @@ def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> E
 
 
 def _rank(verdict: Finding) -> int:
-    """Sort key: violations without floating-point bits come first, then those through the bits."""
+    """Return a sort key: 2 for a violation without floating-point bits, 1 for one in the bits only, otherwise 0."""
     return 2 * (verdict is Finding.VIOLATION) + (verdict is Finding.FLOATING_POINT)
 
 
 def _call(name: str, replay: Mapping[str, object] | None, called: Mapping[str, object]) -> dict[str, object]:
-    """The caller's data for a replay; by default the call itself."""
+    """Return the caller's data for a replay; without them, a description of the call itself."""
     given = dict(replay or {})
     return given if "audit" in given else {**(call_of(name, **called) or {"audit": None}), **given}
 

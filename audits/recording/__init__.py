@@ -1,1 +1,1 @@
-"""Records of an audit: evidence, witnesses, replays."""
+"""Records of an audit: evidence, witnesses and replays."""

@@ -1,4 +1,4 @@
-"""Evidence: the result of an audit, with everything needed to find it again."""
+"""Evidence: the result of an audit, with everything that is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INDEPENDENCE = "the outputs are independent, but for the kinds of dependence that an audit looks for"
-"""What every audit takes on trust (docs/notes/audit_pairs.md)."""
+"""The assumption of every audit (docs/notes/audit_pairs.md)."""
 
 UNCONFIRMED = (
     "the bets refute the claim, but the time budget was spent before the outputs were checked for shared"
     " randomness, without which nothing is called a violation; raise the time budget"
 )
-"""Why a finding is no violation yet, and what to do."""
+"""The reason why an unconfirmed finding is no violation, and what to do about it."""
 
 
 class Finding(enum.Enum):
-    """The answers of an audit, under the spelling of the command line.
+    """The answers of an audit, with the words of the command line as values.
 
     >>> Finding("violation") is Finding.VIOLATION
     True
@@ -71,7 +71,7 @@ class Finding(enum.Enum):
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted for what is released, through floating-point bits or without them.
+        """Whether the claim is refuted for the released numbers, with or without their floating-point bits.
 
         >>> [verdict.value for verdict in Finding if verdict.violated]
         ['violation', 'violation (floating point only)']
@@ -84,38 +84,39 @@ class Evidence:
     """The outcome of one audit.
 
     Attributes:
-        claim: the claim's name.
+        claim: the name of the claim.
         verdict: the answer.
         claimed_epsilon: the epsilon that the claim allows at ``delta``.
-        epsilon_lower: the mechanism is not (x, delta)-DP for any x below this.
-        delta: where ``epsilon_lower`` and ``would_have_seen`` are stated.
-        confidence: 1 - alpha; with at least this probability a violation is one *and* ``epsilon_lower``
-            is true (they may fail with probability `audits.engine.betting.trial.VERDICT` alpha and the rest of alpha).
-        samples: samples spent on both inputs together.
-        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9: on the reference
-            pair (`engine.power.simulated`) where the likelihood ratio is known, otherwise twice the claim if ``power``
-            says so; ``inf`` if none, ``None`` after a violation. Of a violation through floating-point bits
-            only: what would have been seen without them.
+        epsilon_lower: a lower bound on epsilon; the mechanism is not (x, delta)-DP for any smaller x.
+        delta: the delta of ``epsilon_lower`` and ``would_have_seen``.
+        confidence: 1 - alpha; the probability that a reported violation *and* ``epsilon_lower`` are both correct is at
+            least this. (The share `audits.engine.betting.trial.VERDICT` of alpha is for the verdict, the rest for
+            ``epsilon_lower``.)
+        samples: the number of samples on both inputs together.
+        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9; ``inf`` if there is none,
+            ``None`` after a violation. If the likelihood ratio is known, it is simulated on the reference pair
+            (`engine.power.simulated`). Otherwise it is twice the claim, if ``power`` shows this. After a violation in
+            floating-point bits only, it applies to the audit without the bits.
         e_value: the largest average wealth of the bets against the claim.
         alpha: the level.
-        seed: the seed everything was drawn from.
-        pair: what the two inputs are.
-        pairs: of every pair that was run its description, its relation, and whether that was ``"checked"`` or
-            is ``"taken on trust"``, with the reason.
-        event: the single event that earned most, or the learned posterior if that earned more, as JSON data;
-            ``None`` if no bet was placed.
-        counts: how often that event was won, lost and passed.
-        score: the name of the score the event thresholds.
-        replay: what else a replay needs.
-        without_bits: of a violation through floating-point bits only, the answer without them.
-        arithmetic: of the claim: ``"real"`` if it promises nothing of floating-point bits.
-        power: from each class of events to what was measured of the power against violations in it.
-        not_covered: what violations were not planted in.
-        weakness: why a verdict is "inconclusive" and what to do, in words; otherwise an empty text.
-        unconfirmed: the bets refuted the claim, but the time budget was spent before the checks of
+        seed: the seed of all randomness.
+        pair: a description of the two inputs.
+        pairs: for every pair that was run, its description, its relation, and whether the relation was ``"checked"``
+            or is ``"taken on trust"``, with the reason.
+        event: the event whose bet won most, or the learned posterior if it won more, as JSON data; ``None`` if no
+            bet was placed.
+        counts: how often the bet on this event was won, lost and passed.
+        score: the name of the score whose tail is the event.
+        replay: all other data that a replay needs.
+        without_bits: for a violation in floating-point bits only, the verdict without the bits.
+        arithmetic: ``"real"`` if the claim does not cover floating-point bits.
+        power: for each class of events, the measured power against violations in it.
+        not_covered: descriptions of events in which no violations were planted.
+        weakness: the reason why a verdict is "inconclusive", and what to do about it; otherwise an empty text.
+        unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks of
             independence that a violation needs. The verdict is then "inconclusive", and the event is kept.
-        shown: what fresh outputs on either input show of a violation.
-        shortened: what is taken on trust because these checks were shortened; otherwise an empty text.
+        shown: an illustration of a violation by fresh outputs on both inputs.
+        shortened: what is assumed because these checks were shortened; otherwise an empty text.
     """
 
     claim: str
@@ -140,14 +141,14 @@ class Evidence:
 
     @property
     def taken_on_trust(self) -> list[str]:
-        """What the answer rests on that nothing here checked, one sentence each."""
+        """The unchecked assumptions of the answer, one sentence each."""
         trusted = (one for one in self.pairs if one["status"] != "checked")
         pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
         return [*pairs, INDEPENDENCE, *([self.shortened] if self.shortened else [])]
 
     @property
     def fails(self) -> bool:
-        """Whether the claim is refuted; bits refute none about real arithmetic."""
+        """Whether the claim is refuted; floating-point bits alone refute no claim about real arithmetic."""
         return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -159,14 +160,14 @@ class Evidence:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The finding in sentences: of a violation epsilon, the event, what it looks like, and the pair."""
+        """The finding in sentences: the pair, and for a violation also the bound, the event and a likely cause."""
         return sentences(self)
 
     def __repr__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        """The answer in at most ten lines."""
+        """Return the answer in at most ten lines."""
         lower = self.epsilon_lower
         least = lower if lower == math.inf else math.floor(lower * 1e6) / 1e6
         claimed = f"claimed epsilon {self.claimed_epsilon:g} at delta {self.delta:g}"
@@ -184,7 +185,7 @@ class Evidence:
         return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
 
     def plot(self) -> Figure:
-        """Return the two histograms with the event as a figure of matplotlib.
+        """Return the two histograms with the event as a matplotlib figure.
 
         Raises:
             ValueError: there is no violation to show, or no number in the outputs.
@@ -198,15 +199,15 @@ class Evidence:
         return picture(self.shown, f"{self.claim}: {self.verdict.value}")
 
     def to_json(self) -> str:
-        """The answer as JSON text, as the command line has it; `from_json` reads it back."""
+        """Return the answer as JSON text, as the command line prints it; `from_json` reads it."""
         return json_text(self.as_json())
 
     @classmethod
     def from_json(cls, text: str) -> Evidence:
-        """The evidence of `to_json`'s text.
+        """Return the evidence from the text of `to_json`.
 
         Raises:
-            ValueError: the text is none of an audit.
+            ValueError: the text does not come from `to_json`.
         """
         try:
             return cls._read(json.loads(text))
@@ -238,7 +239,7 @@ class Evidence:
         )
 
     def left_unconfirmed(self) -> Evidence:
-        """The same finding as no more than a suspicion: no bound above the claim, and no violation."""
+        """Return the finding as unconfirmed: without a violation, and without a bound above the claim."""
         return replace(
             self,
             verdict=Finding.INCONCLUSIVE,
@@ -252,7 +253,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The contract's keys, and under ``"witness"`` what `dpproof.replay` needs; infinity is ``"inf"``."""
+        """Return the answer as JSON data; ``"witness"`` is the input of `dpproof.replay`, infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
@@ -277,7 +278,7 @@ class Evidence:
         }
 
     def witness(self) -> dict[str, Any]:
-        """The pair, event, counts and seed of the finding, as JSON data."""
+        """Return the pair, event, counts and seed, and what else a replay needs or compares, as JSON data."""
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

@@ -1,4 +1,4 @@
-"""The picture of a violation: the two histograms of the number that gives the inputs away, with the event marked."""
+"""The picture of a violation: two histograms of a number that distinguishes the inputs, with the event marked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dpproof.audits.recording.words import Shown
 
 COLOURS = ("#6b6b6b", "#b3261e")
 SIZE = (6.0, 3.2)
-"""In inches."""
+"""The width and the height in inches."""
 
 
 def picture(shown: Shown, title: str) -> Figure:
-    """The histograms as a figure of matplotlib.
+    """Draw the histograms as a matplotlib figure.
 
     Raises:
         ValueError: there are no histograms.

@@ -1,4 +1,4 @@
-"""Replay: run a finding again from its witness; it must come out the same."""
+"""Replay: run an audit again from its witness, and check that the result is the same."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
-"""What comes out the same although the mechanism has randomness of its own."""
+"""The keys that are compared for a mechanism with randomness of its own."""
 
 UNCONFIRMED = ("verdict", "unconfirmed")
-"""What a replay with more time may settle: a suspicion that there was no time to confirm."""
+"""The keys that may differ for an unconfirmed finding, because a replay with more time may confirm it."""
 
 
 class ReplayError(ValueError):
-    """Raised when a witness cannot be replayed, or does not come out the same; names what differs.
+    """Raised when a witness cannot be replayed, or when its replay has another result.
 
     Attributes:
-        found: what the audit found this time; None where it did not run.
-        different: the keys of the witness that came out differently.
+        found: the evidence of the replay; None if it did not run.
+        different: the keys of the witness that differ.
     """
 
     def __init__(self, text: str, found: Evidence | None = None, different: Sequence[str] = ()) -> None:
@@ -34,18 +34,18 @@ class ReplayError(ValueError):
 def replay(
     witness: Mapping[str, object], run: Callable[[Mapping[str, object]], Evidence] | None = None
 ) -> Evidence:
-    """Run the audit of a witness again and check that everything in the witness comes out the same.
+    """Run the audit of a witness again, and check that the new witness is equal to it.
 
-    Of a mechanism with randomness of its own, which no seed determines, only the verdict and what was asked
-    (`STATED`) are compared; by bad luck a weak finding may then come out differently.
+    If the mechanism has randomness of its own, which no seed determines, only the verdict and the settings
+    (`STATED`) are compared. Then a weak finding may differ by chance.
 
     Args:
-        witness: the value under ``"witness"`` of `Evidence.as_json`, perhaps read back from a file.
-        run: does the audit again, for mechanisms that this project has no name for; it takes seed, delta,
+        witness: the value under ``"witness"`` of `Evidence.as_json`, perhaps read from a file.
+        run: runs the audit again, for mechanisms without a name in dpproof; it takes seed, delta,
             alpha and ``witness["replay"]["budget"]`` from the witness.
 
     Raises:
-        ReplayError: nothing says how, or the new witness differs.
+        ReplayError: the witness does not describe how to run the audit, or the new witness differs.
     """
     again, last = _again if run is None else run, _how(witness).get("last")
     if last is not None and type(last) is not int:
@@ -73,7 +73,7 @@ def _how(witness: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _again(witness: Mapping[str, object]) -> Evidence:
-    """Follow the plan that a witness holds, on the target that it names."""
+    """Run the plan of a witness on the target that the witness names."""
     how = _how(witness)
     try:
         found = target(how.get("audit"))

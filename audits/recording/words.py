@@ -1,4 +1,4 @@
-"""An audit's finding in words: how large epsilon is at least, which event shows it, on which pair, and what next."""
+"""An audit's finding in words: the lower bound on epsilon, the event that shows it, and the pair of inputs."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ SEEN: Mapping[str, str] = {
     "logistic": "a logistic regression on the output",
     "trees": "randomised trees on the output",
 }
-"""How a score's name begins -> what it looks at, in words."""
+"""A description of each score, by the beginning of its name."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What fresh outputs on either input show of a violation.
+    """An illustration of a violation by fresh outputs on both inputs.
 
     Attributes:
-        outputs: how many there were on each input.
-        event: a simple event that tells the inputs apart, in words; empty if there is none.
-        first, second: how often it came on each input.
-        kind: the name of the explanation that fits; empty if none does.
-        looks_like: what the violation looks like, with how often that is right; empty if nothing fits.
-        what: the number that the histograms are of, in words; empty without histograms.
-        edges, counts: of the two histograms.
-        at: the threshold of the event, where the histograms show it.
+        outputs: the number of outputs on each input.
+        event: a simple event that distinguishes the inputs, in words; empty if there is none.
+        first, second: how often the event occurs on each input.
+        kind: the name of the explanation that fits; empty if none fits.
+        looks_like: a sentence on the likely cause, with how often this explanation is right; empty if none fits.
+        what: a description of the number in the histograms; empty if there are no histograms.
+        edges, counts: the edges and the counts of the two histograms.
+        at: the threshold of the event, if the histograms show it.
     """
 
     outputs: int
@@ -53,7 +53,7 @@ class Shown:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """The event and what it looks like."""
+        """The sentences on the event and on the likely cause."""
         if self.event:
             came = f"It came {self.first} times on the first input and {self.second} times on the second"
             yield f"A simple event: {self.event}. {came}, in {self.outputs} fresh outputs each."
@@ -61,20 +61,20 @@ class Shown:
             yield self.looks_like
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data that `read` takes."""
+        """Return JSON data for `read`."""
         return asdict(self)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Shown:
-        """What `as_json` wrote, perhaps from a file."""
+        """Return the illustration from the data of `as_json`, perhaps read from a file."""
         lists = {"edges": tuple(data["edges"]), "counts": tuple(tuple(one) for one in data["counts"])}
         return cls(**{**data, **lists})
 
 
 def sentences(found: Evidence) -> tuple[str, ...]:
-    """The finding in sentences, the answer first.
+    """Return the finding in sentences, the answer first.
 
-    A violation is told in full. Otherwise the sentences say which pairs there were.
+    The sentences describe a violation in full. Otherwise they only state which pairs there were.
     """
     return tuple(_told(found))
 
@@ -91,7 +91,7 @@ def _told(found: Evidence) -> Iterator[str]:
 
 
 def _bound(found: Evidence) -> str:
-    """How large epsilon is at least."""
+    """Return the sentence on the lower bound on epsilon."""
     at = f" at delta {found.delta:g}" if found.delta else ""
     sure = f"with confidence {100 * found.confidence:.6g} %"
     if found.epsilon_lower == math.inf:
@@ -105,7 +105,7 @@ def _bound(found: Evidence) -> str:
 
 
 def _event(found: Evidence) -> Iterator[str]:
-    """What the best bets looked at, and how often they won."""
+    """Generate the sentence on the best bets: how often they won, and which part of the output they used."""
     event, counts = found.event, found.counts
     if event is None or counts is None or not {"won", "lost"} <= counts.keys():
         return
@@ -131,7 +131,7 @@ def _number(value: Any) -> str:
 
 
 def _made(how: Mapping[str, Any]) -> str:
-    """How many pairs were made, if an audit made its own."""
+    """Return the beginning of the sentence on the pairs of a search; an empty text if there was no search."""
     search = how.get("search")
     if not isinstance(search, Mapping):
         return ""

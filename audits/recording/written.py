@@ -1,8 +1,8 @@
-"""The arguments of an audit as JSON data, so that the witness of a call from Python replays from a file.
+"""The arguments of an audit as JSON data, so that the witness of a Python call can be replayed from a file.
 
-Written are numbers, texts, lists, tuples, dictionaries, arrays, fractions, enumeration members, dataclasses,
-partials, bound methods of these, and functions by the name under which they are imported. A lambda or a
-function inside another has no such name: the witness of its audit says nothing of a call.
+The supported values are numbers, texts, lists, tuples, dictionaries, arrays, fractions, enumeration members,
+dataclasses, partials, bound methods of these, and functions by the name under which they are imported. A lambda or
+a function inside another function has no such name, so the witness of its audit does not contain the call.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 1_000_000
-"""Arguments that take more characters are left out."""
+"""The largest number of characters of all arguments. Longer arguments are not written."""
 
 
 class UnwritableError(TypeError):
-    """Raised for a value that no file can hold."""
+    """Raised for a value that cannot be written as JSON data."""
 
 
 def call_of(function: str, **arguments: object) -> dict[str, Any]:
-    """What a witness says of a call; nothing where an argument cannot be written down.
+    """Return the description of a call for a witness; empty if an argument cannot be written.
 
     >>> call_of("audit", claim="a")
     {'audit': 'call', 'function': 'audit', 'arguments': {'claim': 'a'}}
@@ -47,10 +47,10 @@ def call_of(function: str, **arguments: object) -> dict[str, Any]:
 
 
 def written(value: object) -> Any:
-    """The value as JSON data.
+    """Return a value as JSON data.
 
     Raises:
-        UnwritableError: there is no way to write it.
+        UnwritableError: the value cannot be written.
 
     >>> read(written((Fraction(1, 3), [np.arange(2)])))
     (Fraction(1, 3), [array([0, 1])])
@@ -73,7 +73,7 @@ def _dataclass(value: Any) -> Any:
 
 @lru_cache(1 << 10)
 def _writer(of: type) -> Callable[[Any], Any]:
-    """How values of a type are written: by the first row that fits, dictionaries and tuples by their own."""
+    """Return the function that writes values of a type: an exact entry for it, or the first entry that fits."""
     if of in _EXACTLY:
         return _EXACTLY[of]
     named = issubclass(of, enum.Enum)
@@ -100,7 +100,7 @@ _WRITERS: Sequence[tuple[type | tuple[type, ...], Callable[[Any], Any]]] = (
 
 
 def _name(value: object) -> str:
-    """The name under which exactly this is imported."""
+    """Return the name under which this object is imported."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module in (None, "__main__") or not str(name).isidentifier():
         raise UnwritableError(f"{value!r:.80} has no name under which it is imported")
@@ -118,10 +118,10 @@ def _loaded(name: str) -> Any:
 
 
 def read(data: object) -> Any:
-    """The value that was written.
+    """Return the value from the data of `written`.
 
     Raises:
-        ValueError: the data are none of a value.
+        ValueError: the data do not come from `written`.
     """
     if isinstance(data, list):
         return [read(one) for one in data]

@@ -1,1 +1,1 @@
-"""Ready-made audits of this project's mechanisms."""
+"""Ready-made audits of dpproof's mechanisms."""

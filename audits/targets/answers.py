@@ -1,10 +1,9 @@
 """Inputs and likelihood ratios that several mechanisms share: answers as far apart as neighbours can be.
 
-Where the accountant names a pair that attains its guarantee, this is that pair, or one of its kind that samples
-can distinguish. A likelihood ratio is ln p1/p0 of the stated law for a pair of inputs. It is called as
-``ratio(outputs, parameters, first, second)`` and returns ``(n,)``. It is a score: for a mechanism of the stated
-law no score is better, and for any other mechanism it is still a valid one. It is computed in plain double
-precision.
+If the accountant names a pair that attains its guarantee, the audit uses this pair, or a similar one that samples
+can distinguish. A log-likelihood ratio is ln p1/p0 of the stated output distribution for a pair of inputs. It is called
+as ``ratio(outputs, parameters, first, second)`` and returns ``(n,)``. It is the best score for a mechanism with the
+stated distribution, and a valid score for any other mechanism. It is computed in plain double precision.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dpproof.audits.data.pairs import Neighbours
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.float64] | NDArray[np.int64]
 FAR = 1e6
-"""Stands for an infinite ratio."""
+"""The finite value that replaces an infinite ratio."""
 
 
 class Repeated(Protocol):
@@ -55,7 +54,7 @@ class Laplace(Protocol):
 
 
 def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
-    """All answers 0, or all at the sensitivity, in each coordinate that moves between neighbours."""
+    """Return the pair whose answers are all 0, or all equal to the change of one coordinate between neighbours."""
     moved = sensitivity_of(parameters, adjacency, L1)
     apart = size(parameters, adjacency)
     described = f"answers all 0, or all {apart:g}"
@@ -64,28 +63,28 @@ def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
 
 
 def size(parameters: object, adjacency: Adjacency) -> float:
-    """The largest double that is at most the change of one coordinate."""
+    """Return the largest double that is at most the change of one coordinate."""
     return neighbours_of(sensitivity_of(parameters, adjacency, L1).moved)[0]
 
 
 def gaussian(outputs: Numbers, parameters: Gaussian, first: Numbers, second: Numbers) -> Floats:
-    """Log-likelihood ratio of independent Gaussian noise of ``sigma``, on whole or on real numbers."""
+    """Return the log-likelihood ratio of independent Gaussian noise of ``sigma``, discrete or continuous."""
     return np.asarray(_squares(outputs, first, second) / parameters.sigma**2)
 
 
 def laplace(outputs: Numbers, parameters: Laplace, first: Numbers, second: Numbers) -> Floats:
-    """Log-likelihood ratio of independent Laplace or two-sided geometric noise of ``scale``."""
+    """Return the log-likelihood ratio of independent Laplace or two-sided geometric noise of ``scale``."""
     return np.asarray(_distances(outputs, first, second) / parameters.scale)
 
 
 def flat(terms: Numbers) -> Floats:
-    """The sum over all axes but the first; infinite terms count as `FAR`."""
+    """Return the sum over all axes but the first; an infinite term counts as plus or minus `FAR`."""
     finite = np.nan_to_num(terms, nan=0.0, posinf=FAR, neginf=-FAR)
     return np.asarray(finite.reshape(len(terms), -1).sum(axis=1))
 
 
 def heads(count: Numbers, coins: int, chance: float) -> Floats:
-    """Log probability of that many heads; -inf for impossible numbers."""
+    """Return the log probability of this number of heads; -inf for an impossible number."""
     k = np.asarray(count, dtype=np.float64)
     inside = (k >= 0) & (k <= coins)
     k = np.clip(k, 0, coins)
@@ -94,11 +93,11 @@ def heads(count: Numbers, coins: int, chance: float) -> Floats:
 
 
 def _squares(outputs: Numbers, first: Numbers, second: Numbers) -> Floats:
-    """Half the difference of squared distances: ((x - a)^2 - (x - b)^2) / 2."""
+    """Return half the difference of squared distances, ((x - a)^2 - (x - b)^2) / 2, added up."""
     return flat((second - first) * (outputs - (first + second) / 2))
 
 
 def _distances(outputs: Numbers, first: Numbers, second: Numbers) -> Floats:
-    """|x - a| - |x - b|, constant beyond a and b without a rounding error that would show the bits of x."""
+    """Return |x - a| - |x - b|, added up. It is exactly constant beyond a and b, so it reveals no low bits of x."""
     gap = np.abs(second - first)
     return flat(np.clip(np.sign(second - first) * (2 * outputs - first - second), -gap, gap))

@@ -1,6 +1,6 @@
-"""The call of an audit: a claim, what is sampled, and the inputs; also read back from a recorded call.
+"""The call of an audit: a claim, a sampler and the inputs. A recorded call can be restored from its witness.
 
-`dpproof.audits.front` calls it for users. The kind of inputs decides the method: one pair of neighbours,
+`dpproof.audits.front` calls it for users. The type of the inputs decides on the method: one pair of neighbours,
 several pairs, extremes of data, the steps of a training, or canaries of one run.
 """
 
@@ -58,28 +58,29 @@ def audit(
     /,
     **asked: Unpack[Asked],
 ) -> Evidence:
-    """Audit a claimed guarantee on neighbouring inputs, or a target that knows its own.
+    """Audit a claimed guarantee on neighbouring inputs, or a target with a claim and inputs of its own.
 
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
-    on the number of workers. A false alarm has probability at most ``alpha``, whatever the scores
-    (docs/notes/audit_betting.md). Some 700 to 2,000 further outputs, not counted, check the generator.
+    on the number of workers. A false alarm has probability at most ``alpha``, for any scores
+    (docs/notes/audit_betting.md). About 700 to 2,000 further outputs, which are not counted, check the generator.
 
     Args:
-        what: the name of the claim; or a target, such as `dpproof.mechanism_target` gives, and nothing else.
-        curve: the claimed guarantee; the upper ends of its ``delta(epsilon)`` are bet against.
+        what: the name of the claim; or a target, such as `dpproof.mechanism_target` returns, without the arguments
+            ``curve``, ``sampler`` and ``inputs``.
+        curve: the claimed guarantee; the audit bets against the upper bounds of its ``delta(epsilon)``.
         sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
-            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`, which has
-            options, such as `command` makes. Outputs are anything that `dpproof.audits.data.canonical` can
-            write down. Of `Steps` it begins a training.
+            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism` with options, such as
+            `command` returns. Outputs may have any type that `dpproof.audits.data.canonical` supports. For `Steps`
+            it starts a training.
         inputs: a pair of `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or
             `Canaries`.
         scores: as in `AuditPlan`.
-        asked: the seed and whatever else an `AuditPlan` says, by its name.
+        asked: the seed and any other field of an `AuditPlan`, by its name.
 
     Raises:
         MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
             or its outputs are not independent samples.
-        NoAuditError: a target leaves nothing to audit, or needs a package that is not installed.
+        NoAuditError: there is nothing to audit for a target, or it needs a package that is not installed.
         ValueError: an argument is outside its range, or a score is not a number.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
@@ -107,8 +108,8 @@ class Call:
 
     Attributes:
         curve: the claimed guarantee.
-        sampler: what is sampled, or begins a training.
-        inputs: the neighbouring inputs, of whatever kind.
+        sampler: the function that is sampled, or that starts a training.
+        inputs: the neighbouring inputs, of any type in `Inputs`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"function": str, "arguments": dict}
@@ -118,15 +119,15 @@ class Call:
     inputs: Inputs
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the claim has the plan's name."""
+        """Run the audit, and return the evidence. The claim has the plan's name."""
         return _run(self.inputs, self.curve, self.sampler, plan)
 
     @classmethod
     def read(cls, how: Told) -> Call:
-        """The call that a witness records.
+        """Restore the call from a witness.
 
         Raises:
-            ValueError: it says none of `FUNCTIONS`.
+            ValueError: the witness names none of `FUNCTIONS`.
         """
         function = how.text("function")
         if function not in FUNCTIONS:
@@ -148,7 +149,7 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]]
     "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
     "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
 }
-"""How a witness names the kind of inputs -> its argument for what is sampled, and the inputs."""
+"""For each name of a type of inputs in a witness: the name of the argument for the sampler, and the inputs."""
 
 
 def _shares(how: Told) -> tuple[float, ...] | None:

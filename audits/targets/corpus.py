@@ -1,4 +1,4 @@
-"""A case of the corpus as a target; its witness names the case."""
+"""Targets from cases of the corpus; the witness contains the name of the case."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ KIND = "corpus"
 
 @dataclass(frozen=True)
 class Cased:
-    """The case of this name."""
+    """The case with this name."""
 
     fields: ClassVar[Mapping[str, type]] = {"case": str, "budget": int}
 
     case: str
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the case says what is claimed, and where epsilon is stated."""
+        """Run the audit, and return the evidence. The case has its own claim and its own delta."""
         return case_named(self.case).audit(seed=plan.seed, alpha=plan.alpha, budget=plan.budget)
 
     @classmethod
     def read(cls, how: Told) -> Cased:
-        """The case of a witness."""
+        """Restore the case from a witness."""
         return cls(how.text("case"))
 
 

@@ -1,6 +1,6 @@
 """Audits of a named callable (``package.module:name``) or a command, whose witnesses can be replayed.
 
-A replay imports and runs what the witness names. Replay only witnesses whose code you would run anyway.
+A replay imports and runs the code that the witness names. Replay only witnesses whose code you trust.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from dpproof.audits.targets.call import Call
 KIND = "named"
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")
-"""What a mechanism may be told, besides its name."""
+"""The options of the mechanism."""
 AUDITED = ("scores", "arithmetic")
-"""What its audit may be told."""
+"""The options of the audit."""
 
 
 def load(target: str) -> Any:
-    """The object that ``package.module:name`` names.
+    """Return the object with the name ``package.module:name``.
 
     Raises:
-        LoadError: it cannot be imported, or is not there.
-        ValueError: it is not written so.
+        LoadError: it cannot be imported, or does not exist.
+        ValueError: the name does not have this form.
 
     >>> load("math:tau")
     6.28...
@@ -56,14 +56,14 @@ class Named:
 
     Attributes:
         promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
-        adjacency: the relation that the promise speaks of.
+        adjacency: the neighbouring relation of the claim.
         target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
-        neighbours: ``package.module:name`` of a callable that takes nothing and gives two inputs, a `Neighbours`,
-            or several pairs, of which the worst is searched for; see `pairs_of`.
-        data: instead of neighbours ``package.module:name`` of data, or of a callable that gives them, from which
-            extreme neighbours are made.
-        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, names of
-            `audits.engine.scores.names`; ``arithmetic``, of the claim: see `dpproof.accountant.claims.claim.Claim`.
+        neighbours: ``package.module:name`` of a callable without arguments. It returns two inputs, a `Neighbours`,
+            or several pairs, among which the audit searches for the worst; see `pairs_of`.
+        data: instead of ``neighbours``, ``package.module:name`` of data, or of a callable that returns them. The audit
+            makes extreme neighbours of the data.
+        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, a list of names from
+            `audits.engine.scores.names`; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {
@@ -82,11 +82,11 @@ class Named:
     data: str | None = None
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence, stated where the promise has its delta.
+        """Run the audit, and return the evidence at the delta of the promise.
 
         Raises:
-            MechanismError, InvalidNeighboursError, ValueError: as for `dpproof.audit` and `pairs_of`; an
-                unknown option.
+            MechanismError, InvalidNeighboursError, ValueError: as for `dpproof.audit` and `pairs_of`; or an
+                option is unknown.
         """
         written = self.target if isinstance(self.target, str) else " ".join(self.target)
         stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
@@ -110,7 +110,7 @@ class Named:
 
     @classmethod
     def read(cls, how: Told) -> Named:
-        """The target of a witness."""
+        """Restore the target from a witness."""
         relation = Adjacency.of(how.text("adjacency"))
         return cls(
             _promise(how.table("promise")),
@@ -149,10 +149,10 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
 
 
 def inputs_of(neighbours: str, data: str | None, adjacency: Adjacency) -> Neighbours | WorstOf | Extremes:
-    """What a target is audited on: the pairs that a callable gives, or extreme neighbours of data.
+    """Return the inputs of a target's audit: the pairs that a callable returns, or extreme neighbours of data.
 
     Raises:
-        InvalidNeighboursError, ValueError: as for `pairs_of`; the data cannot be loaded.
+        InvalidNeighboursError, ValueError: as for `pairs_of`; or the data cannot be loaded.
     """
     if data is not None:
         found = load(data)
@@ -162,13 +162,13 @@ def inputs_of(neighbours: str, data: str | None, adjacency: Adjacency) -> Neighb
 
 
 def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:
-    """The pairs that a callable gives: two inputs, a `Neighbours`, or a list of pairs.
+    """Return the pairs from a callable that returns two inputs, a `Neighbours`, or a list of pairs.
 
-    That they are neighbours is checked as far as it can be; the evidence says what is taken on trust.
+    The relation is checked as far as possible; the evidence lists what is assumed.
 
     Raises:
-        InvalidNeighboursError: they are not neighbours, or neighbours under another relation, or plainly the same.
-        ValueError: the callable fails, or gives something else.
+        InvalidNeighboursError: the inputs are not neighbours, are neighbours under another relation, or are equal.
+        ValueError: the callable fails, or returns something else.
     """
     try:
         found = load(neighbours)()

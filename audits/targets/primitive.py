@@ -1,8 +1,8 @@
-"""The audit of one release of a primitive of the catalogue, against its accountant's own guarantee.
+"""The audit of one release of a primitive of the catalogue, against the guarantee of its accountant.
 
-The leaf of each primitive names a hard pair of inputs and a suitable score. The audit runs the code of
-`mechanisms`, including its floating-point noise: Gaussian and Laplace noise is numpy's. It looks at the
-released values, not at their lowest bits.
+The module of each primitive defines a hard pair of inputs and a suitable score. The audit runs the code of
+`mechanisms`, including its floating-point noise (Gaussian and Laplace noise come from numpy). It tests the
+released values, not their lowest bits.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ KIND = "primitive"
 Floats = NDArray[np.float64]
 DELTA = 1e-6
 NUMBERS = 50_000_000
-"""The default budget draws at most about so many numbers."""
+"""The approximate largest number of drawn numbers with the default budget."""
 FEWEST = 2_000
-"""The default budget is at least this."""
+"""The smallest default budget."""
 ABSENT = {
     "compositions": "nothing is released",
     "steps": "nothing is released",
     "sensitivity": "nothing moves",
 }
-"""Parameters that leave nothing to audit where they are 0, and why."""
+"""Parameters with which there is nothing to audit if they are 0, and the reason."""
 
 
 def _always(_parameters: object) -> bool:
@@ -56,12 +56,13 @@ class Setting:
     """The settings with which a primitive is audited.
 
     Attributes:
-        pair: the hard pair, from parameters and relation.
-        ratio: the log-likelihood ratio of the stated law, ``ratio(outputs, parameters, first, second)``.
-        learned: scores besides it, for outputs of more than one number; where there is no ratio, all of
-            them, and ``None`` for those of the engine.
-        has_ratio: whether the law of outputs with these parameters is the ratio's; else scores are learned.
-        samples: the default budget, at most.
+        pair: function from parameters and relation to the hard pair.
+        ratio: the log-likelihood ratio of the stated distribution, ``ratio(outputs, parameters, first, second)``.
+        learned: additional scores for outputs of more than one number. Without a ratio these are all scores, and
+            ``None`` stands for the engine's default scores.
+        has_ratio: whether the ratio is that of the output distribution with these parameters; if not, only the
+            learned scores are used.
+        samples: the largest default budget.
     """
 
     pair: Callable[..., Neighbours]
@@ -72,14 +73,14 @@ class Setting:
 
     @property
     def relations(self) -> tuple[Adjacency, ...]:
-        """Any that the accountant proves something of."""
+        """An empty tuple, which stands for all relations of the accountant."""
         return ()
 
     def of(self, subject: Subject) -> Primitive:
-        """The primitive, if there is something to audit.
+        """Return the audit of the primitive.
 
         Raises:
-            NoAuditError: a parameter leaves nothing to tell apart.
+            NoAuditError: a parameter is 0, so there is nothing to audit.
         """
         for field, why in ABSENT.items():
             if getattr(subject.parameters, field, 1) == 0:
@@ -91,7 +92,7 @@ class Setting:
         return self.ratio is not None and self.has_ratio(parameters)
 
     def scores(self, parameters: object, pair: Neighbours, width: int) -> tuple[Score, ...] | None:
-        """The scores for outputs of ``width`` numbers."""
+        """Return the scores for outputs of ``width`` numbers; None for the engine's default scores."""
         if self.ratio is None or not self.known(parameters):
             return self.learned
         exact = partial(
@@ -103,22 +104,22 @@ class Setting:
 def _applied(
     outputs: object, *, ratio: Callable[..., Floats], parameters: object, first: object, second: object
 ) -> Floats:
-    """The ratio in single precision, because the last bits of doubles would show the lowest bits of outputs.
+    """Return the ratio in single precision, because the last bits of doubles reveal the lowest bits of outputs.
 
-    With them, floating-point Laplace noise is refuted within a thousand samples.
+    In double precision, floating-point Laplace noise is refuted within a thousand samples.
     """
     return np.asarray(ratio(outputs, parameters, first, second), np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """One release of a primitive.
+    """The audit of one release of a primitive.
 
-    If its guarantee has no finite epsilon but a paper prints one, the claim is the printed one.
+    If the accountant's guarantee has no finite epsilon but a paper states one, the claim is the paper's epsilon.
 
     Attributes:
         subject: the mechanism.
-        setting: how it is audited.
+        setting: the settings of its audit.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"name": str, "parameters": dict, "adjacency": str, **RUN}
@@ -127,10 +128,10 @@ class Primitive:
     setting: Setting
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence.
+        """Run the audit, and return the evidence.
 
-        Epsilon is stated at 0 for a pure guarantee and at 1e-6 for any other, unless the plan says where; the
-        budget is the setting's, or less where an output has many numbers.
+        Unless the plan gives a delta, epsilon is stated at delta 0 for a pure guarantee and at 1e-6 for any other. The
+        default budget is that of the setting, or less if an output has many numbers.
         """
         about, setting = self.subject, self.setting
         mechanism = mechanisms.Primitive(about.name, about.parameters)
@@ -158,7 +159,7 @@ class Primitive:
 
     @classmethod
     def read(cls, how: Told) -> Audited:
-        """The primitive of a witness."""
+        """Restore the audit from a witness."""
         parameters = accountant_for(how.text("name")).parameters.read(how.table("parameters"))
         return mechanism_target(Subject(how.text("name"), parameters, Adjacency.of(how.text("adjacency"))))
 
@@ -167,7 +168,7 @@ TARGET = Primitive
 
 
 def _claimed(found: PrivacyResult, delta: float | None) -> PrivacyCurve:
-    """The guarantee; the printed claim where only that promises anything at delta."""
+    """Return the guarantee, or the paper's claim if only this has a finite epsilon at delta."""
     stated = _stated(found.guarantee) if delta is None else delta
     if found.published is None or math.isfinite(found.guarantee.epsilon(stated).upper):
         return found.guarantee
@@ -176,5 +177,5 @@ def _claimed(found: PrivacyResult, delta: float | None) -> PrivacyCurve:
 
 
 def _stated(claimed: PrivacyCurve) -> float:
-    """Where epsilon is stated unless somebody asks elsewhere."""
+    """Return the default delta at which epsilon is stated."""
     return 0.0 if math.isfinite(claimed.epsilon(0.0).upper) else DELTA

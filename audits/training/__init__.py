@@ -1,1 +1,1 @@
-"""Audits of learning algorithms: canaries in one run, every step of DP-SGD, whole traces, final models."""
+"""Audits of learning algorithms: canaries in one run, single steps of DP-SGD, whole traces, and final models."""

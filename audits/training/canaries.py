@@ -1,4 +1,4 @@
-"""Canaries: records, users or trajectories that each take part by a fair coin of their own."""
+"""Canaries: records, users or trajectories that each take part if an independent fair coin decides so."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dpproof.audits.engine.sampling.callables import Auditable, generator, outpu
 
 Coins = NDArray[np.bool_]
 CANARIES = 16
-"""The stream of a seed that canaries have."""
+"""The place of the canaries' random stream in the seed's tree."""
 CHECKED = 4
-"""The input is built and validated with so many single coins turned over, in every run."""
+"""The number of coins that are flipped one at a time in every run, to validate the resulting neighbours."""
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """What an audit in one run needs to know of an algorithm's input and output.
+    """The canaries of an audit in one run: how the input depends on them, and how an output is scored.
 
     Attributes:
         count: the number of canaries, at least 2.
-        input_of: from the coins, a bool array ``(count,)``, to the input; a coin decides on its canary only.
-        score: from an output to one number per canary ``(count,)``; high ones speak for having taken part.
-            It sees the output and what was known beforehand, never the coins.
-        adjacency: the relation of inputs that differ in one coin.
-        description: what the canaries are, in words.
-        validator: called with two such inputs; raises ValueError unless they are neighbours. The stated
-            relation is checked besides, as for `dpproof.Neighbours`.
+        input_of: function from the coins, a bool array ``(count,)``, to the input; a coin decides on its canary only.
+        score: function from an output to one number per canary ``(count,)``; a high number indicates that the canary
+            took part. It may use the output and prior knowledge, but never the coins.
+        adjacency: the relation between inputs that differ in one coin.
+        description: a description of the canaries.
+        validator: called with two such inputs; raises ValueError unless they are neighbours. dpproof also checks the
+            stated relation, as for `dpproof.Neighbours`.
 
     Raises:
-        ValueError: fewer than 2 canaries.
+        ValueError: there are fewer than 2 canaries.
     """
 
     count: int
@@ -53,11 +53,11 @@ class Canaries:
 def record_canaries(
     canaries: Sequence[object], others: Sequence[object], score: Callable[[Any], NDArray[np.float64]]
 ) -> Canaries:
-    """Canaries that are added to a list of records, or left out.
+    """Return canaries that are added to a list of records, or left out.
 
     Args:
-        canaries: the records, users or trajectories to throw coins for.
-        others: those that always take part.
+        canaries: the records, users or trajectories that a coin includes or not.
+        others: the records that always take part.
         score: as in `Canaries`.
 
     >>> canaries = record_canaries(["x", "y"], ["a"], lambda output: np.zeros(2))
@@ -79,7 +79,7 @@ def record_canaries(
 
 
 def _one_record_more(one: Sequence[object], other: Sequence[object]) -> None:
-    """Lists that differ by one record: checked by position, as canaries keep their order."""
+    """Raise ValueError unless one list has one record more; records are compared in order, which canaries keep."""
     few, many = sorted((list(one), list(other)), key=len)
     if len(many) - len(few) != 1:
         raise ValueError(f"{len(one)} and {len(other)} records; neighbours have one more or one less")
@@ -95,12 +95,12 @@ def _same(one: object, other: object) -> bool:
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
 ) -> tuple[Coins, NDArray[np.float64], Neighbours]:
-    """Throw the coins, run the mechanism once, and score: coins and scores, ``(count,)`` each.
+    """Throw the coins, run the mechanism once, and return coins and scores, ``(count,)`` each, and a pair.
 
-    The pair is the input with one of its neighbours.
+    The pair consists of the input and one of its neighbours.
 
     Raises:
-        InvalidNeighboursError: turning one coin over does not give a neighbour.
+        InvalidNeighboursError: flipping one coin does not lead to a neighbour.
         MechanismError: the mechanism raises, or returns NaN or not one output.
         ValueError: the scores are not one number per canary.
     """
@@ -116,7 +116,7 @@ def played(
 
 
 def _checked_pair(canaries: Canaries, coins: Coins, rng: np.random.Generator) -> Neighbours:
-    """The input and a neighbour, after checking some of its neighbours."""
+    """Check some neighbours of the input, and return the input with one of them."""
     data = canaries.input_of(coins)
     chosen = rng.choice(canaries.count, min(CHECKED, canaries.count), replace=False)
     for turned in chosen:

@@ -1,14 +1,14 @@
-"""A small real DP-SGD loop in torch, and what an auditor of it sees.
+"""A small DP-SGD loop in torch, and its audits with different views of the training.
 
-Per-example gradients of a network with one hidden layer are clipped, summed over a Poisson sample, and given
-Gaussian noise. A canary is a record whose gradient is whatever the auditor says: far longer than the clipping
-norm, in a direction orthogonal to all other gradients at the start, so that nothing else is in the way. torch
-is an extra and is imported when a loop is built.
+Per-example gradients of a network with one hidden layer are clipped and summed over a Poisson sample. Then Gaussian
+noise is added. A canary is a record whose gradient the auditor chooses. It is far longer than the clipping norm and
+orthogonal to all other gradients at the start, so that these do not disturb it. torch is an extra and is imported when
+a loop is built.
 
-Seen are single steps, epochs, the trace of a whole run, or the final model only. Steps and epochs come from one
-training run, a coin each; traces and final models from many short runs, a coin each. The claim is the accountant's
-for as many steps as a coin stands for. A trace shows at least as much as the final model, which is a function of
-it; the claim on both is the same, so the final model shows less.
+An audit observes single steps, epochs, the trace of a whole run, or the final model only. Steps and epochs come from
+one training run, with one coin each. Traces and final models come from many short runs, with one coin each. The claim
+is the accountant's guarantee for the number of steps per coin. The final model is a function of the trace, so it
+reveals at most as much; the claim is the same for both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 KIND = "dp-sgd"
 DELTA = 1e-5
-"""Where epsilon is stated unless the plan says where."""
+"""The delta at which epsilon is stated unless the plan gives another one."""
 
 FEATURES, HIDDEN = 20, 16
 
@@ -50,16 +50,16 @@ class Settings:
     """The settings of a training loop.
 
     Attributes:
-        sampling_rate: probability of a record to be in a step's batch.
-        noise_multiplier: standard deviation of the noise over the clipping norm.
+        sampling_rate: the probability that a record is in the batch of a step.
+        noise_multiplier: the standard deviation of the noise divided by the clipping norm.
         clip: the clipping norm.
-        records: how many records there are besides the canary.
-        learning_rate: the step's length, for the sum divided by the expected size of the batch.
-        canary_norm: length of the canary's gradient, in clipping norms.
+        records: the number of records besides the canary.
+        learning_rate: the factor on the noisy sum divided by the expected batch size.
+        canary_norm: the length of the canary's gradient, in clipping norms.
         variant: the name of the loop that is run; see `audits.target.variant`.
 
     Raises:
-        ValueError: a number outside its range.
+        ValueError: a number is outside its range.
 
     >>> Settings(sampling_rate=0.0)
     Traceback (most recent call last):
@@ -83,7 +83,7 @@ class Settings:
                 raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
 
     def as_json(self) -> dict[str, object]:
-        """Plain data that `read` takes."""
+        """Return JSON data for `read`."""
         plain = asdict(self)
         return plain | {"fault": plain.pop("variant")}
 
@@ -95,14 +95,14 @@ class Settings:
 
     @property
     def epoch(self) -> int:
-        """Steps of an epoch: the nearest integer to 1 / ``sampling_rate``."""
+        """The number of steps of an epoch: the nearest integer to 1 / ``sampling_rate``."""
         return max(1, round(1 / self.sampling_rate))
 
 
 def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
-    """The guarantee of the loop that ships, for so many steps, under add-remove adjacency.
+    """Return the guarantee of the shipped loop for this number of steps, under add-remove adjacency.
 
-    It is that of Poisson sampling and Gaussian noise, whatever the earlier steps were.
+    It is the guarantee of Poisson sampling with Gaussian noise, and it holds given any earlier steps.
 
     >>> step_claim(Settings(noise_multiplier=2.0)).guarantee.epsilon("1e-5").upper
     1.9930
@@ -113,7 +113,7 @@ def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch use a single thread: faster on tensors this small, and the same sums on every machine.
+    """Let torch use one thread. This is faster for such small tensors, and sums are the same on every machine.
 
     Raises:
         ModuleNotFoundError: torch is not installed.
@@ -132,8 +132,8 @@ class Loop:
     """One training run in progress.
 
     Args:
-        settings: what it does.
-        rng: all its randomness; the records and the first weights are the same for all loops.
+        settings: the settings of the loop.
+        rng: the source of all its randomness. The records and the first weights are the same for all loops.
 
     Raises:
         ModuleNotFoundError: torch is not installed.
@@ -159,7 +159,7 @@ class Loop:
         return loss
 
     def fresh_direction(self) -> torch.Tensor:
-        """A random unit vector orthogonal to every record's gradient, from earlier steps and fresh randomness."""
+        """Return a random unit vector orthogonal to every record's gradient at the current weights."""
         basis, _ = self._torch.linalg.qr(self._gradients(self.weights, self._inputs, self._labels).T)
         drawn = self._torch.randn(len(self.weights), generator=self._noise)
         rest = drawn - basis @ (basis.T @ drawn)
@@ -167,7 +167,7 @@ class Loop:
         return direction
 
     def step(self, canary: torch.Tensor | None) -> torch.Tensor:
-        """Take one step and return the noisy sum; ``canary`` is the gradient of one more record, if there is one."""
+        """Take one step and return the noisy sum; ``canary`` is the gradient of an additional record."""
         batch = self.next_batch(self.settings.records + (canary is not None))
         real = self._torch.as_tensor(batch[batch < self.settings.records])
         gradients = self._torch.zeros(0, len(self.weights))
@@ -183,23 +183,23 @@ class Loop:
         return noisy
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """Places of the batch among the records that are there; the last one may be the canary's."""
+        """Return the places of the batch's records. ``there`` is the number of records, with the canary last."""
         return np.flatnonzero(self.rng.random(there) < self.settings.sampling_rate)
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
-        """The sum of the gradients, each clipped."""
+        """Return the sum of the clipped gradients."""
         return clipped(gradients, self.settings.clip).sum(dim=0)
 
     def deviation(self) -> float:
-        """The standard deviation of the noise on the sum."""
+        """Return the standard deviation of the noise on the sum."""
         return self.settings.noise_multiplier * self.settings.clip
 
     def run(self, steps: int, canary: bool) -> tuple[NDArray[np.float64], float]:
-        """Take some steps, with the canary among the records or not, in one fresh direction.
+        """Take some steps, with or without the canary among the records, in one fresh direction.
 
         Returns:
-            What each noisy sum has in the canary's direction, in clipping norms ``(steps,)``; and the same
-            of all sums together as the last weights show it, which is their sum up to rounding.
+            The component of each noisy sum in the canary's direction, in clipping norms ``(steps,)``; and the same
+            component of the change of the weights, which equals their sum up to rounding.
         """
         direction, before = self.fresh_direction(), self.weights
         gradient = self.settings.canary_norm * self.settings.clip * direction if canary else None
@@ -211,19 +211,19 @@ class Loop:
 
 
 def started(settings: Settings, rng: np.random.Generator) -> Loop:
-    """One training run of the loop, or of the variant that the settings name."""
+    """Start a training run of the loop, or of the variant that the settings name."""
     return variant(Loop, settings.variant)(settings, rng)
 
 
 def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
-    """The rows, clipped to norm at most ``norm``."""
+    """Return the rows, clipped to norm at most ``norm``."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
     shorter: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
     return shorter
 
 
 class View(enum.Enum):
-    """What an auditor sees, and how often a coin is thrown."""
+    """The part of a training that an auditor observes, and how often a coin is thrown."""
 
     STEP = "step"
     """The noisy sum of each step of one run; a coin for every step."""
@@ -237,11 +237,11 @@ class View(enum.Enum):
 
 @dataclass(frozen=True)
 class Released:
-    """DP-SGD as a mechanism: on False or True (the canary is among the records), so many whole runs.
+    """DP-SGD as a mechanism whose outputs are whole runs; the input is True if the canary is among the records.
 
     Attributes:
-        settings: what the loop does.
-        steps: the length of a run.
+        settings: the settings of the loop.
+        steps: the number of steps of a run.
         view: ``TRACE`` or ``FINAL``.
     """
 
@@ -250,7 +250,7 @@ class Released:
     view: View
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """What `n` runs show in the canary's direction: ``(n, steps)``, or ``(n,)`` of final models."""
+        """Return `n` runs' components in the canary's direction: ``(n, steps)``, or ``(n,)`` for final models."""
         runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 
@@ -260,9 +260,9 @@ class LoopAudit:
     """The audit of this module's DP-SGD loop, or of a variant, against the loop's claim; needs torch.
 
     Attributes:
-        settings: the loop.
-        view: what is seen.
-        steps: the length of a run, for views of whole runs.
+        settings: the settings of the loop.
+        view: the part of the training that is observed.
+        steps: the number of steps of a run, for views of whole runs.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, "steps": int, **RUN}
@@ -272,7 +272,9 @@ class LoopAudit:
     steps: int = 8
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the budget is in coins: steps, epochs or runs. Epsilon is stated at 1e-5 by default.
+        """Run the audit, and return the evidence.
+
+        The budget counts steps, epochs or runs. The default delta is 1e-5.
 
         Raises:
             ModuleNotFoundError: torch is not installed.
@@ -294,7 +296,7 @@ class LoopAudit:
 
     @classmethod
     def read(cls, how: Told) -> LoopAudit:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(Settings.read(how.table("settings")), View(how.text("view")), how.whole("steps"))
 
 
@@ -307,19 +309,19 @@ def _start(settings: Settings, length: int, rng: np.random.Generator) -> Trainin
 
 
 def canary_pair() -> Neighbours:
-    """Whether a canary is among the records: what the loop adds to them is one record."""
+    """Return the pair of inputs: False without the canary, True with the canary as one more record."""
     return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 
 def one_canary_more(first: bool, second: bool) -> None:
-    """Raise ValueError unless the canary is in exactly one of the two inputs."""
+    """Raise ValueError unless exactly one of the two inputs has the canary."""
     if first == second:
         raise ValueError("the canary is in both or in neither; neighbours differ in it")
 
 
 @dataclass(frozen=True)
 class _Ratio:
-    """The log-likelihood ratio of a trace under the claim, and of one appearance at an unknown step."""
+    """The log-likelihood ratio of a trace, under the claim or for exactly one appearance at an unknown step."""
 
     settings: Settings
     once: bool
@@ -334,7 +336,7 @@ class _Ratio:
 
 
 def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
-    """The ratios of the claimed law; for epochs also of shuffled batches. One number is its own score."""
+    """Return the scores of a view: the number itself, or the likelihood ratio; two ratios for epochs."""
     if view in (View.STEP, View.FINAL):
         return (Identity(oriented=True, view=_only_column),)
     claimed = LogLikelihoodRatio(_Ratio(settings, once=False))

@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD in one run with many canary experts, and the views of a run by name.
+"""Audits of selective DP-SGD: in one run with many canary experts, or in a view that is given by its name.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 KIND = "expert canaries"
 SHOWN = 1e-6
-"""Where the audit of a view states epsilon unless the plan says where."""
+"""The delta at which the audit of a view states epsilon unless the plan gives another one."""
 
 LONGEST_RUN = 20_000
-"""The most steps of a run."""
+"""The largest number of steps of a run."""
 CANARIES, MANY = "canaries", 1_000
-"""The word for this view, and how many there are."""
+"""The word for this view, and its number of canaries."""
 
 
 @dataclass(frozen=True)
 class ExpertCanaries:
-    """The trace of one whole training in which each canary expert took part by a coin of its own.
+    """The audit of the trace of a whole training, in which a coin decides on each canary expert.
 
     Attributes:
-        settings: the training, with at least 2 canaries.
-        runs: independent runs, whose canaries are guessed about together.
+        settings: the settings of the training, with at least 2 canaries.
+        runs: the number of independent runs; guesses are made about the canaries of all runs together.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "runs": int}
@@ -60,7 +60,7 @@ class ExpertCanaries:
     runs: int = 1
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence.
+        """Run the audit, and return the evidence.
 
         Raises:
             NoAuditError: torch is not installed, or a run has more than 20000 steps.
@@ -81,7 +81,7 @@ class ExpertCanaries:
 
     @classmethod
     def read(cls, how: Told) -> ExpertCanaries:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(ExpertSettings.read(how.table("settings")), how.whole("runs"))
 
 
@@ -90,22 +90,22 @@ TARGET = ExpertCanaries
 
 @dataclass(frozen=True)
 class Viewed:
-    """The training of a budget, in a view given by its name.
+    """The audit of a training with a given privacy budget, in a view that is given by its name.
 
     Attributes:
-        parameters: the budget.
-        view: "step", "trace", "final", or "canaries": some 1000 of them in one run.
+        parameters: the privacy budget.
+        view: "step", "trace", "final", or "canaries" for 1000 canaries in one run.
     """
 
     parameters: SelectiveDPSGDParameters
     view: str
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the budget is in coins, or of canaries how many runs.
+        """Run the audit, and return the evidence. The budget counts coins, or runs for the view "canaries".
 
         Raises:
             NoAuditError: torch is not installed, or the training is too long for the view.
-            ValueError: another view, or an argument outside its range.
+            ValueError: the view is unknown, or an argument is outside its range.
         """
         asked = replace(plan, delta=SHOWN if plan.delta is None else plan.delta)
         if self.view == CANARIES:

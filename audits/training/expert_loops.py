@@ -1,12 +1,13 @@
 """The training of `mechanisms.rl.expert.offline` with canary experts, recorded step by step; needs torch.
 
-A canary is an expert with one transition. Its observation is 0 except in a coordinate of the canary's own,
-where all others have 0. Its gradient is far longer than the clip. Nearly all of it is in the first layer's
+A canary is an expert with one transition. Its observation is 0 except in one coordinate, in which all other experts
+and canaries have 0. Its gradient is far longer than the clipping norm. Nearly all of it is in the first layer's
 weights of that coordinate, where every other gradient is exactly 0. So canaries do not disturb each other
-there, and a plain step moves nothing. The canary's reward is out of reach, so that the network never learns it.
+there, and a step on released data does not change these weights. The canary's reward is so large that the network
+never learns it.
 
-The auditor knows the parameters before a step. So it knows how far each canary would move its own weights, and
-it sees the gradient that the optimizer is given. Source: Nasr et al., arXiv:2302.07956, section 4 (canary
+The auditor knows the parameters before a step. So it knows how far each canary would move its own weights. It
+also sees the gradient that the optimizer receives. Source: Nasr et al., arXiv:2302.07956, section 4 (canary
 gradients).
 """
 
@@ -26,14 +27,15 @@ from dpproof.mechanisms.rl.expert.offline.training import Training, TrainingSett
 from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEATURES, ACTIONS = 128, 2
-"""Coordinates of the other experts' observations: many make first weights small, so that little of a canary's
-gradient is in the second layer."""
+"""The number of coordinates of the other experts' observations, and the number of actions. With many coordinates the
+first weights are small, so that little of a canary's gradient is in the second layer."""
 LOUD, OUT_OF_REACH, EACH, RELEASED = 100.0, 1e6, 2, 64
-"""A canary's coordinate, its reward; transitions of each other expert, and how many are released."""
+"""The value of a canary's coordinate, its reward, the number of transitions of each other expert, and the number of
+released transitions."""
 
 
 def _others(settings: ExpertSettings, number: int, seed: int) -> Transitions:
-    """So many transitions in ordinary places, the experts in turn; canaries' coordinates, the last, are 0."""
+    """Return random transitions of the other experts in turn; the last coordinates, those of canaries, are 0."""
     rng = np.random.default_rng(seed)
     seen = np.zeros((2, number, FEATURES + settings.canaries), np.float32)
     seen[:, :, :FEATURES] = rng.normal(size=(2, number, FEATURES))
@@ -49,7 +51,7 @@ def _others(settings: ExpertSettings, number: int, seed: int) -> Transitions:
 
 
 def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
-    """One transition of each canary whose coin is True; there must be one."""
+    """Return one transition of each canary whose coin is True; at least one coin must be True."""
     chosen = np.flatnonzero(coins)
     seen = np.zeros((len(chosen), FEATURES + settings.canaries), np.float32)
     following = np.zeros_like(seen)
@@ -67,7 +69,7 @@ def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions
 
 @lru_cache(maxsize=2)
 def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
-    """The other experts' transitions, released ones, those of all canaries: the same in every training."""
+    """Return the transitions of the other experts, the released ones, and those of all canaries; they are fixed."""
     return (
         _others(settings, EACH * settings.others, 21),
         _others(settings, RELEASED, 22),
@@ -76,13 +78,13 @@ def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Tran
 
 
 def private_data(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
-    """The other experts' logged data, and those of the canaries whose coin is True."""
+    """Return the data of the other experts and of the canaries whose coin is True."""
     others, _, _ = fixed_data(settings)
     return Transitions.joined(others, _canaries(settings, coins)) if coins.any() else others
 
 
 def differ_by_one_expert(first: Transitions, second: Transitions) -> None:
-    """Raise ValueError unless one set has all of the other's experts, with the same data, and one more."""
+    """Raise ValueError unless one input has one more expert, and all other experts have the same data in both."""
     (at,) = np.nonzero(first.counts != second.counts)
     if len(at) != 1 or min(first.counts[at[0]], second.counts[at[0]]) != 0:
         raise ValueError(
@@ -103,7 +105,7 @@ HIDDEN = 8
 
 @dataclass(frozen=True)
 class _Seen:
-    """Plain gradient descent that records the gradients it is given."""
+    """Plain gradient descent that records the gradient of each step."""
 
     descent: SGD
     heard: list[torch.Tensor]
@@ -119,10 +121,10 @@ class Watched:
     """One training whose steps are recorded.
 
     Args:
-        settings: what is trained.
-        private: see `dpproof.audits.training.expert_loops`.
-        rng: all its randomness.
-        steps: how many steps it may take; as many as are claimed unless given.
+        settings: the settings of the training.
+        private: the experts' data; see `private_data`.
+        rng: the source of all its randomness.
+        steps: the largest number of steps; the claimed number unless given.
     """
 
     def __init__(
@@ -148,10 +150,10 @@ class Watched:
         self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
-        """Take a step; return each canary's log-likelihood ratio, with over without it, ``(m,)``.
+        """Take a step; return for each canary the log-likelihood ratio of taking part, ``(m,)``.
 
         Args:
-            private: what this step and later ones read, if not what was read so far.
+            private: the experts' data for this step and later ones; unchanged unless given.
         """
         if private is not None:
             self.training.private = private
@@ -160,19 +162,19 @@ class Watched:
         return self._ratios(self._along(ways, self._heard[0]), strengths)
 
     def trace(self) -> Floats:
-        """Take all steps: the sums of their `losses` ``(m,)``."""
+        """Take all steps, and return the sums of their `losses` ``(m,)``."""
         steps = range(self.settings.parameters.steps)
         return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
-        """Take all steps; return the distance from the first to the last parameters along each canary ``(m,)``."""
+        """Take all steps; return the change of the parameters in each canary's direction ``(m,)``."""
         ways, _ = self._moves()
         before = self.training.theta.clone()
         self.training.advance(self.settings.parameters.steps)
         return self._along(ways, (before - self.training.theta) / self._descent.learning_rate)
 
     def _moves(self) -> tuple[torch.Tensor, Floats]:
-        """How each canary moves its weights: unit vectors ``(m, HIDDEN)``, and by how many clips ``(m,)``."""
+        """Return each canary's direction in its weights ``(m, HIDDEN)``, and its length in clips ``(m,)``."""
         layers, loss, data = self.training.settings.layers, self.training.settings.loss, self._all
         here = layers.forward(self.training.theta, data.observations)
         signals = here.signals(loss.signal(here.outputs, data.actions, data.rewards))
@@ -182,13 +184,13 @@ class Watched:
         return signals[0] / lengths.clamp_min(1e-30)[:, None], strengths.numpy().astype(np.float64)
 
     def _along(self, ways: torch.Tensor, gradient: torch.Tensor) -> Floats:
-        """A gradient along each canary, as a sum over the batch, in clips ``(m,)``."""
+        """Return a gradient's sum over the batch, along each canary's direction, in clipping norms ``(m,)``."""
         (weights, _), *_ = self.training.settings.layers.views(gradient)
         along = (weights[:, FEATURES:].T * ways).sum(1) * (self.settings.batch / self.settings.clip)
         return along.numpy().astype(np.float64)
 
     def _ratios(self, moved: Floats, strengths: Floats) -> Floats:
-        """Ratios under the claimed law; a step that did not move a canary's weights at all had no noise."""
+        """Return the log-likelihood ratios under the claim; 0 if a canary's weights did not change (no noise)."""
         budget = self.settings.parameters
         shown = budget.coin in ("visible", "fixed")
         rate = budget.sampling_rate * (1.0 if shown else budget.branch_probability)

@@ -1,8 +1,8 @@
-"""Audits of selective DP-SGD as it is run, by canary experts: steps, whole traces, final models, one run.
+"""Audits of selective DP-SGD with canary experts: of steps, whole traces and final models.
 
-Neighbouring sets of experts differ in one expert more or less. The claim is the accountant's guarantee for the
-same parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant. The settings give what is
-trained: the claimed budget and few experts. torch is an extra, and is imported when an audit begins.
+Neighbouring inputs differ in one expert who is added or removed. The claim is the accountant's guarantee for the
+same parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant, with the claimed budget and few
+experts. torch is an extra, and is imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEWEST_OTHERS, MOST_OTHERS = 24, 4_000
-"""Experts besides the canaries."""
+"""The smallest and the largest number of experts besides the canaries."""
 
 
 @dataclass(frozen=True)
 class ExpertSettings:
-    """What is trained.
+    """The settings of an audited training.
 
     Attributes:
-        parameters: the budget that is claimed: rate, coin, noise, steps, batches.
+        parameters: the claimed privacy budget: rate, coin, noise, steps and batches.
         clip: the clipping norm.
-        canaries: experts who each take part by a coin.
+        canaries: the number of experts who each take part if a coin decides so.
         variant: the name of the training that is run; see `audits.target.variant`.
 
     Raises:
-        ValueError: a number outside its range.
-        NoAuditError: no step reads experts' data, or exact batches need more experts than are made here.
+        ValueError: a number is outside its range.
+        NoAuditError: no step reads experts' data, or exact batches need more than `MOST_OTHERS` experts.
 
     >>> ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 10)).others
     24
@@ -63,7 +63,7 @@ class ExpertSettings:
     variant: str = USUAL
 
     def __post_init__(self) -> None:
-        """Check the numbers, and that there is something to audit."""
+        """Check the numbers, and that some steps read experts' data."""
         if not 0 < self.clip < math.inf:
             raise ValueError(f"clip ({self.clip!r}) must be a finite number above 0")
         if self.canaries < 1:
@@ -78,22 +78,22 @@ class ExpertSettings:
 
     @property
     def others(self) -> int:
-        """Experts who always take part: at least as many as make an exact batch of one."""
+        """The number of experts who always take part, large enough for an exact batch of one expert."""
         return min(max(FEWEST_OTHERS, math.ceil(1 / exact(self.parameters.sampling_rate))), MOST_OTHERS)
 
     @property
     def batch(self) -> int:
-        """The divisor of a step; its share of the others does not exceed the rate."""
+        """The batch size: the sampling rate times the number of other experts, rounded down, at least 1."""
         return max(1, math.floor(exact(self.parameters.sampling_rate) * self.others))
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data that `read` takes."""
+        """Return JSON data for `read`."""
         plain = asdict(self) | {"parameters": self.parameters.as_json()}
         return plain | {"fault": plain.pop("variant")}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> ExpertSettings:
-        """From what `as_json` gave.
+        """Return the settings from the data of `as_json`.
 
         >>> settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 10), canaries=3)
         >>> ExpertSettings.read(settings.as_json()) == settings
@@ -104,9 +104,9 @@ class ExpertSettings:
 
 
 def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
-    """The claim about the shipped training: of a step, whatever came before it, or of all steps.
+    """Return the claim of the shipped training: for one step given all earlier ones, or for all steps.
 
-    A step of a schedule fixed in advance is taken to be a noisy one: plain ones reveal less.
+    If the schedule of noisy steps is fixed in advance, the claim for one step is that of a noisy step.
 
     Source: docs/notes/expert_accounting.md, sections 1 to 3.
 
@@ -117,7 +117,7 @@ def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
     9.9972...
 
     Raises:
-        ValueError: for a view of epochs, which this training has none of.
+        ValueError: the view is of epochs, which this training does not have.
     """
     if view is View.EPOCH:
         raise ValueError(f"view ({view.value!r}) must be another: batches are drawn afresh in every step")
@@ -131,15 +131,16 @@ def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
 KIND = "expert training"
 
 TAKEN, FEWEST, LONGEST = 20_000, 200, 2_000
-"""Steps that whole runs take in all unless a budget is given, the fewest runs, and the longest."""
+"""The total number of steps of all whole runs if no budget is given, the smallest number of runs, and the largest
+number of steps of one run."""
 PAIR = "the experts, without or with one whose gradients are all along one direction"
 
 
 def check_torch() -> None:
-    """Refuse to begin without torch.
+    """Raise an error if torch is not installed.
 
     Raises:
-        NoAuditError: saying what to install.
+        NoAuditError: torch is not installed; the message names the command that installs it.
     """
     if find_spec("torch") is None:
         raise NoAuditError("the audit of a training needs torch: pip install 'dpproof[torch]'")
@@ -147,11 +148,11 @@ def check_torch() -> None:
 
 @dataclass(frozen=True)
 class ExpertTraining:
-    """The training, or a variant of it, against the training's claim.
+    """The audit of the training, or of a variant of it, against the training's claim.
 
     Attributes:
-        settings: the training; of its canaries there is one.
-        view: ``STEP``, against the claim of one step; ``TRACE`` or ``FINAL``, against that of all steps.
+        settings: the settings of the training, with one canary.
+        view: ``STEP`` against the claim for one step, or ``TRACE`` or ``FINAL`` against the claim for all steps.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, **RUN}
@@ -160,7 +161,7 @@ class ExpertTraining:
     view: View
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the budget is in coins: steps of one run, or runs.
+        """Run the audit, and return the evidence. The budget counts steps of one run, or runs.
 
         Raises:
             NoAuditError: torch is not installed, or whole runs have more than 2000 steps.
@@ -189,7 +190,7 @@ class ExpertTraining:
 
     @classmethod
     def read(cls, how: Told) -> ExpertTraining:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(ExpertSettings.read(how.table("settings")), View(how.text("view")))
 
 
@@ -197,7 +198,7 @@ TARGET = ExpertTraining
 
 
 def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
-    """The data without and with the canary; they are checked to be neighbours."""
+    """Return the data without and with the canary, after checking that they are neighbours."""
     from dpproof.audits.training.expert_loops import differ_by_one_expert, private_data
 
     without, whole = (private_data(settings, np.array([there])) for there in (False, True))
@@ -208,7 +209,7 @@ def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
 def watched(
     settings: ExpertSettings, data: Transitions, rng: np.random.Generator, steps: int | None = None
 ) -> Watched:
-    """One training on the data whose steps are recorded; it needs torch."""
+    """Return a training on the data that records its steps; it needs torch."""
     from dpproof.audits.training.expert_loops import Watched
 
     return Watched(settings, data, rng, steps)

@@ -1,8 +1,7 @@
-"""Guesses about which canaries took part: how many are right, and how many would be right at best.
+"""Guesses about which canaries took part: the number of right ones, and the power in the best case.
 
-The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard laws,
-here independently of the others. Real canaries disturb each other, so this is the best case. The figures carry
-no certificate.
+The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard distributions,
+independently of the others. Real canaries disturb each other, so this is the best case. The figures are not certified.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
 from dpproof.audits.engine.sampling.callables import POWER, generator
 
 ROOTS = (5.0, 15.0)
-"""By default guesses are made about so many times the root of the number of canaries: few where the level
-allows it, for rare strong evidence; many for common weak evidence."""
+"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses suit rare
+strong evidence, and many guesses suit common weak evidence."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,9 @@ class Guesses:
     """The outcome of guessing in one run.
 
     Attributes:
-        canaries: how many fair coins were thrown, m.
-        guesses: about how many of them a guess was made, r; fixed before the run.
-        right: how many guesses were right, v.
+        canaries: the number of fair coins that were thrown, m.
+        guesses: the number of coins about which a guess was made, r; fixed before the run.
+        right: the number of right guesses, v.
 
     Raises:
         ValueError: unless 0 <= right <= guesses <= canaries, guesses >= 1.
@@ -54,21 +53,21 @@ class Guesses:
 
     @property
     def wrong(self) -> int:
-        """Guesses that were wrong."""
+        """The number of wrong guesses."""
         return self.guesses - self.right
 
     @property
     def abstained(self) -> int:
-        """Canaries about which nothing was guessed."""
+        """The number of canaries about which no guess was made."""
         return self.canaries - self.guesses
 
 
 def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tuple[int, ...]:
-    """The numbers of guesses to try: even, at least 2, each once, fixed by the number of canaries alone.
+    """Return the numbers of guesses to try: different even numbers that depend on the arguments only.
 
     Args:
-        canaries: how many there are, at least 2.
-        shares: shares of them to guess about; by default `ROOTS` times the root.
+        canaries: the number of canaries, at least 2.
+        shares: the shares of the canaries to guess about; by default `ROOTS` times the square root of ``canaries``.
 
     >>> guess_counts(1000), guess_counts(10), guess_counts(1000, (0.5, 0.1))
     ((474, 158), (10,), (500, 100))
@@ -79,13 +78,13 @@ def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tupl
 
 
 def guess(scores: NDArray[np.float64], coins: NDArray[np.bool_], guesses: int) -> Guesses:
-    """Guess that the highest scores took part and the lowest did not, half of the guesses each.
+    """Guess that the canaries with the highest scores took part and those with the lowest did not, half each.
 
     Ties are broken by place, so the guesses are a function of the scores alone.
 
     Args:
-        scores: one number per canary ``(m,)``; high ones speak for having taken part.
-        coins: which canaries did, ``(m,)``.
+        scores: one number per canary ``(m,)``; a high number indicates that the canary took part.
+        coins: True for the canaries that took part, ``(m,)``.
         guesses: an even number, at most m.
 
     >>> guess(np.array([3.0, 1.0, 2.0, 0.0]), np.array([True, True, False, False]), 2)
@@ -100,7 +99,7 @@ Floats = NDArray[np.float64]
 
 
 def needed_right(canaries: int, guesses: int, refuted: Callable[[Guesses], bool]) -> int:
-    """The fewest right guesses that refute; ``guesses`` + 1 if none do."""
+    """Return the smallest number of right guesses that refutes; ``guesses`` + 1 if no number does."""
     low, high = 0, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -111,14 +110,14 @@ def needed_right(canaries: int, guesses: int, refuted: Callable[[Guesses], bool]
 def one_run_would_have_seen(
     canaries: int, needed: dict[int, int], claimed: float, delta: float, seed: int
 ) -> float:
-    """The smallest epsilon at ``delta``, within 3 %, detected with power 0.9; infinity if there is none.
+    """Return the smallest epsilon at ``delta``, within 3 %, detected with power 0.9; infinity if there is none.
 
     Args:
-        canaries: how many there are.
-        needed: from numbers of guesses to the fewest right ones that refute.
+        canaries: the number of canaries.
+        needed: for each number of guesses, the smallest number of right ones that refutes.
         claimed: the claimed epsilon at ``delta``.
         delta: in [0, 1).
-        seed: the audit's.
+        seed: the audit's seed.
     """
     return smallest_seen(
         lambda epsilon: _seen(canaries, needed, epsilon, delta, generator(seed, POWER)), claimed
@@ -128,7 +127,7 @@ def one_run_would_have_seen(
 def _seen(
     canaries: int, needed: dict[int, int], epsilon: float, delta: float, rng: np.random.Generator
 ) -> int:
-    """In how many of the simulated runs some number of right guesses refutes the claim."""
+    """Return the number of simulated runs that refute the claim with some number of guesses."""
     sizes = np.array(sorted(needed))
     right = np.diff(_accuracies(sizes / canaries, epsilon, delta) * sizes, prepend=0.0)
     shells = np.diff(sizes, prepend=0)
@@ -137,7 +136,7 @@ def _seen(
 
 
 def _accuracies(shares: Floats, epsilon: float, delta: float) -> Floats:
-    """How often a guess is right if a share of all canaries is guessed, half of it at each end."""
+    """Return the probability of a right guess for each share of canaries, half of it at each end of the scores."""
     shift, above = (epsilon, _laplace) if delta == 0 else (gaussian_mu(epsilon, delta), _gaussian)
 
     def excess(x: float, mass: float) -> float:

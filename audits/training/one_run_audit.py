@@ -1,21 +1,21 @@
-"""One-run auditing: the number of right guesses about m canaries of a single run, tested against a claim.
+"""One-run auditing: a test of a claim by the number of right guesses about m canaries of a single run.
 
-Each canary takes part by a fair coin of its own. From the output r guesses are made, and v of them are right.
+Each canary takes part if its own fair coin decides so. From the output r guesses are made, and v of them are right.
 Under a claim of (epsilon, delta)-DP, with q = e^epsilon / (1 + e^epsilon) and B ~ Binomial(r, q),
 
     P[right >= v] <= b + m delta b (1 - b) / (v P[B = v]),   b = P[B >= v],
 
-for every mechanism and every way to guess. The resulting bound is weaker than that of many runs: canaries
+for every mechanism and every way to guess. The resulting lower bound is weaker than that of many runs: canaries
 disturb each other, and a bound for all mechanisms must allow for the worst one.
 
-A whole privacy curve gives more, by a recursion. Let P_j = P[right >= j]. Every point (epsilon, delta) of the
-curve demands, for every j (Theorem 3 of docs/notes/audit_one_run.md, which proves both results),
+A whole privacy curve leads to a stronger test, by a recursion. Let P_j = P[right >= j]. Every point (epsilon, delta)
+of the curve implies, for every j (Theorem 3 of docs/notes/audit_one_run.md, which proves both results),
 
     (r - j) P_j >= C + m G(y),   C = P_{j+1} + P_{j+2} + ...,   m y = j P_{j+1} + C.
 
 G(y) is the largest of 0 and, over all points, of e^-epsilon (y - delta) and 1 - delta - e^epsilon (1 - y). Both
-sides grow with all P, so that the recursion from P_v = alpha gives lower bounds. One above 1 refutes that
-P[right >= v] is alpha or more.
+sides increase in all P, so the recursion from P_v = alpha leads to lower bounds on all P_j. If one of them exceeds 1,
+then P[right >= v] is less than alpha.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (the game and, with 2 m delta and another factor, the
 tail, Theorem 5.2); Mahloujifar, Melis and Chaudhuri, arXiv:2410.22235 (privacy curves).
@@ -54,13 +54,13 @@ _NODES = 64
 _LARGEST = 30.0
 _UNIT = 2.0**-53
 _LESS = 1 - 16 * _UNIT
-"""What is multiplied by it after at most four rounded operations on numbers >= 0 is a lower bound."""
+"""A factor that turns the result of at most four rounded operations on numbers >= 0 into a lower bound."""
 
 
 def curve_lines(curve: PrivacyCurve, least: float) -> Points:
-    """Points (epsilon, delta) of a curve, from epsilon 0 to where delta falls to ``least`` or falls no more.
+    """Return points (epsilon, delta) of a curve, from epsilon 0 to an epsilon with delta about ``least``.
 
-    Each is implied by the claim, delta being rounded up; which ones are taken affects power only.
+    The claim implies each point, because delta is rounded up. The choice of the points affects power only.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> [point for point in curve_lines(PureDP(1.0), 1e-6)][-1]
@@ -72,7 +72,7 @@ def curve_lines(curve: PrivacyCurve, least: float) -> Points:
 
 
 def _reach(curve: PrivacyCurve, least: float) -> float:
-    """The largest epsilon to consider."""
+    """Return the largest epsilon to consider."""
     while least < 0.5:
         reach = curve.epsilon(least).upper
         if math.isfinite(reach):
@@ -82,7 +82,7 @@ def _reach(curve: PrivacyCurve, least: float) -> float:
 
 
 def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
-    """Whether ``found.right`` right guesses, or more, with a chance of ``alpha`` contradict the points."""
+    """Whether the points contradict that ``found.right`` or more guesses are right with probability ``alpha``."""
     m, r, v = found.canaries, found.guesses, found.right
     lines, crossings = _upper_envelope(_lines(points))
     tail, total, at = alpha, alpha, 0
@@ -100,9 +100,9 @@ def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
 
 
 def _lines(points: Points) -> list[tuple[float, float]]:
-    """Slopes and heights of lines below G, with a margin for the rounding of slope * y + height at y <= 1.
+    """Return slopes and heights of lines below G, with a margin for rounding slope * y + height at y <= 1.
 
-    A smaller slope e^-epsilon (y - delta), or a larger e^epsilon, is still below G.
+    Rounding e^-epsilon down, or e^epsilon up, keeps the lines below G.
     """
     lines = [(0.0, 0.0)]
     for epsilon, delta in points:
@@ -113,7 +113,7 @@ def _lines(points: Points) -> list[tuple[float, float]]:
 
 
 def _upper_envelope(lines: list[tuple[float, float]]) -> tuple[list[tuple[float, float]], list[float]]:
-    """The lines that are highest somewhere, by slope, and the places where one replaces another."""
+    """Return the lines of the upper envelope, ordered by slope, and the places where they cross."""
     kept: list[tuple[float, float]] = []
     for line in lines:
         if kept and kept[-1][0] == line[0]:
@@ -131,11 +131,11 @@ def _crossing(flat: tuple[float, float], steep: tuple[float, float]) -> float:
 _BITS = 128
 _FARTHEST = 40.0
 _POINTS = 9
-"""The points of a curve that are tried singly, besides the recursion over all of them."""
+"""The approximate number of points of a curve that are also tested singly, besides the recursion over all points."""
 
 
 def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
-    """Upper bound on the probability of that many right guesses, under (epsilon, delta)-DP; at most 1.
+    """Return an upper bound on the probability of so many right guesses or more, under (epsilon, delta)-DP.
 
     Args:
         found: the guesses.
@@ -143,7 +143,7 @@ def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
         delta: in [0, 1).
 
     Raises:
-        ValueError: a number outside its range.
+        ValueError: a number is outside its range.
 
     >>> one_run_tail(Guesses(1000, 100, 75), 0.0, 0.0)
     2.8e-07
@@ -160,7 +160,7 @@ def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
 
 
 def _tail(found: Guesses, chance: Fraction, delta: Fraction) -> flint.arb:
-    """The bound for guesses that are right with ``chance``; larger chances give larger bounds."""
+    """Return the bound for guesses that are right with probability ``chance``; it increases in ``chance``."""
     if chance >= 1:
         return flint.arb(1)
     tail = lower_tail(found.guesses, 1 - chance, found.wrong)
@@ -171,12 +171,12 @@ def _tail(found: Guesses, chance: Fraction, delta: Fraction) -> flint.arb:
 
 
 def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
-    """A lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
+    """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
-    The bound on the tail grows with epsilon (docs/notes/audit_one_run.md), so what is refuted is an interval.
+    The bound on the tail increases in epsilon (docs/notes/audit_one_run.md), so the refuted epsilons form an interval.
 
     Raises:
-        ValueError: delta outside [0, 1), or alpha outside (0, 1).
+        ValueError: delta is outside [0, 1), or alpha is outside (0, 1).
 
     >>> one_run_epsilon_lower(Guesses(1000, 100, 75), 0.0, 0.05)
     0.702209
@@ -190,11 +190,11 @@ def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
 
 
 def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
-    """Whether that many right guesses have a probability of at most ``alpha`` under the whole curve.
+    """Whether the probability of so many right guesses or more is at most ``alpha`` under the whole curve.
 
     Args:
         found: the guesses.
-        curve: the claim; the upper ends of its ``delta(epsilon)`` are used.
+        curve: the claim; the upper bounds of its ``delta(epsilon)`` are used.
         alpha: the level, in (0, 1).
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
@@ -202,7 +202,7 @@ def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
     True
 
     Raises:
-        ValueError: alpha outside (0, 1).
+        ValueError: alpha is outside (0, 1).
     """
     _check_level(alpha)
     if found.right == 0:
@@ -217,16 +217,16 @@ def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
 def refuted_scale(
     family: Callable[[float], PrivacyCurve], found: Guesses, alpha: float, most: float
 ) -> float:
-    """The largest refuted member of a family of curves, such as ``GaussianDP``, that weaken as it grows.
+    """Return the largest refuted parameter of a family of curves, such as ``GaussianDP``.
 
-    If the mechanism satisfies ``family(x)``, the result exceeds x with probability at most ``alpha``. It says
-    nothing of the epsilon of a mechanism whose curve has another shape.
+    If the mechanism satisfies ``family(x)``, the result exceeds x with probability at most ``alpha``. For a mechanism
+    whose curve has another shape, the result is no statement on its epsilon.
 
     Args:
-        family: from a number above 0 to a curve; larger numbers promise less.
+        family: function from a number above 0 to a curve; a larger number leads to a weaker guarantee.
         found: the guesses.
         alpha: the level.
-        most: the largest number tried.
+        most: the largest number that is tried.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> refuted_scale(GaussianDP, Guesses(1000, 100, 75), 0.01, 8.0)
@@ -236,7 +236,7 @@ def refuted_scale(
 
 
 def _last(refuted: Callable[[float], bool], most: float) -> float:
-    """The lower end of a bracket around the last refuted number; 0 if there is none."""
+    """Return a lower bound on the largest refuted number; 0 if no number is refuted."""
     low, high = 0.0, most
     while high - low > 1e-4 * (0.02 + low):
         middle = (low + high) / 2
@@ -250,25 +250,25 @@ def _check_level(alpha: float) -> None:
 
 
 UNDISTURBED = "canaries that do not disturb each other"
-"""What the power of one run is simulated for: the best case."""
+"""The best case, for which the power of one run is simulated."""
 METHOD = "one run"
-"""How the evidence names what found it; its bounds are weaker than those of many runs."""
+"""The name of this method in the evidence. Its lower bounds are weaker than those of many runs."""
 
 
 @dataclass(frozen=True)
 class OneRun:
-    """Canaries of one run, or of a few, for an audit that guesses which of them took part.
+    """Canaries of one run, or of a few runs, for an audit that guesses which of them took part.
 
-    Weaker than other audits: canaries disturb each other, and the bound holds for every mechanism. A false
-    alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
-    verdict concerns the whole curve, ``epsilon_lower`` the point ``delta``. The level is split evenly over
-    the numbers of guesses; budget and scores of the plan say nothing.
+    This audit is weaker than others, because canaries disturb each other and the bound holds for every mechanism. A
+    false alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
+    verdict concerns the whole curve, and ``epsilon_lower`` concerns the point ``delta``. The level is split evenly over
+    the numbers of guesses. The budget and the scores of the plan are not used.
 
     Attributes:
         canaries: the canaries, and how to score them.
-        runs: independent runs, whose canaries are guessed about together.
-        shares: the shares of the canaries to guess about, fixed before looking; by default two numbers that
-            suit how many canaries there are.
+        runs: the number of independent runs; guesses are made about the canaries of all runs together.
+        shares: the shares of the canaries to guess about, fixed beforehand; the default depends on the number of
+            canaries.
     """
 
     canaries: Canaries
@@ -277,12 +277,12 @@ class OneRun:
 
 
 def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, plan: AuditPlan) -> Evidence:
-    """Evidence on a claim from one output, by guessing which canaries took part; see `OneRun`.
+    """Audit a claim on one output per run, by guessing which canaries took part; see `OneRun`.
 
     Raises:
-        InvalidNeighboursError: turning one coin over does not give a neighbour.
+        InvalidNeighboursError: flipping one coin does not lead to a neighbour.
         MechanismError: the mechanism fails.
-        ValueError: an argument is outside its range, or the claim promises nothing at ``delta``.
+        ValueError: an argument is outside its range, or the claimed epsilon at ``delta`` is infinite.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> import numpy as np
@@ -339,7 +339,7 @@ def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, pl
 def _checked(
     curve: PrivacyCurve, seed: int, delta: float, alpha: float, runs: int, shares: tuple[float, ...] | None
 ) -> float:
-    """The claimed epsilon, after all arguments were checked."""
+    """Check all arguments, and return the claimed epsilon."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha ({alpha!r}) must be in (0, 1)")
     if not 0 <= delta < 1:

@@ -1,11 +1,11 @@
-"""White-box audit of a real Opacus run: a `PrivacyEngine`'s own optimizer, sampler and noise, step by step.
+"""White-box audit of a real Opacus run, step by step, with a `PrivacyEngine`'s own optimizer, sampler and noise.
 
-Logistic regression is made private by `PrivacyEngine.make_private`. The canary is a record that Opacus handles
-like any other. Opacus's Poisson sampler draws it or not, Opacus's hooks take its gradient, and the wrapped
-optimizer clips it, sums, adds noise and moves the weights. The canary alone has one feature, and its label is
-the one that the present model gets wrong. So its gradient is always longer than the clipping norm and has one
-direction: the weight of that feature shows how far the step went. The rest of a step is the same for both
-inputs.
+`PrivacyEngine.make_private` makes logistic regression private. Opacus treats the canary like any other record:
+Opacus's Poisson sampler draws it or not, Opacus's hooks compute its gradient, and the wrapped optimizer clips it, adds
+it up, adds noise and changes the weights. Only the canary has a nonzero value in one feature, and its label is the one
+that the current model predicts wrongly. So its gradient is always longer than the clipping norm and changes only the
+weight of this feature. The observed output is the change of this weight. The rest of a step does not depend on the
+input.
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), a coin a step as in `training.steps`.
 Opacus is an extra (``opacus``) and is imported when a run is begun.
@@ -41,8 +41,8 @@ class EngineRun:
     """One run of a private training by Opacus, in progress.
 
     Args:
-        settings: rate, noise, clipping norm, number of records, learning rate.
-        rng: all its randomness; the records are the same for all runs.
+        settings: the sampling rate, noise, clipping norm, number of records and learning rate.
+        rng: the source of all its randomness. The records are the same for all runs.
 
     Raises:
         ModuleNotFoundError: Opacus is not installed.
@@ -58,7 +58,7 @@ class EngineRun:
         self._batches = {canary: self._loop(canary) for canary in (False, True)}
 
     def _records(self) -> tuple[Any, Any]:
-        """The records, without the canary's feature, and the canary as the last one."""
+        """Return the records, with 0 in the canary's feature, and the canary as the last record."""
         fixed, count = np.random.default_rng(20), self._settings.records
         inputs = np.zeros((count + 1, FEATURES + 1))
         inputs[:count, :FEATURES] = fixed.normal(size=(count, FEATURES))
@@ -69,7 +69,7 @@ class EngineRun:
         return as_tensor(inputs, dtype=single), as_tensor(labels, dtype=single)
 
     def _private(self, noise: object) -> tuple[Any, Any]:
-        """Model and optimizer as the engine wraps them."""
+        """Return the model and the optimizer that the engine made."""
         from opacus import PrivacyEngine
 
         torch, settings = self._torch, self._settings
@@ -90,11 +90,11 @@ class EngineRun:
         return private, optimizer
 
     def noise_multiplier(self) -> float:
-        """The noise multiplier given to the engine."""
+        """Return the noise multiplier for the engine."""
         return self._settings.noise_multiplier
 
     def _loop(self, canary: bool) -> Iterator[Any]:
-        """Opacus's Poisson samples of the records, with or without the canary, in an endless iterator."""
+        """Generate Opacus's Poisson samples of the records, with or without the canary, without end."""
         from opacus.data_loader import DPDataLoader
 
         there = self._settings.records + canary
@@ -106,10 +106,10 @@ class EngineRun:
             yield batch
 
     def step(self, canary: bool) -> float:
-        """Take one step, with the canary among the records or not.
+        """Take one step, with or without the canary among the records.
 
         Returns:
-            How far the weight of the canary's feature moved its way, in clipping norms.
+            The change of the weight of the canary's feature in the canary's direction, in clipping norms.
         """
         before = self._seen()
         way = 1.0 if before > 0 else -1.0
@@ -137,14 +137,16 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class OpacusAudit:
-    """The steps of an Opacus run against what its noise multiplier and sampling rate promise."""
+    """The audit of the steps of an Opacus run against the guarantee of its noise multiplier and sampling rate."""
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, **RUN}
 
     settings: Settings
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; the budget is in steps, a coin each. Epsilon is stated at 1e-5 by default.
+        """Run the audit, and return the evidence.
+
+        The budget counts steps, with one coin each. The default delta is 1e-5.
 
         Raises:
             ModuleNotFoundError: Opacus is not installed.
@@ -163,7 +165,7 @@ class OpacusAudit:
 
     @classmethod
     def read(cls, how: Told) -> OpacusAudit:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(Settings.read(how.table("settings")))
 
 

@@ -1,9 +1,9 @@
-"""Many users' rewards as canaries of one run of RLSVI, under rewards-only adjacency.
+"""Rewards of many users as canaries of one run of RLSVI, under rewards-only adjacency.
 
-Every canary has reward 0 everywhere or 1 everywhere, by a coin of its own. Each is sent to a state of its own
-after the first step. Its cell there is visited once, and all later tables depend on it. Only the cell of the
-first step is shared. The score is the exact log-likelihood ratio of that user's rewards, with 1/2 for all other
-canaries.
+Every canary has reward 0 everywhere or 1 everywhere, as its own coin decides. After the first step each canary is in
+a state of its own. Its cell in this state is visited once, and all later tables depend on it. Only the cell of the
+first step is shared. The score is the exact log-likelihood ratio of that user's rewards, computed with reward 1/2 for
+all other canaries.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_o
 
 KIND = "reward canaries"
 DELTA = 1e-5
-"""Where epsilon is stated unless the plan says where."""
+"""The delta at which epsilon is stated unless the plan gives another one."""
 
 
 @dataclass(frozen=True)
 class RewardCanaries:
-    """RLSVI, or a variant of it, against the guarantee of RLSVI, in one run or a few.
+    """The audit of RLSVI, or of a variant of it, against the guarantee of RLSVI, in one run or a few.
 
     Source of the claim: arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
         parameters: as for `reward_canaries`.
-        noise_rule: the name of what is run; see `audits.target.variant`.
-        runs: independent runs, whose canaries are guessed about together.
+        noise_rule: the name of the variant that is run; see `audits.target.variant`.
+        runs: the number of independent runs; guesses are made about the canaries of all runs together.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, "runs": int}
@@ -51,7 +51,7 @@ class RewardCanaries:
     runs: int = 1
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence.
+        """Run the audit, and return the evidence.
 
         Raises:
             ValueError: an argument is outside its range.
@@ -67,7 +67,7 @@ class RewardCanaries:
 
     @classmethod
     def read(cls, how: Told) -> RewardCanaries:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(
             RLSVIParameters.read(how.table("parameters")),
             how.text("noise_rule"),
@@ -79,13 +79,13 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Canaries for RLSVI: the first users, one for each state but the start; the others have reward 0.
+    """Return canaries for RLSVI: one user for each state but the start; all other users have reward 0.
 
     Args:
-        parameters: at least 3 states, 2 steps, and as many episodes as states.
+        parameters: with at least 3 states, 2 steps, and as many episodes as states.
 
     Raises:
-        ValueError: fewer states, steps or episodes than that.
+        ValueError: there are fewer states, steps or episodes.
 
     >>> reward_canaries(RLSVIParameters(states=5, actions=1, horizon=2, episodes=9)).count
     4
@@ -110,14 +110,14 @@ def reward_canaries(parameters: RLSVIParameters) -> Canaries:
 
 
 def _paying(quiet: Users, coins: NDArray[np.bool_] | NDArray[np.float64]) -> Users:
-    """The users; the rewards of the first ones are those that the coins give."""
+    """Return the users, with the coins as rewards of the first users."""
     rewards = quiet.rewards.copy()
     rewards[: len(coins)] = np.asarray(coins, dtype=np.float64)[:, None, None, None]
     return Users(quiet.next_states, rewards, quiet.start)
 
 
 def _ratios(parameters: RLSVIParameters, expected: Users, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For every canary, ln of the density of the tables with its rewards 1 over that with 0."""
+    """Return for every canary the log of the tables' density with rewards 1 over that with rewards 0."""
     users = [
         (expected.with_rewards(i, 0.0), expected.with_rewards(i, 1.0)) for i in range(parameters.states - 1)
     ]

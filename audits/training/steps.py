@@ -1,8 +1,8 @@
 """White-box audits of a training run: for every step a coin decides whether the canary is among the records.
 
-Given everything before it, a step is a mechanism with the claimed guarantee, on two neighbouring inputs. The
-bets of `audits.engine.betting.eprocess` stay fair however the step was chosen. So one training run gives as
-many samples as it has steps (docs/notes/audit_one_run.md, Theorem 4).
+Given all earlier steps, a step is a mechanism with the claimed guarantee, on two neighbouring inputs. The
+bets of `audits.engine.betting.eprocess` are valid for any dependence of a step on earlier ones. So the number of
+samples of one training run is its number of steps (docs/notes/audit_one_run.md, Theorem 4).
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
 """
@@ -32,28 +32,29 @@ from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import check_time, last_sample
 
 STEPS = 2_000
-"""Default number of coins."""
+"""The default number of coins."""
 Training = Callable[[bool], Any]
-"""Trains on: called once per coin with whether the canary is there; returns what is seen of the step."""
+"""A function that continues the training. It is called once per coin, with True if the canary is among the records,
+and returns the observed output of the step."""
 COINS, TRAINING = 0, 1
 WITHOUT = "the records, without or with a canary"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one training run with a coin each, for an audit whose "sampler" starts the training.
+    """The steps of one training run with one coin each, for an audit whose "sampler" starts the training.
 
-    A false alarm has probability at most ``alpha``, however a step depends on the earlier ones. The sampler
-    takes a generator and returns a function. That is called once per coin with False or True (the canary is
-    among the records), trains on, and returns one number or a row of them: what is seen. The claim is the
-    guarantee of one such call, given everything before it. The caller answers for the two inputs being
-    neighbours. By default what is seen is one number, large ones speaking for the canary.
+    A false alarm has probability at most ``alpha``, for any dependence of a step on the earlier ones. The sampler
+    takes a generator and returns a function. This function is called once per coin with False or True (the canary
+    is among the records). It continues the training and returns the observed output, one number or a row of numbers.
+    The claim is the guarantee of one such call, given all earlier calls. The caller must ensure that the two inputs are
+    neighbours. By default the output is one number, and large numbers indicate the canary.
 
-    Only where the likelihood ratio is known (``known_ratio``) an audit that finds nothing is "consistent": a
-    violation can be planted in fresh outputs, not in the steps of a training, which depend on each other.
+    An audit that finds nothing is "consistent" only if the likelihood ratio is known (``known_ratio``). Otherwise its
+    power cannot be measured, because violations cannot be planted in steps that depend on each other.
 
     Attributes:
-        pair: the two inputs of a step, whose relation is checked; without one it is taken on trust.
+        pair: the two inputs of a step, whose relation is checked; without a pair the relation is assumed.
     """
 
     pair: Neighbours | None = None
@@ -65,10 +66,10 @@ def audit_steps(
     steps: Steps,
     plan: AuditPlan,
 ) -> Evidence:
-    """Evidence on the claim about a single step, from as many steps of one run as needed; see `Steps`.
+    """Audit the claim of a single step, on as many steps of one run as needed; see `Steps`.
 
     Raises:
-        MechanismError: what is seen is NaN.
+        MechanismError: an observed output is NaN.
         ValueError: an argument is outside its range.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
@@ -111,10 +112,10 @@ def audit_steps(
 def labelled_steps(
     start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """A training run as blocks of views and coins; a block's thresholds come from earlier blocks.
+    """Generate a training run as blocks of observed outputs and coins.
 
     Raises:
-        MechanismError: what is seen is NaN.
+        MechanismError: an observed output is NaN.
 
     >>> seen, coins = next(labelled_steps(lambda rng: lambda canary: 1.0 * canary, 0, 100))
     >>> bool((seen == coins).all())
@@ -134,10 +135,10 @@ def labelled_steps(
 
 
 def _scores(plan: AuditPlan) -> tuple[Score, ...]:
-    """The scores of the plan, or that of one number.
+    """Return the scores of the plan; by default the output itself, which is one number.
 
     Raises:
-        ValueError: a name, which stands for scores of outputs that were looked at before.
+        ValueError: a score is given by its name, which works only with a probe of the outputs.
     """
     if plan.scores is None:
         return (Identity(oriented=True),)
@@ -152,6 +153,6 @@ def _unmeasured(_trial: Trial) -> Power:
 
 
 def _timely(training: Training, label: int) -> Any:
-    """One step, if there is time for it."""
+    """Take one step, after checking the time budget."""
     check_time()
     return training(bool(label))

@@ -1,1 +1,1 @@
-"""Bets against the claim: the e-process, its portfolio, its schedule."""
+"""Bets against the claim: the e-process, its portfolio and its schedule."""

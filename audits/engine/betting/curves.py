@@ -1,4 +1,4 @@
-"""The points of a claimed privacy curve that an audit bets against, and a curve as a table of its points."""
+"""The points of a claimed privacy curve that an audit bets against, and curves that are given by a table."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ import numpy as np
 from dpproof.accountant.numbers.bounds import Bound
 
 SHARES = (0.04, 0.12, 0.3, 0.6)
-"""Besides the stated point, points are taken at these shares of the stated epsilon."""
+"""The audit bets against the stated point, and against points at these shares of the stated epsilon."""
 
 
 LIMIT = 700.0
-"""Beyond it e^epsilon overflows, and no audit could see so rare an event."""
+"""The largest epsilon. Beyond it e^epsilon overflows, and no audit could observe events that are so rare."""
 
 
 class PrivacyCurve(Protocol):
-    """A claimed guarantee: delta as a function of epsilon, and back."""
+    """A claimed guarantee: delta as a function of epsilon, and epsilon as a function of delta."""
 
     def delta(self, epsilon: float) -> Bound:
-        """The claimed delta at ``epsilon``. The audit tests its upper bound."""
+        """Return the claimed delta at ``epsilon``. The audit tests its upper bound."""
         ...
 
     def epsilon(self, delta: float) -> Bound:
-        """The claimed epsilon at ``delta``; its upper end is what is audited."""
+        """Return the claimed epsilon at ``delta``. The audit tests its upper bound."""
         ...
 
 
 @dataclass(frozen=True, order=True)
 class CurvePoint:
-    """The claim is (``epsilon``, ``delta``)-DP; ``delta`` is rounded up."""
+    """One point of a claimed curve: (``epsilon``, ``delta``)-DP, with ``delta`` rounded up."""
 
     epsilon: float
     delta: float
 
 
 def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[CurvePoint, ...]:
-    """The points to audit: one for a pure claim, otherwise that at ``delta`` and those at `SHARES` of its epsilon.
+    """Return the points to audit: one for a pure claim, otherwise one at ``delta`` and some at smaller epsilons.
 
-    Each is a consequence of the claim, so the choice affects power only. A Gaussian claim is refuted with
+    The smaller epsilons are the `SHARES` of the stated one. Each point is a consequence of the claim, so the
+    choice affects power only. A Gaussian claim is refuted with
     many times fewer samples at a small epsilon than at the stated one. Points that the stated one implies
     for every mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776v4, Theorem 3.3) are left out.
 
@@ -52,7 +53,7 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
         stated: the claimed epsilon at ``delta``.
 
     Raises:
-        ValueError: the claim promises nothing at ``delta``, or no more than an epsilon beyond `LIMIT`.
+        ValueError: the claimed epsilon at ``delta`` is infinite, or a pure claim's epsilon exceeds `LIMIT`.
     """
     pure = curve.epsilon(0.0).upper
     if LIMIT < pure < math.inf:
@@ -68,27 +69,27 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
 
 
 def _implied(point: CurvePoint, epsilon: float) -> float:
-    """The delta that one point of a curve implies at a smaller epsilon."""
+    """Return the delta that one point of a curve implies at a smaller epsilon."""
     share = (math.exp(-point.epsilon) + math.exp(epsilon - point.epsilon)) / (1 + math.exp(-point.epsilon))
     return 1 - (1 - point.delta) * share
 
 
 NODES = 33
 _ROOM = 1 + 1e-12
-"""More than the rounding of a chord: a sum of two terms at least 0, each of few roundings and functions."""
+"""A factor above the rounding error of a chord, which is a sum of two nonnegative terms with few roundings each."""
 _LEAST = 1e-323
-"""More than what is lost where numbers are too small for full precision."""
+"""A bound on the rounding error of numbers that are too small for full precision."""
 
 
 @dataclass(frozen=True)
 class Tabulated:
-    """What points of a claim say of all others: nothing that the claim does not say.
+    """A curve through some points of a claim. The claim implies the curve between them.
 
-    The delta of any pair of laws is convex in e^epsilon, so that between two points it is below the chord.
+    The delta of any pair of distributions is convex in e^epsilon, so it lies below the chord between two points.
 
     Attributes:
-        epsilons: rising, at least two.
-        deltas: of the same length: upper ends.
+        epsilons: in increasing order, at least two.
+        deltas: upper bounds on the claimed delta at each epsilon.
 
     >>> table = Tabulated((0.0, 1.0), (0.5, 0.1))
     >>> table.delta(1.0).upper, table.epsilon(0.2).upper
@@ -99,7 +100,7 @@ class Tabulated:
     deltas: tuple[float, ...]
 
     def delta(self, epsilon: float) -> Bound:
-        """At most the chord's; beyond the last point as there, below the first one 1."""
+        """Return the delta of the chord; beyond the last point the last delta, below the first point 1."""
         at = bisect_right(self.epsilons, epsilon)
         if at == 0:
             return Bound(0.0, 1.0)
@@ -112,13 +113,13 @@ class Tabulated:
         return Bound(0.0, min(1.0, (before + behind) / math.expm1(high - low) * _ROOM + _LEAST))
 
     def epsilon(self, delta: float) -> Bound:
-        """The first point's with so small a delta; infinity if there is none."""
+        """Return the smallest tabulated epsilon whose delta is at most the given one; infinity if there is none."""
         found = (e for e, d in zip(self.epsilons, self.deltas, strict=True) if d <= delta)
         return Bound(0.0, next(found, math.inf))
 
 
 def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
-    """A curve from epsilon 0 to where its delta is ``delta``; no point beyond is asked for.
+    """Tabulate a curve from epsilon 0 to its epsilon at ``delta``; no point beyond is evaluated.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> table = tabulated(GaussianDP(1.0), 1e-5)
@@ -126,7 +127,7 @@ def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
     True
 
     Raises:
-        ValueError: the claim promises nothing at ``delta``, or no more than an epsilon beyond `LIMIT`.
+        ValueError: the claimed epsilon at ``delta`` is infinite or exceeds `LIMIT`.
     """
     reach = curve.epsilon(delta).upper
     if not reach <= LIMIT:

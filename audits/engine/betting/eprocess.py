@@ -1,14 +1,14 @@
-"""Betting against a privacy claim: an e-process whose wealth depends on counts only.
+"""Betting against a privacy claim, with an e-process whose wealth depends on counts only.
 
-A fair coin B picks the input, X is the output. If the mechanism is (epsilon, delta)-DP then for every event E
+A fair coin B picks the input, and X is the output. If the mechanism is (epsilon, delta)-DP then for every event E
 and 0 <= stake <= 1 / (e^epsilon + delta / 2)
 
     E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1.
 
 The same holds with the labels swapped, and for the sum of two such bets on disjoint events (with delta in place
 of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep this
-property. By Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha. The bet
-is that of auditing with label-randomised tail events. Proof: docs/notes/audit_betting.md.
+property. By Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha. The events E
+are tails of a score. Proof: docs/notes/audit_betting.md.
 
 A portfolio is one bet: single bets on all tails at all points of a curve, added up within one sample with
 weights fixed beforehand, and the rest kept as cash. Its wealth depends on how many samples fell between the
@@ -33,21 +33,21 @@ from dpproof.audits.engine.scores.tails import BOTH, LEVELS
 Floats = NDArray[np.float64]
 
 MULTIPLES: Floats = np.array([1 + 0.03 * 1.5**k for k in range(14)])
-"""The references have these multiples of the stated epsilon: for a single point they must lie close."""
+"""The epsilons of the references, as multiples of the stated epsilon. A single point needs multiples close to 1."""
 PRIOR: Floats = np.array([0.5, 0.5, 0.7, 0.8, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.2, 1.4, 0.7])
 SMALLEST, LARGEST = 0.05, 200.0
-"""The epsilons to which multiples are applied, and the largest of a reference."""
+"""The smallest epsilon to which the multiples are applied, and the largest epsilon of a reference."""
 CASH = 0.01
-"""Kept back from every portfolio, so that no sample takes all."""
+"""The share of every portfolio that is not bet, so that no sample can lose all of it."""
 STEPS = 200
 
 
 @functools.lru_cache(maxsize=64)
 def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float], ...]) -> Floats:
-    """Log of the factor of each portfolio's wealth, as coefficients of the counts.
+    """Return the log growth factors of each portfolio's wealth, as coefficients of the counts.
 
     Args:
-        points: of the claimed curve; the last one is the stated one.
+        points: the points of the claimed curve; the last one is the stated one.
         growth: for each point the odds e^epsilon and the price delta of a bet on both tails, rounded up.
 
     Returns:
@@ -59,9 +59,10 @@ def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float],
 
 
 def _returns(odds: float, price: float) -> Floats:
-    """Returns of the largest bet on both tails of each level: (levels, outcomes).
+    """Return the payoffs of the largest bet on both tails of each level: (levels, outcomes).
 
-    Outcomes: won in the shell of each level, lost in the shell of each level, in no tail.
+    The shell of a level is its tail without the tail of the next level. The outcomes are: won in the shell of each
+    level, lost in the shell of each level, in no tail.
     """
     inside: Floats = np.tri(LEVELS.size).T
     stake = 1 / (odds + price) / (1 + 1e-12)
@@ -71,15 +72,16 @@ def _returns(odds: float, price: float) -> Floats:
 
 
 def _references(stated: CurvePoint) -> Floats:
-    """Chances of the outcomes under each reference violation: (references, outcomes)."""
+    """Return the probabilities of the outcomes under each reference violation: (references, outcomes)."""
     epsilons = np.minimum(MULTIPLES * max(stated.epsilon, SMALLEST), max(LARGEST, stated.epsilon + 1))
     return np.stack([outcome_chances(float(e), stated.delta) for e in epsilons])
 
 
 def _log_optimal(returns: Floats, chances: Floats) -> Floats:
-    """Weights (references, bets) near the largest mean log return, by exponentiated gradients.
+    """Return weights (references, bets) that nearly maximise the mean log return, by exponentiated gradients.
 
-    Each step is kept only where it gains; step sizes follow (compare Cover 1984, whose step is the first).
+    A step is kept only if it increases the mean. The step size grows after such a step and shrinks otherwise
+    (compare Cover 1984, whose step is the first).
     """
     weights = np.full((len(chances), len(returns)), 0.5 / max(len(returns) - 1, 1))
     weights[:, 0] = 0.5
@@ -97,7 +99,7 @@ def _log_optimal(returns: Floats, chances: Floats) -> Floats:
 
 
 def _by_tail(logs: Floats) -> Floats:
-    """Convert logs for each outcome to coefficients of the counts of nested tails, both sides together."""
+    """Convert logs per outcome to coefficients of the counts of nested tails, for bets on both sides together."""
     n = LEVELS.size
     coefficients = np.zeros((len(logs), n, 3, 3))
     for outcome, start in ((0, 0), (1, n)):
@@ -110,27 +112,27 @@ def _by_tail(logs: Floats) -> Floats:
 Ints = NDArray[np.int64]
 
 FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
-"""Stakes against a claim, as shares of the largest allowed."""
+"""Stakes against a claim, as shares of the largest allowed stake."""
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
-"""Stakes of the interval, the same for every epsilon so that the wealth falls in epsilon."""
+"""Stakes for the lower bound on epsilon. They are the same for every epsilon, so the wealth decreases in epsilon."""
 LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
-"""Prior weights of `dpproof.audits.engine.scores.tails.LEVELS`, to be normalised."""
+"""Prior weights of `dpproof.audits.engine.scores.tails.LEVELS`, not normalised."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])
-"""What a kind of tail pays per sample, in units of delta."""
+"""The price per sample of a bet on each kind of tail, in units of delta."""
 ROUND_UP = 1 + 1e-12
-"""Factor on e^epsilon and delta that exceeds every rounding of theirs."""
+"""A factor on e^epsilon and delta that exceeds all their rounding errors."""
 SLACK = 4e-3
-"""Added to a threshold on the log wealth: above the rounding of 1e9 samples (docs/notes/audit_betting.md)."""
+"""Added to a threshold on the log wealth: above the rounding error of 1e9 samples (docs/notes/audit_betting.md)."""
 SINGLY = 0.15
-"""The prior weight of the single bets together; the portfolios have the rest."""
+"""The total prior weight of all single bets; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
 VOID = -1e300
-"""The log wealth of a bet that might lose more than all."""
+"""The log wealth that is assigned to a bet that could lose more than all of its wealth."""
 
 
 def rejects(log_wealth: float, alpha: float) -> bool:
-    """Whether the wealth has reached 1 / ``alpha``, with a margin for rounding."""
+    """Whether the wealth has reached 1 / ``alpha``, with a margin for rounding errors."""
     return log_wealth >= -math.log(alpha) + SLACK
 
 
@@ -143,7 +145,7 @@ class LogWealth:
         points: consequences of the claim, the stated one last.
 
     Attributes:
-        points: those.
+        points: the given points.
     """
 
     def __init__(self, points: tuple[CurvePoint, ...]) -> None:
@@ -157,9 +159,9 @@ class LogWealth:
             np.log1p(-stakes * paid),
         )
         self._gains = np.stack([won, lost, passed])
-        """(3 outcomes, kinds, points, stakes)"""
+        """Log gains, as an array (3 outcomes, kinds, points, stakes)."""
         self._by_kind = np.moveaxis(self._gains, 1, 0).reshape(len(SIDES), 3, -1)
-        """(kinds, 3 outcomes, points and stakes)"""
+        """The same log gains, as an array (kinds, 3 outcomes, points times stakes)."""
         prior = LEVEL_PRIOR[:, None] * KIND_PRIOR
         self._log_prior = np.log(SINGLY * prior / prior.sum() / len(points) / FRACTIONS.size)
         together = log_gains(points, tuple(zip(e[:, 0], paid[-1, :, 0], strict=True)))
@@ -167,47 +169,47 @@ class LogWealth:
         self._log_shares = np.log((1 - SINGLY) * PRIOR / PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
-        """Log of prior weight times wealth of every single bet: (..., levels, kinds, points, stakes)."""
+        """Return log(prior weight times wealth) of every single bet: (..., levels, kinds, points, stakes)."""
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
-        """Log of the average wealth for counts (..., levels, kinds, 3); see `audits.engine.scores.tails.TailCounts`."""
+        """Return the log average wealth for counts (..., levels, kinds, 3), as in `audits.engine.scores.tails`."""
         return log_sums(self.parts(counts))
 
     def parts(self, counts: Ints) -> Floats:
-        """Log of prior weight times wealth of every bet, single ones first: (..., bets)."""
+        """Return the log of prior weight times wealth for every bet, single bets first: (..., bets)."""
         numbers = counts.astype(np.float64)
         singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
         rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
         return np.concatenate(rows, axis=-1)
 
     def of_portfolios(self, counts: Ints) -> Floats:
-        """The portfolios' part of the wealth: a lower bound on the whole, and most of it."""
+        """Return the log wealth of the portfolios alone, a lower bound on the log of the whole wealth."""
         return log_sums(self._together(counts.astype(np.float64)))
 
     def _together(self, numbers: Floats) -> Floats:
-        """Log of prior weight times wealth of every portfolio: (..., portfolios)."""
+        """Return the log of prior weight times wealth for every portfolio: (..., portfolios)."""
         return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
-        """The bet with the largest wealth: its level, its kind, the curve point and the staked share."""
+        """Return the level, kind, curve point and staked share of the single bet with the largest wealth."""
         parts = self.components(counts)
         level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
         return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
 
 
 def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
-    """A lower confidence bound on epsilon at ``delta``, above the truth with probability at most ``alpha``.
+    """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
-    The bound is the infimum of the x for which (x, delta)-DP is not rejected at level ``alpha``, by bets of
-    stakes that do not depend on x, so that the wealth falls in x. Only the test of the true epsilon has to
-    be right, and one test needs no correction for the others (docs/notes/audit_betting.md, Theorem 5).
+    The bound is the infimum of all x for which (x, delta)-DP is not rejected at level ``alpha``. The stakes do not
+    depend on x, so the wealth decreases in x. Only the test of the true epsilon has to be valid, so no correction
+    for the other tests is needed (docs/notes/audit_betting.md, Theorem 5).
 
     Args:
         counts: int64 array (scores, levels, kinds, 3), at any stopping time.
         delta: in [0, 1).
         alpha: in (0, 1).
-        shares: of the scores, fixed before any sample; equal unless given.
+        shares: the shares of the scores, fixed before any sample; equal unless given.
 
     Returns:
         A number in [0, `EPSILON_LIMIT`], rounded down.
@@ -224,7 +226,7 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | Non
 
 
 def _log_wealth_against(counts: Ints, delta: float, shares: Floats) -> Callable[[float], float]:
-    """Log of the average wealth against (epsilon, delta)-DP, by epsilon; void bets might lose more."""
+    """Return the log average wealth against (epsilon, delta)-DP as a function of epsilon."""
     paid = (SIDES * delta * ROUND_UP)[:, None]
     numbers = counts[..., None, :].astype(np.float64)
     prior = LEVEL_PRIOR[:, None] * KIND_PRIOR / (LEVEL_PRIOR.sum() * KIND_PRIOR.sum())
@@ -241,12 +243,12 @@ def _log_wealth_against(counts: Ints, delta: float, shares: Floats) -> Callable[
 
 
 def log_sums(logs: Floats) -> Floats:
-    """Log of the sum of exponentials of finite numbers along the last axis."""
+    """Return the log of the sum of exponentials along the last axis, for finite numbers."""
     largest = logs.max(axis=-1, keepdims=True)
     return np.asarray(np.log(np.exp(logs - largest).sum(axis=-1)) + largest[..., 0])
 
 
 def _gained(counts: Ints, gains: Floats) -> Floats:
-    """Sum over outcomes: counts (..., kinds, 3) and gains (3, kinds, points, stakes)."""
+    """Return the sum over outcomes of counts (..., kinds, 3) times gains (3, kinds, points, stakes)."""
     shaped = counts[..., None, None].astype(np.float64)
     return np.asarray(sum(shaped[..., c, :, :] * gains[c] for c in range(3)))

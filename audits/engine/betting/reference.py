@@ -1,7 +1,7 @@
-"""Reference pairs: the standard pair of output laws that is exactly (epsilon, delta)-indistinguishable.
+"""Reference pairs: a standard pair of output distributions that is exactly (epsilon, delta)-indistinguishable.
 
 The pair is two Laplace distributions of unit scale if delta = 0, and two Gaussians of unit variance if delta >
-0, with the likelihood ratio as the score. These numbers affect power only and carry no certificate.
+0, with the likelihood ratio as the score. These numbers affect power only and are not certified.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from dpproof.audits.engine.scores.tails import LEVELS
 Floats = NDArray[np.float64]
 
 FARTHEST, PLACES = 12.0, 301
-"""Thresholds are interpolated between so many places, from this far below both centres up to the middle."""
+"""Thresholds are interpolated on a grid of `PLACES` points. It starts `FARTHEST` below 0 and ends at the middle."""
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
+    """Return the distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
 
-    Source: Dong, Roth & Su, Gaussian differential privacy, Corollary 2.13. By root finding, uncertified.
+    The result of root finding is not certified.
+    Source: Dong, Roth & Su, Gaussian differential privacy, Corollary 2.13.
 
     >>> gaussian_mu(1.0, 1e-5)
     0.268
@@ -39,9 +40,10 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def reference_tails(epsilon: float, delta: float) -> Floats:
-    """Chances of the tails of mass `dpproof.audits.engine.scores.tails.LEVELS` under each label: (2 labels, levels).
+    """Return the probability of each tail under each label: (2 labels, levels).
 
-    For the upper tails of the score; the lower ones have the same chances with the labels swapped.
+    These are the upper tails of the score, with the masses `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails
+    have the same probabilities with the labels swapped.
     """
     if delta == 0:
         return _upper_tails(_laplace, epsilon)
@@ -49,10 +51,10 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Chances that a bet on both tails is won or lost in the shell of each level, or that no tail occurs.
+    """Return the probabilities that a bet on both tails is won or lost in each shell, or that no tail occurs.
 
     Returns:
-        Array (2 levels + 1,), that sums to one.
+        Array (2 levels + 1,) that sums to one.
     """
     lost, won = (tails - np.append(tails[1:], 0.0) for tails in reference_tails(epsilon, delta))
     inside = np.maximum(np.concatenate([won, lost]), 0.0)
@@ -64,7 +66,7 @@ def _laplace(x: Floats) -> Floats:
 
 
 def _upper_tails(cdf: Callable[[Floats], Floats], shift: float) -> Floats:
-    """By symmetry the chances above the thresholds are those below their mirror images, labels swapped."""
+    """Return the tail probabilities; by symmetry, upper tails are lower tails at mirrored thresholds."""
     places = np.linspace(-FARTHEST, shift / 2, PLACES)
     cuts = np.interp(LEVELS, (cdf(places) + cdf(places - shift)) / 2, places)
     return np.stack([cdf(cuts - shift), cdf(cuts)])

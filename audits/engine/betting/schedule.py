@@ -1,4 +1,4 @@
-"""The schedule of an audit's checks: rare while the wealth is far from refuting, frequent when it is close."""
+"""The schedule of an audit's checks, which are rare far from a refutation and frequent close to one."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FIRST = 10
-"""The first block sets thresholds only."""
+"""The size of the first block, which only sets thresholds."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
-"""A block is one of these shares of the samples before it."""
+"""The size of a block is one of these shares of the number of samples before it."""
 SINGLY = 256
-"""From so many samples on a block's size is settled one block ahead; sooner, that would cost samples."""
+"""From this number of samples on, a block's size is fixed one block ahead. Earlier, this would cost samples."""
 AHEAD = 8
-"""At most so many blocks are drawn at once."""
+"""The largest number of blocks that are drawn at once."""
 PATIENCE = 0.4
-"""At most this share of the samples that the wealth seems to lack is drawn before the next look."""
+"""The next check comes after at most this share of the samples that a refutation seems to need."""
 ENTRY = 4.0
-"""About so many nats are lost to begin with: what the wealth has earned is counted from there."""
+"""The log wealth first falls by about this much. Growth is counted from there."""
 
 
 class Pace:
     """The distance to the next check of the wealth: smaller when the wealth is closer to refuting.
 
-    It is told of earlier blocks alone, so the size of a block does not depend on its samples
+    It sees only earlier blocks, so the size of a block does not depend on its samples
     (docs/notes/audit_betting.md, Lemma 2).
 
     Attributes:
-        share: of the samples so far; the next block is to hold so many.
+        share: the size of the next block, as a share of the samples so far.
     """
 
     def __init__(self) -> None:
@@ -42,17 +42,17 @@ class Pace:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The sizes of the blocks of a stream, and of those that may be drawn ahead with each block.
+    """The sizes of the blocks of a stream, and of the blocks that may be drawn ahead with each one.
 
-    From `SINGLY` samples on the size of a block is settled before the block before it is drawn, so that two
-    can always be drawn at once. More are foretold where blocks have come to be the largest at the first pace,
-    which seldom changes then. Whoever draws fewer ahead sees the same sizes.
+    From `SINGLY` samples on, the size of a block is fixed before the previous block is drawn, so two blocks can
+    always be drawn at once. More blocks are drawn ahead if blocks have the largest size at the first pace, because
+    the pace rarely changes then. The sizes do not depend on how many blocks are drawn ahead.
 
     Args:
-        budget: samples in all.
+        budget: the total number of samples.
         pace: may change from block to block.
-        largest: the largest block; it never cuts below `FIRST`.
-        smallest: the smallest but the last, for mechanisms that are dear to call.
+        largest: the largest size of a block, never taken below `FIRST`.
+        smallest: the smallest size of any block but the last, for mechanisms that are expensive to call.
 
     >>> blocks = Blocks(100)
     >>> [sizes[0] for sizes in blocks]
@@ -68,7 +68,7 @@ class Blocks:
     smallest: int = 1
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """The size of the next block, of the one after it, and of more that are likely."""
+        """Generate for each block its size and the sizes of the blocks that may be drawn ahead with it."""
         seen, size = 0, self._after(0)
         while size:
             seen += size
@@ -77,7 +77,7 @@ class Blocks:
             size = foretold[0] if foretold else self._after(seen)
 
     def _foretold(self, seen: int) -> list[int]:
-        """The sizes of the blocks after that many samples: none yet, the next one, or as many as are likely."""
+        """Return the sizes of the blocks that may be drawn ahead after ``seen`` samples: none, one, or several."""
         if seen < SINGLY:
             return []
         following = self._after(seen)
@@ -86,6 +86,6 @@ class Blocks:
         return [size for place in places if (size := self._after(seen + place * following))]
 
     def _after(self, seen: int) -> int:
-        """The size of the block after that many samples, at the present pace; 0 when all are spent."""
+        """Return the size of the block after ``seen`` samples, at the present pace; 0 if the budget is spent."""
         size = max(self.smallest, math.ceil(self.pace.share * seen) if seen else FIRST)
         return max(0, min(size, max(self.largest, FIRST), self.budget - seen))

@@ -1,12 +1,12 @@
-"""The bets on one score along the stream: always first fitted, then calibrated, then bet on.
+"""The bets on one score along a stream. The score is fitted first, then calibrated, and only then bet on.
 
-Pure claims are also bet against with a learned posterior, which can see what tails of a score cannot. B is the
-label, X the output, and g(x) any guess of P(B = 1 | X = x) from earlier samples. Under the claim the true
+Against a pure claim, a learned posterior is also used. It detects violations that tails of a score do not show. Let B
+be the label, X the output, and g(x) any guess of P(B = 1 | X = x) from earlier samples. Under the claim the true
 posterior lies between lo = 1 / (1 + e^epsilon) and hi = 1 / (1 + e^-epsilon). Then
 
     F = g(B | X) / clip(g, lo, hi)(B | X)
 
-has mean at most 1 given X, whatever the law of X (docs/notes/audit_betting.md, Lemma B). So no event has to be
+has mean at most 1 given X, for every distribution of X (docs/notes/audit_betting.md, Lemma B). So no event has to be
 chosen, and the guess may have any shape. Here it is a histogram of a score at several resolutions. A value that
 occurs often, such as the code of a discrete output, has a cell of its own.
 """
@@ -29,32 +29,32 @@ Ints = NDArray[np.int64]
 
 CELLS = 32
 GROUPS = (1, 8)
-"""Cells of the finest histogram, and how many of them make one of each resolution."""
+"""The finest histogram has `CELLS` cells. At each resolution so many of them are merged into one."""
 STAKES: Floats = np.array([0.3, 0.99])
 """The shares of the wealth that are bet; the rest is kept as cash."""
 DOUBT = 0.5
-"""Counts start from so many of each label."""
+"""The number that is added to the count of each label before a probability is estimated."""
 REFRESH = 2.0
-"""Cells are set anew whenever the scores have grown by this factor, from `FIRST` to some `REMEMBERED` of them."""
+"""Cells are chosen again whenever the number of scores grows by this factor, between `FIRST` and `REMEMBERED`."""
 FIRST, REMEMBERED = 64, 1 << 13
 GUESSED = 1.25
-"""Guesses are improved whenever the samples bet on have grown by this factor."""
+"""Guesses are updated whenever the number of samples that were bet on grows by this factor."""
 LAST = 1 << 16
 """No bets are made after this many samples, and the wealth stays as it is. Histograms are too slow for more."""
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
-    """Log of F for guesses of the chance of label 1 and labels, arrays that broadcast, against epsilon-DP."""
+    """Return log F against epsilon-DP for guessed probabilities of label 1 and for labels (broadcast)."""
     low, high = _ends(epsilon)
     clipped = np.clip(posterior, low, high)
     return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
 
 
 class PosteriorBets:
-    """Histograms of one score as guesses of the posterior, and the wealth that betting on them earned.
+    """Histograms of one score that estimate the posterior, and the wealth of the bets on these estimates.
 
     Args:
-        epsilon: the pure claim that is bet against.
+        epsilon: the epsilon of the pure claim.
 
     Attributes:
         tally: int64 array (resolutions, 3): samples won, lost and passed.
@@ -77,15 +77,15 @@ class PosteriorBets:
 
     @property
     def log_wealth(self) -> float:
-        """Log of the average wealth over resolutions and stakes."""
+        """The log of the average wealth over resolutions and stakes."""
         return float(np.logaddexp.reduce(self.parts()))
 
     def parts(self) -> Floats:
-        """Log of prior weight times wealth of every bet: (resolutions times stakes,)."""
+        """Return the log of prior weight times wealth for every bet: (resolutions times stakes,)."""
         return self._logs.ravel() - math.log(self._logs.size)
 
     def bet(self, scores: Floats, labels: Ints) -> None:
-        """Settle bets on a block of fresh samples, under the guesses made before."""
+        """Settle bets on a block of fresh samples, with the guesses that were made before."""
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
             self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)
@@ -110,12 +110,12 @@ class PosteriorBets:
             self._counts = self._counted(scores, labels)
             groups = [np.arange(len(self._counts)) // (1 if group == 1 else 2 * group) for group in GROUPS]
             self._alike = np.array([group[:, None] == group for group in groups]) * 1
-            """Which cells are one at each resolution. An edge and the value just above it lie next to each
-            other, so a group is of twice as many cells."""
+            """Whether two cells are merged at each resolution. An edge and the value just above it are neighbouring
+            edges, so a group has twice as many cells."""
             self._guess()
 
     def _counted(self, scores: Floats, labels: Ints) -> Ints:
-        """Samples per cell and label: (cells, 2)."""
+        """Return the number of samples per cell and label: (cells, 2)."""
         edges = self._edges
         if scores.dtype != edges.dtype:  # numpy would round one of the two
             scores, edges = scores.astype(object), edges.astype(object)
@@ -123,7 +123,7 @@ class PosteriorBets:
         return np.bincount(codes, minlength=2 * edges.size + 2).reshape(-1, 2)
 
     def _guess(self) -> None:
-        """Guess the posterior from all counts: what a sample earns, and its sign, by cell and label."""
+        """Estimate the posterior from all counts, and set a sample's log gain and its sign by cell and label."""
         self._next_guess = GUESSED * self._spent
         past = self._alike @ self._counts
         guess = (past[..., 1] + DOUBT) / (past.sum(axis=-1) + 2 * DOUBT)
@@ -133,7 +133,7 @@ class PosteriorBets:
         self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
 
     def describe(self) -> dict[str, object]:
-        """The resolution and the stake with the largest wealth, as JSON data."""
+        """Describe the resolution and the stake with the largest wealth, as JSON data."""
         row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
         won, lost, passed = (int(c) for c in self.tally[row])
         event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
@@ -144,15 +144,15 @@ class PosteriorBets:
 
 
 def _ends(epsilon: float) -> tuple[float, float]:
-    """The posterior's ends under the claim, moved outwards by more than their rounding."""
+    """Return bounds on the posterior under the claim, moved outwards by more than their rounding errors."""
     odds = math.exp(epsilon) * (1 + 1e-12)
     return 1 / (1 + odds) * (1 - 1e-15), min(odds / (1 + odds) * (1 + 1e-15), 1.0)
 
 
 MEMORY = 1 << 24
-"""Learned scores keep at most so many output numbers to learn from."""
+"""A learned score is no longer fitted once it has seen more output numbers than this."""
 HELD_OUT = 4
-"""One in so many of the samples kept does not enter a fit but sets the thresholds after it."""
+"""Of this many kept samples, one is held out of the fit and used to set the thresholds after it."""
 
 
 class ScoreStream:
@@ -165,7 +165,7 @@ class ScoreStream:
 
     Args:
         score: the score.
-        epsilon: the pure claim, if the claim is one.
+        epsilon: the epsilon of a pure claim; None for any other claim.
     """
 
     def __init__(self, score: Score, epsilon: float | None = None) -> None:
@@ -182,8 +182,8 @@ class ScoreStream:
         """Bet on a fresh block with the result of earlier blocks, then learn from it.
 
         Args:
-            outputs: what the score's view shows of them.
-            labels: the inputs they come from.
+            outputs: the outputs as the score's view returns them.
+            labels: the inputs from which they were drawn, 0 or 1.
 
         Raises:
             ValueError: the score is NaN, or not one number per output.

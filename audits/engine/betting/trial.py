@@ -1,4 +1,4 @@
-"""A trial: bets placed and settled along a stream, before any conclusion is drawn."""
+"""A trial: bets that are placed and settled along a stream of samples, without a conclusion."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dpproof.audits.time_budget import OutOfTimeError, time_left
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 VERDICT = 0.95
-"""The share of alpha that the verdict has; the interval for epsilon has the rest."""
+"""The share of alpha that is used for the verdict; the lower bound on epsilon has the rest."""
 
 CHECKS = 0.6
-"""The share of the time left at a refutation that is kept for the checks that a violation needs."""
+"""After a refutation, the share of the remaining time that is reserved for the checks that a violation needs."""
 
 AFTER = 0.12
-"""The next block, as a share of the samples so far, once all that is left is to sharpen a bound."""
+"""After a refutation, the size of the next block as a share of the samples so far."""
 POSTERIOR = 0.1
 """Against a pure claim, the prior weight of betting on a learned posterior."""
 
@@ -40,10 +40,10 @@ class Trial:
         bets: the bets against the claim.
         streams: the scores, with their counts.
         samples: samples spent.
-        log_wealth: log of the largest average wealth, of those looked at.
-        refuted: it has reached 1 / (`VERDICT` alpha).
-        refuted_in_values: so has the average wealth of the scores that see more than floating-point bits.
-        cut: the time budget ended the stream after the claim was refuted; a replay ends it there, too.
+        log_wealth: log of the largest average wealth at any check.
+        refuted: whether this wealth has reached 1 / (`VERDICT` alpha).
+        refuted_in_values: whether the wealth of the scores that see more than floating-point bits has reached it.
+        cut: whether the time budget ended the stream after the claim was refuted; a replay ends it there, too.
     """
 
     bets: LogWealth
@@ -56,7 +56,7 @@ class Trial:
 
     @property
     def in_values(self) -> tuple[ScoreStream, ...]:
-        """The scores that see more than floating-point bits; all of them, if none does."""
+        """The scores that see more than floating-point bits; all scores if there is no such score."""
         return in_values(self.streams)
 
     @property
@@ -66,7 +66,7 @@ class Trial:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Samples won, lost and passed: (scores, levels, kinds, 3)."""
+        """The samples won, lost and passed: (scores, levels, kinds, 3)."""
         return np.stack([stream.tails.counts for stream in self.streams])
 
 
@@ -82,12 +82,12 @@ def run_trial(
 ) -> Trial:
     """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
 
-    Where floating-point bits alone refute, the other scores bet on, until they refute as well or the blocks
-    end: at the same level, since a claim that holds must pass both (docs/notes/audit_betting.md, Theorem 6).
-    After a refutation at most ``further`` samples more are drawn, infinitely many for all blocks. ``pace`` is
-    told of the wealth after every block. What is drawn after a refutation leaves `CHECKS` of the time left for
-    the checks that follow. With ``last`` no more is drawn after a refutation and so many samples: a replay ends
-    where the time ended before.
+    If only floating-point bits refute the claim, the other scores continue to bet until they refute it as well or the
+    blocks end. They use the same level, because a true claim must pass both tests (docs/notes/audit_betting.md,
+    Theorem 6). After a refutation at most ``further`` more samples are drawn; infinity stands for all blocks. ``pace``
+    receives the wealth after every block. Sampling after a refutation leaves the share `CHECKS` of the remaining time
+    for later checks. With ``last``, sampling ends after a refutation and ``last`` samples, so that a replay ends where
+    the time budget ended the original trial.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
@@ -117,7 +117,7 @@ def run_trial(
 
 
 def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[NDArray[Any]]:
-    """The view of each score; scores with the same view share it."""
+    """Return the outputs in the view of each score. Scores with the same view share one array."""
     views = [stream.score.view for stream in streams]
     seen = {id(view): view for view in views}
     shown = {key: view(outputs) for key, view in seen.items()}
@@ -125,12 +125,12 @@ def _seen(outputs: NDArray[np.generic], streams: Sequence[ScoreStream]) -> list[
 
 
 class _InTime:
-    """The blocks; once the claim is refuted, only those for which there is time.
+    """An iterator over blocks that ends early after a refutation if there is no time for the next block.
 
-    A block takes at most about twice as long as the one before it.
+    It assumes that a block takes at most twice as long as the one before it.
 
     Attributes:
-        cut: blocks were left out.
+        cut: whether blocks were left out.
     """
 
     def __init__(self, blocks: Iterable[Labelled], refuted: Callable[[], bool], last: int | None) -> None:
@@ -157,12 +157,12 @@ class _InTime:
 
 
 def in_values(streams: Sequence[ScoreStream]) -> tuple[ScoreStream, ...]:
-    """Those whose scores see more than floating-point bits; all of them, if none does."""
+    """Return the streams whose scores see more than floating-point bits; all streams if there is no such score."""
     return tuple(stream for stream in streams if not only_bits(stream.score)) or tuple(streams)
 
 
 class _Largest:
-    """The average wealth of some scores, and the largest value seen so far."""
+    """The average wealth of some scores, and its largest value so far."""
 
     def __init__(self, bets: LogWealth, streams: Sequence[ScoreStream]) -> None:
         self._bets, self.streams = bets, tuple(streams)
@@ -171,18 +171,18 @@ class _Largest:
         self.look()
 
     def look(self) -> None:
-        """Evaluate it once more."""
+        """Evaluate the wealth again, and update the largest value."""
         self.now = _log_wealth(self._bets, self.streams, self._shares)
         self.best = max(self.best, self.now)
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:
-    """The prior weight of bets on tails; the rest is with the learned posterior, if there is one."""
+    """Return the prior weight of bets on tails; the learned posterior, if there is one, has the rest."""
     return 1.0 if streams[0].posterior is None else 1 - POSTERIOR
 
 
 def _log_wealth(bets: LogWealth, streams: Sequence[ScoreStream], shares: NDArray[np.float64]) -> float:
-    """Log of the average wealth over scores, of their bets on tails and on their posterior."""
+    """Return the log of the average wealth of all scores, for bets on tails and on learned posteriors."""
     counts = np.array([stream.tails.counts for stream in streams])
     parts = [bets.parts(counts) + (math.log(tails_share(streams)) + shares)[:, None]]
     learned = [s.posterior.parts() for s in streams if s.posterior is not None]

@@ -1,1 +1,1 @@
-"""Checks of a mechanism before and after the bets: repeated rows, dependence."""
+"""Checks of a mechanism before and after the bets, for repeated rows and dependent outputs."""

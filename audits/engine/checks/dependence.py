@@ -1,12 +1,12 @@
-"""Checks of independence: an audit rejects rows that share randomness before it gives a verdict.
+"""Checks of independence: before its verdict, an audit rejects a mechanism whose rows share randomness.
 
-The checks look at the outputs of an audit, up to `KEPT` of each input. Before a violation is reported they also
-look at a few fresh calls. They recognise tiled noise, blocks from a generator that is seeded again, and rows
-that come from a pool of one call, on one input or on both. Other dependence is not detected.
+The checks test the outputs of an audit, up to `KEPT` of each input. Before a violation is reported they also
+test a few fresh calls. They detect tiled noise, blocks from a generator that is seeded again, and rows that
+a call draws from a small pool, on one input or on both. Other dependence is not detected.
 
-They also test whether calls are alike: all rows of a call must follow the law of one output, however many rows
-it has. A mechanism may divide by the number of requested outputs, or draw all rows of a call from a small pool
-of noise. Then every call has a law of its own, which identifies the call and with it the label.
+They also test whether calls are alike: all rows of every call must have the distribution of one output, whatever
+the number of rows. A faulty mechanism may divide by the number of requested outputs, or draw all rows of a call from
+a small pool of noise. Then every call has its own distribution, which identifies the call and so reveals the label.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from dpproof.audits.time_budget import time_left
 
 Bins = NDArray[np.int64]
 CELLS = 32
-"""Every column is cut into at most so many bins, and whole rows are dealt out to twice as many."""
+"""The largest number of bins of a column; whole rows are divided into twice as many bins."""
 COLUMNS = 8
-"""Of longer outputs so many columns are looked at."""
+"""The largest number of columns that are tested."""
 
 
 def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint64]]) -> Iterator[list[Bins]]:
-    """The bins of the rows of calls: by size for some columns, by their numbers for whole rows.
+    """Generate the bins of the rows of all calls: by value for some columns, by the row's number for whole rows.
 
-    The bins are cut by the half of the rows of every call that `calls_differ` learns from.
+    The bin edges are computed from the half of the rows of each call that `calls_differ` learns from.
 
     Args:
         calls: the rows of each call as a matrix ``(rows, columns)``.
-        ids: a number for each row of each call, equal for equal rows.
+        ids: for each call, an array with a number for each row; equal rows have equal numbers.
     """
     learned = np.concatenate([call[_halves(len(call))[0]] for call in calls])
     for column in np.unique(np.linspace(0, learned.shape[1] - 1, COLUMNS).astype(int)):
@@ -65,13 +65,13 @@ def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint6
 def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
     """Whether the halves of a call deviate in the same way from other calls, far beyond chance.
 
-    Half of the rows of a call, at random places, say in which bins it has more than the average of the calls.
-    If rows are independent and of one law, the mean over the other rows of what they earn by that is 0, and
-    Hoeffding's inequality bounds how large it gets (docs/notes/audit_pairs.md, Theorem 7).
+    A random half of the rows of a call estimates how much more often the call hits each bin than the average call.
+    Each of the other rows scores the estimate of its bin. If all rows are independent with the same distribution, the
+    mean score is 0 in expectation, and Hoeffding's inequality bounds its size (docs/notes/audit_pairs.md, Theorem 7).
 
     Args:
-        inputs: of the calls on each input, the bins of the rows.
-        level: the probability at most of calling calls different that are not.
+        inputs: for each input, the bins of the rows of its calls.
+        level: a bound on the probability of a false alarm.
 
     >>> rng = np.random.default_rng(0)
     >>> alike, pools = rng.integers(9, size=(8, 1000)), rng.integers(9, size=(8, 50))
@@ -84,7 +84,7 @@ def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
 
 
 def _earned(calls: Sequence[Bins]) -> Iterator[tuple[float, float]]:
-    """What the second half of each call earns, and the sum of the squared ranges of its rows."""
+    """Generate for each call the mean score of its n other rows, and the squared range of a score over n."""
     width = 1 + max(int(call.max()) for call in calls)
     halves = [tuple(call[places] for places in _halves(len(call))) for call in calls]
     shares = np.array([np.bincount(one, minlength=width) / len(one) for one, _ in halves])
@@ -93,21 +93,22 @@ def _earned(calls: Sequence[Bins]) -> Iterator[tuple[float, float]]:
 
 
 def _halves(rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of the rows to learn from and of the others; the same for all calls with that many rows."""
+    """Return the places of the rows to learn from, and the other places. They depend on the number of rows only."""
     places = np.random.default_rng(rows).permutation(rows)
     return places[: rows // 2], places[rows // 2 :]
 
 
 KEPT = 1 << 18
-"""Rows of each input that are kept."""
+"""The largest number of rows of each input that are kept."""
 CALLS, FEWEST, MOST, MORE = 4, 512, 1 << 13, 4
-"""Fresh calls on each input, and how many rows each has: four times the most so far, within these."""
+"""The number of fresh calls on each input, and their numbers of rows: `MORE` times the largest call of the audit,
+but at least `FEWEST` and at most `MOST`."""
 FRESH, TIMED = 10, 11
-"""Places in the seed's tree of probes for the fresh calls, and for one that is only timed."""
+"""Places in the seed's tree of probes, for the fresh calls and for the call that is only timed."""
 LEAST, SHARE = 64, 0.5
-"""The fewest rows of a fresh call where time is short, and the share of the time left for them all."""
+"""The fewest rows of a fresh call if time is short, and the share of the remaining time for all fresh calls."""
 UNLIKE_LEVEL = 1e-8
-"""The level of one comparison of calls, of which an audit makes at most nine."""
+"""The level of one comparison of calls. An audit makes at most nine comparisons."""
 SHARED = (
     "mechanism: the outputs of one call depend on each other: rows come again in blocks, or within a call,"
     " far beyond chance, as tiled noise or a generator that is seeded again has it; rows must be independent"
@@ -134,7 +135,7 @@ class RowRecord:
     """The outputs of an audit on each input, in the order they were drawn.
 
     Attributes:
-        largest: the most rows of one call.
+        largest: the largest number of rows of one input in one block.
     """
 
     def __init__(self) -> None:
@@ -157,10 +158,10 @@ class RowRecord:
             self._kept[label] += min(room, len(rows))
 
     def check(self) -> None:
-        """Refuse rows that share randomness, seen in as many of the first as one of few lengths fixed before.
+        """Raise an error if rows share randomness. One of a few fixed numbers of first rows is tested.
 
         Raises:
-            MechanismError: they do.
+            MechanismError: rows share randomness.
         """
         length = max((n for n in _lengths() if n <= min(self._kept)), default=0)
         firsts = [(one[:length], other[:length]) for one, other in self._sequences()]
@@ -172,7 +173,7 @@ class RowRecord:
             raise MechanismError(IN_TURN)
 
     def _sequences(self) -> Iterator[tuple[Ids, Ids]]:
-        """Rows, and each tested column, of both inputs."""
+        """Generate the numbers of the whole rows, and of each tested column, for both inputs."""
         parts = [_by_column(columns) for columns in self._columns]
         yield from zip(*parts, strict=False)
 
@@ -186,16 +187,16 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
 
 
 def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layout, largest: int) -> str:
-    """Refuse rows that share randomness, or calls unlike each other, seen in a few fresh calls.
+    """Raise an error if, in a few fresh calls, rows share randomness or calls are unlike each other.
 
-    A mechanism that is called once for each output cannot know how many are asked for. Where a time budget
-    allows it only so, the calls have fewer rows, but as many as those of a small audit.
+    A mechanism that is called once for each output does not know how many outputs are requested, so its calls are
+    not compared. If the time budget is short, the calls have fewer rows, but as many as those of a small audit.
 
     Returns:
-        What is taken on trust because the calls had fewer rows; an empty text otherwise.
+        What is assumed because the calls had fewer rows; an empty text otherwise.
 
     Raises:
-        MechanismError: they do, or the mechanism fails.
+        MechanismError: rows share randomness, calls are unlike each other, or the mechanism fails.
         OutOfTimeError: the time budget is spent.
     """
     each = isinstance(made.function, Each)
@@ -213,7 +214,7 @@ def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layo
 
 
 def _affordable(made: Mechanism, pair: Neighbours, seed: int, wanted: int, least: int) -> int:
-    """The number of rows that a fresh call can have in its share of the time left, by timing one call."""
+    """Time one call, and return the number of rows of a fresh call for which the remaining time suffices."""
     if wanted <= least or math.isinf(time_left()):
         return wanted
     begun = time.monotonic()
@@ -226,13 +227,13 @@ def _affordable(made: Mechanism, pair: Neighbours, seed: int, wanted: int, least
 def _fresh(
     made: Mechanism, pair: Neighbours, label: int, seed: int, layout: Layout, sizes: Sequence[int]
 ) -> list[NDArray[Any]]:
-    """The outputs of one call of each size."""
+    """Return the outputs of one call of each size."""
     rngs = (generator(seed, PROBES, FRESH, label, call) for call in range(len(sizes)))
     return [layout.settled(outputs(made, pair, label, n, rng)) for n, rng in zip(sizes, rngs, strict=True)]
 
 
 def _unlike(numbers: list[list[NDArray[np.float64]]], ids: list[list[list[Ids]]]) -> bool:
-    """Whether calls differ from each other, in one of some columns or in whole rows."""
+    """Whether calls differ from each other in whole rows or in one of the tested columns."""
     whole_rows = [[column[0] for column in columns] for columns in ids]
     binned = zip(*map(bins_of, numbers, whole_rows), strict=True)
     return any(calls_differ(inputs, UNLIKE_LEVEL) for inputs in binned)

@@ -1,16 +1,15 @@
-"""The probe: are the outputs of this mechanism independent samples, and what do they look like?
+"""The probe: a test whether the outputs of a mechanism are independent samples, which also finds their layout.
 
-The probe draws some 700 outputs of its own on the two inputs before any bet, and some 5,000 if they hardly
-vary. Where the budget is large it draws some 1,000 more, so that what they look like holds for all but the
-rarest. A mechanism that never uses its generator and always gives the same answer is allowed. A constant is a
-law like any other, and if the two inputs have different answers every claimed epsilon is false. A mechanism
-with a fixed seed of its own, or one that draws once and remembers, looks the same and is treated alike. The
-later checks recognise such mechanisms where that is possible. The audit's validity does not depend on the
-probe, but on the independence that the probe tests.
+The probe draws about 700 outputs of its own on the two inputs before any bet, and about 5,000 if they hardly
+vary. If the budget is large it draws about 1,000 more, so that the layout fits all but the rarest outputs. A mechanism
+that never uses its generator and always returns the same answer is allowed. Such an output has a valid distribution,
+and if the two inputs have different answers every claimed epsilon is false. A mechanism with a fixed seed of its own,
+or one that caches its first draw, cannot be distinguished from it here. The later checks detect such mechanisms if
+that is possible. The audit's validity does not depend on the probe, but on the independence that the probe tests.
 
-Bets on labels are valid only if the outputs of one call are independent. A sampler that draws one number for
-all its outputs, or a random walk through them, would reveal the call, and with it the label, even if the data
-have no influence. The probe reports this as an error, never as a finding.
+Bets on labels are valid only if the outputs of one call are independent. If a sampler draws one number for all its
+outputs, or if its outputs are a random walk, they identify the call and so the label, even if the data have no
+influence. The probe reports this as an error, never as a finding.
 """
 
 from __future__ import annotations
@@ -34,17 +33,17 @@ from dpproof.audits.engine.sampling.callables import (
 from dpproof.audits.engine.scores.layout import Layout
 
 CALLS = 16
-"""Calls of so many outputs each are compared."""
+"""The number of calls that are compared, and the number of outputs of each."""
 LEVEL = 1e-9
 COLUMNS = 32
 
 
 def looks_dependent(calls: NDArray[np.float64]) -> bool:
-    """Whether outputs of the same call resemble each other, or their neighbours, far beyond chance.
+    """Whether outputs of one call resemble each other, or successive outputs do, far beyond chance.
 
-    Ranks are compared, between calls against within (F test) and from one output to the next (lag 1), for
-    up to 32 of the numbers in an output, at level 1e-9 in all. With very rare values the F test is too
-    eager, so a caller asks twice.
+    Two tests use the ranks of up to 32 numbers of an output, at total level 1e-9. An F test compares the variance
+    between calls with that within calls. The other test uses the correlation of successive outputs. The F test
+    gives too many alarms if values are very rare, so a caller repeats it on other outputs.
 
     Args:
         calls: array (calls, outputs a call, numbers an output).
@@ -62,7 +61,7 @@ def looks_dependent(calls: NDArray[np.float64]) -> bool:
 
 
 def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
-    """Both tests on one number, ranks of shape (calls, outputs a call)."""
+    """Whether one of the two tests rejects for one number, with ranks of shape (calls, outputs per call)."""
     centred = ranks - ranks.mean()
     total = float((centred**2).sum())
     if total == 0:
@@ -79,16 +78,16 @@ def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
 
 
 FEW, MANY = 64, 2048
-"""Outputs compared between generators, and between two more where these were equal."""
+"""The number of outputs that are compared for two generators, and the number for two more if those were equal."""
 LOOKED_AT, PART = 512, 16
-"""So many outputs on each input are looked at besides, unless that is more than this part of the budget: what
-one output in a hundred looks like is then known, and has an event of its own (docs/notes/audit_power.md)."""
+"""The number of additional outputs on each input for the layout, but at most the budget divided by `PART`. They
+show forms that occur in one output of a hundred, which then have their own event (docs/notes/audit_power.md)."""
 SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
-"""Places in the seed's tree of probes; lots are numbered from the last one on."""
+"""Places in the seed's tree of probes. The lots of `_check_independence` have the places `LOTS` and `LOTS` + 1."""
 
 
 def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
-    """The outputs' layout, from 64 outputs on each input; their randomness is not checked.
+    """Return the layout of the outputs, from 64 outputs on each input; their randomness is not checked.
 
     Raises:
         MechanismError: as in `check_randomness`.
@@ -98,19 +97,19 @@ def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
 
 
 def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: int = 0) -> Layout:
-    """Refuse a mechanism whose outputs are not independent samples, drawn from its generator alone.
+    """Reject a mechanism whose outputs are not independent samples that are drawn from its generator alone.
 
     Args:
-        sampler, pair, seed: what is drawn from.
-        budget: of the audit; of a larger one more is spent on what outputs look like.
+        sampler, pair, seed: the mechanism, its inputs and the audit's seed.
+        budget: the budget of the audit. If it is larger, more outputs are drawn for the layout.
 
     Returns:
-        What the outputs look like.
+        The layout of the outputs.
 
     Raises:
-        MechanismError: it raises, or returns NaN or the wrong number of outputs; a generator used twice
-            gives different outputs or is used differently, which nobody could replay; different generators
-            give the same outputs, although these vary; or the outputs of one call depend on each other.
+        MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs; equal generators
+            lead to different outputs or are used differently, so that no replay is possible; different generators
+            lead to the same outputs, although these vary; or the outputs of one call depend on each other.
     """
     made = as_mechanism(sampler)
     calls = [_called(made, pair, label, seed) for label in (0, 1)]
@@ -130,13 +129,13 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
 
 
 def _called(made: Mechanism, pair: Neighbours, label: int, seed: int) -> tuple[Block, str]:
-    """The outputs of a call, and the state of the generator after it."""
+    """Return the outputs of a call, and the state of the generator after it."""
     rng = generator(seed, PROBES, SAMPLES, label)
     return outputs(made, pair, label, FEW, rng), _state(rng)
 
 
 def _more(made: Mechanism, pair: Neighbours, seed: int, budget: int) -> list[Block]:
-    """Further outputs on both inputs, for their layout; none if the budget is small."""
+    """Return additional outputs on both inputs, for their layout; none if the budget is small."""
     count = min(LOOKED_AT, budget // PART)
     if count < max(FEW, made.together):
         return []
@@ -144,13 +143,13 @@ def _more(made: Mechanism, pair: Neighbours, seed: int, budget: int) -> list[Blo
 
 
 def _state(rng: np.random.Generator) -> str:
-    """Everything on which later draws, and spawned generators, depend."""
+    """Return everything on which later draws and spawned generators depend, as text."""
     spawned = getattr(rng.bit_generator.seed_seq, "n_children_spawned", 0)
     return f"{rng.bit_generator.state} {spawned}"
 
 
 def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
-    """Check that equal calls, with others between them, give equal outputs and leave equal generators."""
+    """Check that equal calls have equal outputs and leave their generators in equal states."""
     if not same(before[0], after[0]):
         raise MechanismError(
             "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"
@@ -163,7 +162,7 @@ def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
 
 
 def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after: str) -> None:
-    """Check that a call that depends on its generator also advances it, so that the next call differs."""
+    """Check that the call changed the state of its generator, so that the next call differs."""
     if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
         raise MechanismError(
             "mechanism: its outputs depend on the generator but leave it as it was, so that all calls with"
@@ -172,7 +171,7 @@ def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after:
 
 
 def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
-    """Whether different generators give different outputs. If not, all outputs must be the same."""
+    """Whether different generators lead to different outputs. If not, all outputs of a call must be equal."""
     both: list[Block] = []
     for n in (FEW, MANY):
         both = [outputs(made, pair, label, n, generator(seed, PROBES, TRIALS, label, n, i)) for i in (0, 1)]
@@ -188,7 +187,7 @@ def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
 
 
 def _check_independence(made: Mechanism, pair: Neighbours, label: int, seed: int, layout: Layout) -> None:
-    """Refuse a sampler whose rows are not independent, seen in two lots of calls."""
+    """Reject a sampler if two separate lots of calls both show dependent rows."""
     for lot in (LOTS, LOTS + 1):
         rng = generator(seed, PROBES, lot, label)
         calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for _ in range(CALLS)])

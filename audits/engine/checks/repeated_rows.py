@@ -1,7 +1,7 @@
 """Tests of repeated rows: rows that share randomness repeat in blocks or within a call, not in a random order.
 
-Given how often each value occurs, independent outputs of one input stand in a random order, whatever their law.
-So a constant, an atom or a small support is not suspicious. The probability that an honest sampler is refused
+Given how often each value occurs, independent outputs of one input are in a random order, whatever their distribution.
+So a constant, an atom or a small support is not suspicious. The probability that a correct sampler is rejected
 is below one in a million (docs/notes/audit_pairs.md, Theorem 6).
 """
 
@@ -21,25 +21,25 @@ from dpproof.audits.data.exact import EXACT
 from dpproof.audits.data.outputs import Block, as_block, is_numeric
 
 LEVEL = 1e-11
-"""The level of one test; an audit makes fewer than 55,000."""
+"""The level of one test. An audit makes fewer than 55,000 tests."""
 LONGEST = 1 << 17
-"""A repeated block of more rows is not looked for: two halves of it are found."""
+"""The largest number of rows of a tested block. Of a longer repeated block, its parts are found."""
 COLUMNS = 4
-"""Of longer outputs so many columns are looked at besides whole rows."""
+"""The largest number of columns that are tested besides whole rows."""
 ENOUGH = 1 << 9
-"""So many repetitions are enough to tell; no more are counted."""
+"""The largest number of repetitions that are counted; more are not needed for the test."""
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
 
 Ids = NDArray[np.uint64]
 Labelled = tuple[Ids, Ids]
-"""A number for each row, equal for equal rows, of the first input and of the second, in the order drawn."""
+"""A number for each row of the first input and of the second, in the order drawn; equal rows have equal numbers."""
 
 
 def row_ids(block: Block) -> list[Ids]:
-    """A number for each row, shared by equal rows; for outputs of several numbers also for some columns.
+    """Return a number for each row, equal for equal rows; for longer outputs also numbers for some columns.
 
-    Equal outputs have equal numbers whatever else is in their blocks: a whole number that one block holds as
-    a double, another beside a word.
+    Equal outputs have equal numbers in all blocks. For example, one block may hold a whole number as a double, and
+    another block holds it as an object next to a word.
 
     >>> numbers, mixed = np.array([1.0, 2.0]), np.array([1, "abort"], dtype=object)
     >>> bool(row_ids(numbers)[0][0] == row_ids(mixed)[0][0])
@@ -56,13 +56,13 @@ def row_ids(block: Block) -> list[Ids]:
 
 
 def _row_id(row: object) -> int:
-    """The number of one row, computed as in an array of such rows where possible."""
+    """Return the number of one row, if possible the number that it would have in an array of numbers."""
     block = as_block([row])
     return int(row_ids(block)[0][0]) if is_numeric(block) else hashed(canonical_text(row))
 
 
 def _number_bits(numbers: NDArray[np.generic]) -> Ids:
-    """The bits of numbers as doubles; for whole numbers beyond the range of doubles, their own bits."""
+    """Return the bits of numbers as doubles; a whole number beyond 2^53 has the bits of its integer."""
     doubles = numbers.astype(np.float64)
     if numbers.dtype.kind in "fb":
         return doubles.view(np.uint64)
@@ -75,14 +75,14 @@ class Repeats:
     """The frequency of equal rows, given how often each value occurs on each input.
 
     Attributes:
-        counts: occurrences of each value, (2, values).
+        counts: the number of occurrences of each value, (2, values).
     """
 
     counts: NDArray[np.float64]
 
     @classmethod
     def of(cls, labelled: Labelled) -> Repeats | None:
-        """The counts of the rows of both inputs; None where no two rows are equal."""
+        """Count the rows of both inputs; return None if no two rows are equal."""
         pooled = np.concatenate(labelled)
         if not _any_equal(pooled):
             return None
@@ -92,15 +92,15 @@ class Repeats:
         return cls(np.array([np.bincount(part, minlength=values.size) for part in parts], np.float64))
 
     def chance(self, removed: int) -> float:
-        """The largest probability that two rows are equal, whatever ``removed`` rows of each input are.
+        """Bound the probability that two rows are equal, given any ``removed`` rows of each input.
 
-        The smaller of two bounds: of a random order of the rows there are, and of independent rows.
+        The result is the smaller of two bounds: for a random order of the observed rows, and for independent rows.
         """
         return min(self._in_random_order(removed), self._law)
 
     @cached_property
     def _law(self) -> float:
-        """Upper bound, at level `LEVEL`, on the probability that two rows of an input are equal."""
+        """An upper bound, at level `LEVEL`, on the probability that two rows of an input are equal."""
         sizes = self.counts.sum(axis=1)
         seen = [
             (count * (count - 1)).sum() / (n * (n - 1)) for count, n in zip(self.counts, sizes, strict=True)
@@ -119,7 +119,7 @@ class Repeats:
 
 
 def _largest(share: float, trials: float) -> float:
-    """The largest chance under which a share of trials as small as this has probability `LEVEL` or more."""
+    """Return an upper confidence bound, at level `LEVEL`, on a probability that was observed as this share."""
     low, high = share, 1.0
     for _ in range(60):
         chance = (low + high) / 2
@@ -129,7 +129,7 @@ def _largest(share: float, trials: float) -> float:
 
 
 def _divergence(share: float, chance: float) -> float:
-    """Relative entropy of two coins; infinite where the second never has an outcome that the first has."""
+    """Return the relative entropy of two coins; infinity if only the first can have some outcome."""
     parts = ((share, chance), (1 - share, 1 - chance))
     return sum(p * math.log(p / q) if q > 0 else math.inf for p, q in parts if p > 0)
 
@@ -178,7 +178,7 @@ def calls_repeat(labelled: Labelled, size: int) -> bool:
 
 
 def equal_in_turn(labelled: Labelled) -> bool:
-    """Whether the rows 1 and 2, 3 and 4, ... are equal more often than in a random order.
+    """Whether the rows 1 and 2, the rows 3 and 4, and so on are equal more often than in a random order.
 
     >>> fresh = np.random.default_rng(0).integers(50, size=(2, 1000)).astype(np.uint64)
     >>> equal_in_turn((fresh[0], fresh[1])), equal_in_turn((np.sort(fresh[0]), fresh[1]))
@@ -192,10 +192,11 @@ def equal_in_turn(labelled: Labelled) -> bool:
 
 
 def value_in_runs(ids: Ids) -> bool:
-    """Whether some value stands in the rows 1 and 2, 3 and 4, ... more often than in a random order.
+    """Whether one value fills the rows 1 and 2, or 3 and 4, and so on more often than in a random order.
 
-    The expected number of sets of k such pairs that all hold it, k being how many were found, times the
-    number of values. Its level is `LEVEL` over all numbers of rows, however the number was chosen.
+    Let k be the number of such pairs that were found for a value. The test bounds the expected number of sets of k
+    such pairs in a random order, times the number of values. The level is `LEVEL` for all numbers of rows together,
+    so the number may depend on the data.
 
     >>> busy = np.arange(1000) // 20 % 10 == 3
     >>> value_in_runs(busy.astype(np.uint64)), value_in_runs(np.sort(busy)[::-1].astype(np.uint64))
@@ -215,7 +216,7 @@ def value_in_runs(ids: Ids) -> bool:
 
 
 def _in_turn(ids: Ids) -> Ids:
-    """The values of two rows in turn that are equal."""
+    """Return the values of the pairs of rows (1 and 2, 3 and 4, ...) that are equal."""
     pairs = ids[: len(ids) // 2 * 2].reshape(-1, 2)
     return np.asarray(pairs[pairs[:, 0] == pairs[:, 1], 0])
 
@@ -225,14 +226,15 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _log_falling(n: NDArray[np.int64] | int, k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log of n (n - 1) ... (n - k + 1)."""
+    """Return the log of n (n - 1) ... (n - k + 1)."""
     return np.asarray(gammaln(np.asarray(n) + 1) - gammaln(np.asarray(n) - k + 1))
 
 
 def _surprising(found: int, log_pairs: float, length: int, repeats: Repeats, level: float = LEVEL) -> bool:
-    """Whether so many disjoint pairs of equal windows have a chance of at most `LEVEL`.
+    """Whether the probability of so many disjoint pairs of equal windows is at most `LEVEL`.
 
-    The expected number of sets of k such pairs, by the number of sets that were found, for some k.
+    By Markov's inequality the probability is at most the expected number of sets of k such pairs, divided by the
+    number of such sets among the pairs found. Several k are tried.
     """
     for k in (2**i for i in range(found.bit_length())):
         removed = 2 * k * length
@@ -245,7 +247,7 @@ def _surprising(found: int, log_pairs: float, length: int, repeats: Repeats, lev
 
 
 def _windows(labelled: Labelled) -> Iterator[tuple[int, tuple[Ids, Ids]]]:
-    """A number for each window of 2, 4, 8, ... rows, equal for equal windows (others agree by 2^-64)."""
+    """Generate a 64-bit hash for each window of 2, 4, 8, ... rows; equal windows have equal hashes."""
     first, second = (_mixed(ids) for ids in labelled)
     length = 1
     while 2 * length <= min(LONGEST, len(first), len(second)):
@@ -255,7 +257,7 @@ def _windows(labelled: Labelled) -> Iterator[tuple[int, tuple[Ids, Ids]]]:
 
 
 def _mixed(ids: Ids) -> Ids:
-    """The same numbers, scrambled (the finisher of splitmix64)."""
+    """Scramble numbers with the last step of splitmix64."""
     ids = ids + MIXERS[0]
     ids = (ids ^ (ids >> np.uint64(30))) * MIXERS[1]
     ids = (ids ^ (ids >> np.uint64(27))) * MIXERS[2]
@@ -268,7 +270,7 @@ def _any_equal(ids: Ids) -> bool:
 
 
 def _disjoint_pairs(windows: tuple[Ids, Ids], length: int, most: int) -> int:
-    """The number of pairs of equal windows found, no two of which share a row; at most ``most``."""
+    """Return the number of pairs of equal windows that were found, without shared rows; at most ``most``."""
     pooled = np.concatenate(windows)
     split = len(windows[0])
     places = np.arange(len(pooled))
@@ -283,7 +285,7 @@ def _disjoint_pairs(windows: tuple[Ids, Ids], length: int, most: int) -> int:
 
 
 def _paired(values: Sequence[int], places: Sequence[int], length: int, most: int) -> int:
-    """Pair equal neighbouring windows from left to right, without those that share a row with a used one."""
+    """Pair equal windows from left to right, and count the pairs. A window that shares a used row is skipped."""
     used, found = set[int](), 0
     waiting: tuple[int, int] | None = None
     for value, place in zip(values, places, strict=True):

@@ -1,1 +1,1 @@
-"""What a violation looks like: a simple event that shows it, and an explanation that fits fresh outputs."""
+"""Explanations of a violation: a simple event that shows it, and a likely cause that fits fresh outputs."""

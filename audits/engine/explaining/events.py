@@ -1,7 +1,7 @@
-"""Simple events that tell the inputs of a violation apart, and the histograms of the number that one is about.
+"""Simple events that distinguish the two inputs of a violation, and histograms of the number in such an event.
 
-An event is chosen on one half of the fresh outputs and counted on the other. It is an illustration; the verdict and
-the bound on epsilon do not rest on it.
+An event is chosen on one half of the fresh outputs and counted on the other half. It is an illustration. The verdict
+and the bound on epsilon do not depend on it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ NEGATED = (
     (" has ", " does not have "),
     (" is ", " is not "),
 )
-"""How a fact is said, and how that it does not hold."""
+"""Parts of the sentences for facts, and the parts that replace them if the fact does not hold."""
 TAILS = (0.5, 0.25, 0.1, 0.04, 0.01)
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event in words, whether it came, the number with the threshold that it is about, or whether it is a fact."""
+    """An event in words, whether it occurs in each output, its number and threshold, and whether it is a fact."""
 
     words: str
     came: Bools
@@ -37,7 +37,7 @@ class Event:
 
 
 def _events(fresh: Fresh) -> Iterator[Event]:
-    """Simple events, the simplest first."""
+    """Generate simple events, the simplest first."""
     for words, came in fresh.facts.items():
         if not came.all():
             yield Event(words, came, fact=True)
@@ -58,7 +58,7 @@ def _events(fresh: Fresh) -> Iterator[Event]:
 
 
 def _absent(words: str) -> str:
-    """That a fact does not hold."""
+    """Return the sentence for the absence of a fact."""
     held, absent = next(one for one in NEGATED if one[0] in words)
     return words.replace(held, absent, 1)
 
@@ -70,7 +70,7 @@ def _bit_events(name: str, values: Floats) -> Iterator[Event]:
 
 
 def _lowest_bits(values: Floats) -> Floats:
-    """The exponent of the lowest set bit of each number."""
+    """Return the exponent of the lowest set bit of each number."""
     mantissa, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     whole = (mantissa * 2.0**53).astype(np.int64)
     low = np.log2(np.maximum(whole & -whole, 1).astype(float))
@@ -78,14 +78,14 @@ def _lowest_bits(values: Floats) -> Floats:
 
 
 def _differences(fresh: Fresh) -> Iterator[Event]:
-    """Differences of two numbers that each vary: they recur where both have the same noise."""
+    """Generate events on the difference of two varying numbers; it recurs if both have the same noise."""
     for one, other, gap in shared(fresh):
         for value in recurring(np.round(gap[~np.isnan(gap)], 9)):
             yield Event(f"{one} minus {other} is {value:.6g}", np.round(gap, 9) == value)
 
 
 def clearest(fresh: Fresh) -> Event | None:
-    """The event that tells the inputs apart most clearly on every other output, if it does so on the rest."""
+    """Return the event that best distinguishes the inputs on half of the outputs, if it also does on the rest."""
     half = np.arange(fresh.second.size) % 2 == 0
     events = list(_events(fresh))
     best = max(events, key=lambda one: _excess(fresh, one.came, half), default=None)
@@ -93,7 +93,7 @@ def clearest(fresh: Fresh) -> Event | None:
 
 
 def _excess(fresh: Fresh, came: Bools, part: Bools) -> float:
-    """By how many standard deviations an event exceeds what the claim allows."""
+    """Return the number of standard deviations by which an event exceeds what the claim allows."""
     first, second = (int((came & part & side).sum()) for side in (~fresh.second, fresh.second))
     odds = math.exp(min(fresh.epsilon, 20.0))
     paid = fresh.delta * float(part.sum()) / 2
@@ -102,7 +102,7 @@ def _excess(fresh: Fresh, came: Bools, part: Bools) -> float:
 
 
 def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """The event in words, and how often it came on either input in the other half."""
+    """Return the event in words, and how often it occurs on each input in the other half of the outputs."""
     if event is None:
         return {}
     other = np.arange(fresh.second.size) % 2 == 1
@@ -111,7 +111,7 @@ def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
 
 
 def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """The histograms of the number that the event is about, or of whether the event came."""
+    """Return the histograms of the number in the event, or of whether the event occurs."""
     if event is None and not fresh.numbers:
         return {}
     name = event.number if event is not None else next(iter(fresh.numbers))

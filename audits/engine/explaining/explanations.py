@@ -1,7 +1,7 @@
-"""Explanations of a violation: the first that fits fresh outputs, with how often it was right.
+"""Explanations of a violation: the first one that fits fresh outputs, with how often it was right.
 
-How often each is right was measured on cases whose fault is known (`benchmarks.audits.explanations`). One that is
-right too seldom is not offered.
+How often an explanation is right was measured on cases with a known fault (`benchmarks.audits.explanations`). An
+explanation that is right too rarely is not offered.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from dpproof.audits.engine.explaining.events import Event
 from dpproof.audits.engine.explaining.facts import Floats, Fresh, recurring, shared, varies
 
 RATE, OFFERED = 0.75, 3
-"""An explanation is offered that was right in this share of the cases, of at least so many."""
+"""An explanation is offered if it was right in at least this share of its cases, and had at least `OFFERED` cases."""
 DELTA = 1e-6
-"""Where Gaussian noise is weighed under a claim with delta 0."""
+"""The delta at which Gaussian noise is compared with a claim that has delta 0."""
 ENOUGH = 128
-"""So many outputs on each input are needed to compare two laws."""
+"""The number of outputs on each input that is needed to compare two distributions."""
 GAUSSIAN = 900
-"""So many are needed to tell Gaussian from Laplace noise."""
+"""The number of outputs on each input that is needed to distinguish Gaussian from Laplace noise."""
 
 
 Explanation = Callable[[Fresh, Event | None], str]
 
 
 def explained(fresh: Fresh, event: Event | None) -> tuple[str, str]:
-    """The kind and the words of the first explanation that fits; empty if none does."""
+    """Return the kind and the words of the first explanation that fits; two empty texts if none fits."""
     found = ((kind, explain(fresh, event)) for kind, explain in EXPLANATIONS.items())
     return next(((kind, words) for kind, words in found if words), ("", ""))
 
@@ -44,7 +44,7 @@ def _bits(fresh: Fresh, _event: Event | None) -> str:
 
 
 def _structure(fresh: Fresh, event: Event | None) -> str:
-    """A fact about the output that has a chance on one input only."""
+    """Explain a fact about the output that occurs on one input only."""
     if event is None or not event.fact:
         return ""
     first, second = ((event.came & side).sum() for side in (~fresh.second, fresh.second))
@@ -56,7 +56,7 @@ def _structure(fresh: Fresh, event: Event | None) -> str:
 
 
 def _plain(fresh: Fresh, _event: Event | None) -> str:
-    """A number that is constant on each input, or an exact value of a continuous number on one input only."""
+    """Explain a number that is constant on each input, or an exact value that occurs on one input only."""
     for name, values in fresh.numbers.items():
         sides = [values[side & ~np.isnan(values)] for side in (~fresh.second, fresh.second)]
         if not all(map(len, sides)):
@@ -86,18 +86,18 @@ def _same(gap: Floats) -> bool:
 
 @dataclass(frozen=True)
 class Shift:
-    """A number whose law on the second input is that on the first, moved."""
+    """A number whose distribution on the second input is that on the first input, shifted."""
 
     by: float
     deviation: float
     spread: float
-    """Mean distance from the median: the scale, of Laplace noise."""
+    """The mean distance from the median, which is the scale for Laplace noise."""
     tails: float
-    """Excess kurtosis: 0 of a Gaussian, 3 of a Laplace distribution."""
+    """The excess kurtosis: 0 for a Gaussian, 3 for a Laplace distribution."""
 
 
 def _shifts(fresh: Fresh) -> list[Shift] | None:
-    """The numbers that are moved; None if one differs in more than its place."""
+    """Return the numbers that are shifted; None if a number differs in more than a shift, or hardly varies."""
     found = []
     for values in fresh.numbers.values():
         first, second = (values[side & ~np.isnan(values)] for side in (~fresh.second, fresh.second))
@@ -114,7 +114,7 @@ def _shifts(fresh: Fresh) -> list[Shift] | None:
 
 
 def _gaussian_for_pure(fresh: Fresh, _event: Event | None) -> str:
-    """Noise without the tails of Laplace noise, in all numbers of the output."""
+    """Explain noise without the tails of Laplace noise in all numbers of the output, under a pure claim."""
     pure = math.isfinite(fresh.curve.epsilon(0.0).upper)
     if not pure or not _shifts(fresh) or len(fresh.second) < 2 * GAUSSIAN:
         return ""
@@ -126,7 +126,7 @@ def _gaussian_for_pure(fresh: Fresh, _event: Event | None) -> str:
 
 
 def _scale(fresh: Fresh, _event: Event | None) -> str:
-    """Noise of a Laplace or a Gaussian shape that is too small for how far the numbers move."""
+    """Explain Laplace or Gaussian noise that is too small for the shift of the numbers."""
     shifts = _shifts(fresh)
     if not shifts or _correlated(fresh):
         return ""
@@ -164,7 +164,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
 
 @cache
 def rates() -> Mapping[str, tuple[int, int]]:
-    """Of each explanation in how many cases it was right, and in how many it was given."""
+    """Return for each explanation the number of cases in which it was right, and in which it was given."""
     file = resources.files("dpproof.audits.engine.explaining").joinpath("rates.json")
     return {
         kind: (one["right"], one["given"])
@@ -173,7 +173,7 @@ def rates() -> Mapping[str, tuple[int, int]]:
 
 
 def offered(kind: str, words: str) -> str:
-    """The explanation as a sentence, if it is right often enough."""
+    """Return the explanation as a sentence; an empty text if it is not right often enough."""
     right, given = rates().get(kind, (0, 0))
     if given < OFFERED or right < RATE * given:
         return ""

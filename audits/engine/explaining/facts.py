@@ -1,4 +1,4 @@
-"""Fresh outputs on both inputs of a pair, taken apart into numbers and into facts that hold of an output or not."""
+"""Fresh outputs on both inputs of a pair, split into numbers and facts (true or false for each output)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 WIDEST, PAIRED = 64, 6
-"""So many numbers of an output are looked at, and so many in pairs."""
+"""The number of parts of an output that are looked at, and the number of those that are compared in pairs."""
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Fresh outputs on both inputs, as numbers and as what else can be said of an output.
+    """Fresh outputs on both inputs, as numbers and as facts about the outputs.
 
     Attributes:
-        numbers: the name of each number -> its values, NaN where an output has none.
-        facts: words that are true of an output or not, such as that a key is missing.
-        second: which outputs are of the second input.
-        epsilon, delta: what is claimed.
+        numbers: the values of each number by its name; NaN for an output that has no such number.
+        facts: the truth values of each fact by its sentence, such as "the key 'a' is there".
+        second: True for the outputs on the second input.
+        epsilon, delta: the claimed epsilon and delta.
         curve: the claim.
-        floating: only floating-point bits were found.
+        floating: whether the claim is violated only in floating-point bits.
     """
 
     numbers: Mapping[str, Floats]
@@ -43,12 +43,12 @@ class Fresh:
 
 
 def rows(block: Block) -> Iterator[object]:
-    """The outputs of a block, one by one."""
+    """Return an iterator over the outputs of a block."""
     return iter(block.tolist() if is_numeric(block) and block.ndim == 1 else block)
 
 
 def taken_apart(rows: Sequence[object]) -> tuple[dict[str, Floats], dict[str, Bools]]:
-    """The numbers of the outputs by name, and what else is true of them."""
+    """Return the numbers of the outputs by name, and the facts about them by sentence."""
     numbers: dict[str, Floats] = {}
     facts: dict[str, Bools] = {}
     for at, row in enumerate(rows):
@@ -61,7 +61,7 @@ def taken_apart(rows: Sequence[object]) -> tuple[dict[str, Floats], dict[str, Bo
 
 
 def _parts(row: object) -> Iterator[tuple[str, float | None]]:
-    """The numbers of one output by name, and what is true of it."""
+    """Generate the numbers of one output by name, and the facts that are true for it, with None."""
     match row:
         case Raised():
             yield f"the function raises {row.kind}", None
@@ -103,14 +103,14 @@ def _double(value: object) -> float:
 
 
 def recurring(held: Floats) -> list[float]:
-    """The values that come in at least 1 % of the outputs, the most frequent eight."""
+    """Return at most eight values, the most frequent ones that occur in at least 1 % of the outputs."""
     values, counts = np.unique(held, return_counts=True)
     often = np.flatnonzero(counts >= max(4, 0.01 * held.size))
     return [float(values[place]) for place in often[np.argsort(-counts[often])][:8]]
 
 
 def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
-    """Two numbers whose difference hardly varies on either input, although each of them does."""
+    """Generate pairs of varying numbers whose difference hardly varies on either input, with the difference."""
     names = [name for name, values in list(fresh.numbers.items())[:PAIRED] if varies(values)]
     for place, one in enumerate(names):
         for other in names[place + 1 :]:
@@ -120,6 +120,6 @@ def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
 
 
 def varies(values: Floats) -> bool:
-    """Whether a number takes more than a few values."""
+    """Whether a number has more than a few different values."""
     held = values[~np.isnan(values)]
     return held.size > 1 and len(np.unique(np.round(held, 9))) > max(8, 0.01 * held.size)

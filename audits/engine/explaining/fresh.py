@@ -1,4 +1,4 @@
-"""What fresh outputs on either input show of a violation."""
+"""The illustration and the explanation of a violation, from fresh outputs on both inputs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dpproof.audits.recording.words import Shown
 from dpproof.audits.time_budget import OutOfTimeError
 
 MOST, FEWEST = 2000, 500
-"""So many fresh outputs are drawn on each input; never more than a quarter of the samples, but the fewest."""
+"""The number of fresh outputs on each input is a quarter of the samples, at most `MOST` and at least `FEWEST`."""
 
 
 def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidence, seed: int) -> Shown | None:
-    """What fresh outputs show of a violation; None if there is no time, or the mechanism fails."""
+    """Illustrate and explain a violation with fresh outputs; return None if time is over or the mechanism fails."""
     size = min(MOST, max(FEWEST, found.samples // 4))
     try:
         blocks = [outputs(made, pair, label, size, generator(seed, FRESH, label)) for label in (0, 1)]

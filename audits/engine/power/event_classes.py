@@ -1,7 +1,7 @@
-"""Classes of events in which violations are planted, by the kind of the outputs.
+"""Classes of events in which violations are planted, for different kinds of outputs.
 
-A sketch chooses the events. It consists of outputs that are used for nothing else and are drawn after the audit
-was fixed. So an event is independent of the outputs that are planted in it.
+The events are chosen from a sketch: outputs that are used for nothing else and are drawn after the audit was fixed. So
+an event is independent of the outputs in which a violation is planted.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from dpproof.audits.engine.power.planting import Doubled, Planted
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
-"""The values of some outputs: whether they are in an event, or a score whose tails are the events."""
+"""A function of outputs: whether each one is in the event, or a score whose tails are the events."""
 Floats = NDArray[np.float64]
 
 FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
-"""No event of smaller mass is planted; tails, and events against a curve, have at most the second; others
-have at most half of the outputs, or their complements do."""
+"""Bounds on the mass of a planted event: at least `FLOOR`, and at most `TAIL` for tails and for claims with several
+points. For any other event, the event or its complement has at most the mass `HALF`."""
 TRIES = 64
-"""So many events are drawn until one has the mass that is wanted."""
+"""The largest number of events that are drawn until one has an allowed mass."""
 DECLARED = 64
-"""Of outputs made of bits, the first so many are looked at in pairs."""
+"""The number of varying columns that are searched for bits, of which pairs are formed."""
 LOW = 8
-"""The lowest bits of a whole number that are looked at, three to eight of them at once."""
+"""The number of lowest bits of a whole number from which an event takes three to eight adjacent ones."""
 FEWEST = 16
-"""A score with fewer cells has no ranks worth the name; its tails are events."""
+"""A score with fewer cells than this is not shifted in rank; its tails are used as events."""
 DEPTHS: Floats = np.exp(-0.35 * np.arange(1, 32)) * 0.7
-"""The masses of the tails between which the cells of a score lie, on both sides."""
+"""The masses of the tails on both sides at whose thresholds a score is divided into cells."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class EventClass:
     """A class of events.
 
     Attributes:
-        name: for the answer.
-        law: how an event is drawn from it, in words.
+        name: the name in the answer.
+        law: a description of how an event is drawn.
         applies: whether outputs like those of the sketch have such events.
-        draw: draws an event, or a score, whose upper and lower tails are the events.
-        deep: events are tails of mass at most `TAIL`.
+        draw: draws an event, or a score whose upper and lower tails are the events.
+        deep: whether the events are tails of mass at most `TAIL`.
     """
 
     name: str
@@ -60,7 +60,7 @@ class EventClass:
 def planted_in(
     chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
 ) -> Planted | None:
-    """A violation of twice the claim in an event drawn from a class; None if no such event was found."""
+    """Plant a violation of twice the claim in an event from a class; return None if no such event was found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
         values = chosen.draw(sketch, rng)
@@ -79,17 +79,17 @@ def planted_in(
 
 
 def _in_or_out(inside: Event, other: bool, outputs: Outputs) -> NDArray[np.int64]:
-    """The cells of an event or of its complement: 1 inside, 0 outside."""
+    """Return the cell of each output for an event or its complement: 1 inside, 0 outside."""
     return np.asarray(np.asarray(inside(outputs), bool) != other).astype(np.int64)
 
 
 def _either(planted: Planted, rng: np.random.Generator) -> Planted:
-    """The event speaks for either label."""
+    """Swap the two labels of a violation with probability 1/2."""
     return planted if rng.random() < 0.5 else Planted(planted.cells, planted.laws[::-1])
 
 
 def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.Generator) -> Event:
-    """A tail of a score, its mass drawn uniformly."""
+    """Draw a tail of a score, upper or lower, with uniformly distributed mass."""
     known, count = np.sort(known), len(known)
     mass = rng.uniform(FLOOR, min(TAIL, most) if deep else most)
     at = min(count - 1, max(0, round(mass * count) - 1))
@@ -99,7 +99,7 @@ def _tail(values: Event, known: Values, deep: bool, most: float, rng: np.random.
 
 
 def _shifted(values: Event, known: Values, twice: Doubled) -> Planted | None:
-    """A Gaussian shift of the rank of a score, in cells; None if the score has too few values."""
+    """Plant a Gaussian shift in the rank of a score, in cells; return None if the score has too few values."""
     count = min(len(known), SKETCH)
     places = np.unique(np.rint(np.concatenate([DEPTHS, 1 - DEPTHS, [0.5]]) * count).astype(np.int64))
     edges = np.unique(np.sort(known[:count])[places[(places > 0) & (places < count)]])
@@ -129,7 +129,7 @@ def _projection(sketch: Outputs, rng: np.random.Generator) -> Event:
 
 
 def _bits(sketch: Outputs) -> NDArray[np.int64]:
-    """The columns that are bits: truth values, or 0 and 1 and nothing else."""
+    """Return the columns that contain only truth values, or only 0 and 1."""
     columns = _varying(sketch)[:DECLARED]
     known = sketch.numbers[:, columns]
     return np.asarray(columns[((known == 0) | (known == 1)).all(axis=0)])
@@ -141,7 +141,7 @@ def _parity(sketch: Outputs, rng: np.random.Generator) -> Event:
 
 
 def _whole(sketch: Outputs) -> NDArray[np.int64]:
-    """The columns of whole numbers that are more than bits."""
+    """Return the columns of whole numbers that are not bits."""
     columns = np.setdiff1d(_varying(sketch), _bits(sketch))
     if sketch.numbers.dtype.kind in "iu":
         return columns
@@ -150,7 +150,7 @@ def _whole(sketch: Outputs) -> NDArray[np.int64]:
 
 
 def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
-    """Three to eight adjacent bits among the lowest eight; the event is a random half of their patterns."""
+    """Draw three to eight adjacent bits among the lowest eight; the event is a random half of their patterns."""
     size = int(rng.integers(3, LOW + 1))
     shift = int(rng.integers(0, LOW - size + 1))
     patterns = rng.permutation(1 << size)[: 1 << (size - 1)]
@@ -163,9 +163,9 @@ def _low_bits(sketch: Outputs, rng: np.random.Generator) -> Event:
 
 
 def _bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
-    """The ``size`` bits of whole numbers above the lowest ``shift``; 0 for what is not whole.
+    """Return the ``size`` bits of whole numbers above the lowest ``shift`` bits; 0 for other numbers.
 
-    The lowest eight bits of doubles from 2^61 on are 0.
+    The result for doubles from 2^61 on is 0, because their lowest eight bits are 0.
     """
     if numbers.dtype == np.float64:
         whole = (np.abs(numbers) < 2.0**61) & (np.floor(numbers) == numbers)
@@ -178,7 +178,7 @@ def _bits_of(numbers: NDArray[Any], shift: int, size: int) -> NDArray[np.int64]:
 
 
 def _token(sketch: Outputs, rng: np.random.Generator) -> Event:
-    """A token is there, or it comes before another one."""
+    """Draw the event that a token is in the output, or that it comes before another token."""
     words = sketch.words[int(rng.integers(len(sketch.rows)))]
     if not words:
         return lambda outputs: np.zeros(len(outputs.rows), bool)
@@ -231,4 +231,4 @@ CLASSES: tuple[EventClass, ...] = (
         _token,
     ),
 )
-"""The required classes, those that are seldom seen first; one is required where outputs have such events."""
+"""The required classes, those with rare events first. A class is required if the outputs have such events."""

@@ -1,7 +1,6 @@
-"""Fresh outputs of a mechanism on the first input of a pair: some choose events, others are planted.
+"""Fresh outputs of a mechanism on the first input of a pair, for choosing events and for planting violations.
 
-Every chunk has a seed of its own, so its outputs do not depend on the number of workers or on when they are
-drawn.
+Every chunk has a seed of its own, so its outputs do not depend on the number of workers or on the time of drawing.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ from dpproof.audits.engine.scores.layout import WIDEST, Layout
 from dpproof.audits.engine.scores.protocol import View
 
 SKETCH, FEWEST = 4096, 1024
-"""So many outputs choose events, at most and at least; they are not used for anything else."""
+"""The largest and the smallest number of outputs for choosing events; they are used for nothing else."""
 NUMBERS = 1 << 24
-"""About so many numbers are kept at most: of the sketch, and of the chunks that more than one class uses."""
+"""About the largest amount of numbers that are kept in memory of chunks that several classes use, and the largest
+amount of numbers in a planted stream."""
 CHUNKS, SMALLEST = 32, 64
-"""A chunk has this part of the samples of an audit, and at least so many outputs."""
+"""A chunk has 1 / `CHUNKS` of the samples of an audit, but at least `SMALLEST` outputs."""
 FARTHEST = 512
-"""Events lie in so many numbers and words of an output that is no array of numbers."""
+"""For outputs that are no arrays of numbers, events use at most this many numbers and words of an output."""
 AHEAD = 8
-"""So many chunks are drawn ahead if workers share the work."""
+"""The number of chunks that are drawn ahead by workers."""
 INPUT = 0
-"""The input of the pair that the outputs are drawn on."""
+"""The label of the input on which the outputs are drawn."""
 OF_SKETCH, OF_CHUNKS = 0, 99
-"""Places in the seed's tree of power; the places between are those of the classes of events."""
+"""Places in the seed's tree of power. The classes of events have the places between them."""
 
 
 class Outputs:
@@ -44,7 +44,7 @@ class Outputs:
 
     Attributes:
         rows: the outputs.
-        layout: what they look like.
+        layout: their layout.
     """
 
     def __init__(self, rows: Block, layout: Layout) -> None:
@@ -53,9 +53,10 @@ class Outputs:
 
     @cached_property
     def numbers(self) -> NDArray[Any]:
-        """The outputs as a matrix; whole numbers stay exact.
+        """The outputs as a matrix, with exact whole numbers.
 
-        Of outputs that are longer than what scores look at, `FARTHEST` cells: events lie there, too.
+        Scores look at the first `WIDEST` cells only. For longer outputs the matrix has up to `FARTHEST` cells,
+        so that events can lie beyond these.
         """
         if self.layout.plain and self.rows.dtype.kind in "biuO":
             return self.rows.reshape(len(self.rows), -1)
@@ -66,32 +67,32 @@ class Outputs:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether some outputs are so long that events do not cover all of them."""
+        """Whether some outputs are longer than the part in which events lie."""
         return not self.layout.plain and bool((lengths(self.rows) > FARTHEST).any())
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """The tokens of every output, in their order: words of a text, parts of what is nested."""
+        """The tokens of every output in their order: words of a text, and elements of nested collections."""
         return [list(_tokens(output)) for output in self.rows]
 
     def seen(self, view: View) -> NDArray[Any]:
-        """The view of a score on the outputs."""
+        """Return the outputs in the view of a score."""
         if id(view) not in self._seen:
             self._seen[id(view)] = view, view(self.rows)  # a view that is held keeps its id
         return self._seen[id(view)][1]
 
 
 class FreshOutputs:
-    """Fresh outputs in chunks.
+    """Fresh outputs of a mechanism, drawn in chunks.
 
     Args:
-        made, pair, seed: what is drawn from.
-        layout: what outputs look like.
-        samples: of one planted audit.
+        made, pair, seed: the mechanism, its inputs and the audit's seed.
+        layout: the layout of the outputs.
+        samples: the number of samples of one planted audit.
         executor: draws chunks ahead, if given.
 
     Attributes:
-        size: of a chunk.
+        size: the number of outputs of a chunk.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class FreshOutputs:
         self._executor, self._coming = executor, dict[int, Future[Outputs]]()
 
     def chunk(self, number: int) -> Outputs:
-        """The chunk of this number, in the order of the stream; chunks are kept as long as there is room.
+        """Return the chunk with this number. The first chunks are kept in memory, as many as there is room for.
 
         Raises:
             MechanismError: as for `dpproof.audits.engine.sampling.callables.outputs`.
@@ -141,7 +142,7 @@ def draw_sketch(
     seed: int,
     executor: Executor | None = None,
 ) -> Outputs:
-    """Draw the outputs that events are chosen by; their seeds do not depend on workers."""
+    """Draw the outputs from which events are chosen; their seeds do not depend on the workers."""
     most = largest_block(layout.width, samples, made.together)
     sizes = [min(most, samples - start) for start in range(0, samples, most)]
     asked = [(made, pair, size, generator(seed, POWER, OF_SKETCH, i)) for i, size in enumerate(sizes)]
@@ -150,7 +151,7 @@ def draw_sketch(
 
 
 def planted_samples(samples: int, layout: Layout) -> int:
-    """The length of a planted stream: that of the audit, unless its numbers would need too much memory."""
+    """Return the length of a planted stream: that of the audit, or less if its numbers need too much memory."""
     return min(samples, max(1, NUMBERS // max(layout.width, 1)))
 
 
@@ -165,7 +166,7 @@ def _drawn(made: Mechanism, pair: Neighbours, layout: Layout, size: int, seed: i
 
 
 def _tokens(value: object) -> Iterator[str]:
-    """The parts of an output as tokens; the entries of a table have their names.
+    """Generate the parts of an output as tokens; a token for an entry of a table contains its name.
 
     >>> list(_tokens(["a b", {"x": 1}]))
     ['a', 'b', '["x",1]']

@@ -1,6 +1,6 @@
-"""Measured power: how many planted audits, with violations in each class of events, refute the claim.
+"""Measured power: the number of planted audits, for each class of events, that refute the claim.
 
-The count stops as soon as it is decided. Power 90 % is stated for a class once a bet against "the power is at
+The count stops as soon as the result is known. Power 90 % is stated for a class once a bet against "the power is at
 most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.md, Lemma 4).
 """
 
@@ -21,24 +21,24 @@ from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
 RUNS = 200
-"""At most so many planted audits for a class of events."""
+"""The largest number of planted audits for a class of events."""
 WANTED, HOPED, LEVEL = 0.9, 0.98, 0.01
-"""The power that is stated, the one that the bet against less is made for, and its chance of error."""
+"""The power that is stated, the power for which the bet is optimal, and the probability of a false statement."""
 GAIN, LOSS = math.log(HOPED / WANTED), math.log((1 - HOPED) / (1 - WANTED))
-"""What an audit that sees the violation adds to the log of the stake, and what one that misses it takes."""
+"""The change of the log stake after an audit that detects the violation, and after one that misses it."""
 GOOD, POOR, DOUBT = 0.95, 0.7, 20
-"""A bet against "the power is at least 95 %" ends the count when it has multiplied its stake by the last."""
+"""A bet against "the power is at least 95 %" ends the count when it has multiplied its stake by `DOUBT`."""
 SEEN, MISSED = math.log(POOR / GOOD), math.log((1 - POOR) / (1 - GOOD))
-"""What an audit that sees the violation takes from the log of that stake, and one that misses it adds."""
+"""The change of that log stake after an audit that detects the violation, and after one that misses it."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
     "parities of three or more bits, and other events of several coordinates at once",
     "low bits of floating-point numbers",
 )
-"""What is planted nowhere."""
+"""The kinds of events in which no violations are planted."""
 CUT = f"what follows the first {FARTHEST} numbers and words of an output"
-"""Nor is anything planted there."""
+"""The part of long outputs in which no violations are planted."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class ClassPower:
     """The measured power against violations in one class of events.
 
     Attributes:
-        name: of the class.
-        law: how events were drawn from it, in words.
-        seen, runs: of so many planted audits, so many refuted the claim; ``None`` where it was simulated.
+        name: the name of the class.
+        law: a description of how events were drawn.
+        seen, runs: ``seen`` of ``runs`` planted audits refuted the claim; ``seen`` is ``None`` for simulated power.
         enough: whether power 90 % is stated.
-        outputs: how many fresh outputs the planted audits were made of; each is used once at most.
-        multiple: of the claimed epsilon, which the violations have at most.
+        outputs: the number of fresh outputs in the planted audits; each is used at most once.
+        multiple: the violations have at most this multiple of the claimed epsilon.
     """
 
     name: str
@@ -64,13 +64,13 @@ class ClassPower:
 
     @property
     def missed(self) -> str:
-        """Where power is too little, in words."""
+        """A description of the class and its power, for a class with too little power."""
         if self.seen is None:
             return f"{self.name} (power {WANTED:g} is reached at {self.multiple:.3g} times the claim)"
         return f"{self.name} ({self.seen} of {self.runs} seen)"
 
     def as_json(self) -> dict[str, Any]:
-        """The measured numbers and the method."""
+        """Return the measured numbers and the method as JSON data."""
         return {
             "enough": self.enough,
             "seen": self.seen,
@@ -89,8 +89,8 @@ class Power:
 
     Attributes:
         classes: the required classes that were measured.
-        not_covered: what was not, in words.
-        why: what kept it from being measured, or an empty text.
+        not_covered: descriptions of what was not measured.
+        why: the reason why no power was measured, or an empty text.
     """
 
     classes: tuple[ClassPower, ...]
@@ -99,11 +99,11 @@ class Power:
 
     @property
     def enough(self) -> bool:
-        """Whether all required classes were seen, one at least."""
+        """Whether there is a measured class, and power 90 % is stated for all of them."""
         return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
 
     def seen(self, claimed: float) -> float:
-        """An epsilon that is detected with power 90 %, given the claimed one; infinity if none is known."""
+        """Return an epsilon that is detected with power 90 %, for a claimed epsilon; infinity if none is known."""
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)
@@ -111,7 +111,7 @@ class Power:
         return claimed * max(one.multiple for one in self.classes)
 
     def as_evidence(self) -> dict[str, Any]:
-        """The power in the form that `dpproof.audits.recording.evidence.Evidence` holds."""
+        """Return the power as fields of `dpproof.audits.recording.evidence.Evidence`."""
         return {
             "power": {one.name: one.as_json() for one in self.classes},
             "not_covered": self.not_covered,
@@ -119,7 +119,7 @@ class Power:
         }
 
     def _weakness(self) -> str:
-        """The reason why the power is not enough, and what to do."""
+        """Return the reason why the power is not enough, and what to do about it; an empty text if it is enough."""
         missed = [one.missed for one in self.classes if not one.enough]
         if self.why:
             return f"power was not measured: {self.why}"
@@ -137,13 +137,13 @@ def measured(
     points: tuple[CurvePoint, ...],
     seed: int,
 ) -> Power:
-    """The power of an audit against at most twice its claim, class by class, until a class is missed.
+    """Measure the power against at most twice the claim, class by class, until a class has too little power.
 
     Args:
-        draw: draws the outputs that events are chosen by, and says how planted audits are run.
+        draw: draws the outputs from which events are chosen, and returns them with the settings of planted audits.
         curve: the claim.
-        points: of it, those that the audit bets against.
-        seed: the audit's.
+        points: the points of the claim that the audit bets against.
+        seed: the audit's seed.
     """
     if points[-1].epsilon == 0:
         return unmeasured("twice an epsilon of 0 is 0, so that there is no violation to plant")
@@ -175,7 +175,7 @@ def _by_class(sketch: Outputs, planting: Planting, twice: Doubled, seed: int) ->
 def _of_class(
     chosen: EventClass, place: int, sketch: Outputs, planting: Planting, twice: Doubled, seed: int
 ) -> ClassPower | None:
-    """The count for one class; None if it has no event to plant."""
+    """Measure the power for one class; return None if it has no event in which a violation can be planted."""
     planting.begin()
 
     def sees(run: int) -> bool | None:
@@ -188,12 +188,12 @@ def _of_class(
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
-    """The power that `engine.power.simulated` simulated, where outputs are one number with a known likelihood ratio.
+    """Return the power from `engine.power.simulated`, for outputs of one number with a known likelihood ratio.
 
     Args:
-        seen: the smallest epsilon that is seen.
-        claimed: the claimed one.
-        name: of what the violations were simulated in.
+        seen: the smallest epsilon that is detected.
+        claimed: the claimed epsilon.
+        name: the name of the class of simulated violations.
 
     >>> simulated(1.9, 1.0).enough, simulated(2.1, 1.0).enough
     (True, False)
@@ -205,18 +205,18 @@ def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
 
 
 def unmeasured(why: str) -> Power:
-    """The power where it was not measured, and why."""
+    """Return the power of an audit without measured power, with the reason."""
     return Power((), OTHERS, why)
 
 
 def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
-    """How many audits, of at most `RUNS`, detect a violation, and whether power 90 % is stated.
+    """Count how many audits, of at most `RUNS`, detect a violation, and decide whether power 90 % is stated.
 
     Args:
-        sees: whether the audit of this number does; None if there was no event to plant.
+        sees: whether the audit with this number detects it; None if there was no event for a violation.
 
     Returns:
-        The two numbers and the answer; None where there was no event to plant.
+        The number of detections, the number of audits, and the decision; None if there was no event.
 
     >>> enough_seen(lambda run: True)
     (55, 55, True)

@@ -1,10 +1,10 @@
 """Planted audits: the same audit, run on a stream that contains a known violation.
 
-A planted stream throws the coin of each sample, draws a cell from that label's law, and takes the next fresh
-output of the mechanism that lies in the cell. So both laws consist of the mechanism's own outputs on one input.
-Their divergence is exactly that of the two laws on the cells, whatever the mechanism is and however well the
-masses of the cells are known (docs/notes/audit_power.md, Theorem 1). The violation is certified to be at most
-twice the claim. Within a class of events each output is used at most once.
+For each sample of a planted stream, a coin gives the label, a cell is drawn from the label's distribution over cells,
+and the next fresh output of the mechanism in this cell is taken. So both output distributions consist of the
+mechanism's own outputs on one input. Their divergence equals that of the two distributions over the cells, for every
+mechanism, even if the masses of the cells are not known exactly (docs/notes/audit_power.md, Theorem 1). The violation
+is certified to be at most twice the claim. Within a class of events each output is used at most once.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from dpproof.audits.time_budget import check_time
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2
-"""A planted violation has at most this multiple of the claimed epsilon, at every delta of the claim."""
+"""The largest epsilon of a planted violation, as a multiple of the claimed one, at every delta of the claim."""
 NODES = 96
-"""A curve is looked at in so many places; between two of them the stricter bound is taken."""
+"""The number of places at which a curve is evaluated. Between two places the stricter bound is used."""
 ODDS_DOWN, DELTA_DOWN = 1 - 1e-12, 1 - 1e-6
-"""Factors on e^(2 epsilon) and delta: they exceed every rounding, and that of coins of 53 bits."""
+"""Factors on e^(2 epsilon) and delta. They cover all rounding errors, and those of coins of 53 bits."""
 GRID = 1 << 53
-"""The chances of an event are multiples of 1 / GRID, as the coins are; so the bound holds to the last bit."""
+"""The probabilities of an event are multiples of 1 / GRID, like the coins, so the bound holds exactly."""
 FARTHEST, PLACES = 12.0, 2001
 
 
 @dataclass(frozen=True)
 class Doubled:
-    """Twice a claim: w(E) <= odds v(E) + delta for every event E, in both orders, for each row.
+    """Twice a claim: w(E) <= odds v(E) + delta for every event E, in both orders, for each pair (odds, delta).
 
     Attributes:
-        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, rising.
-        deltas: of the same points, rounded down.
+        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order.
+        deltas: the deltas of the same points, rounded down.
         rank_shift: the distance of two unit Gaussians of exactly this strength; ``None`` unless the claim
             is a single point with a delta.
 
@@ -62,11 +62,11 @@ class Doubled:
     rank_shift: float | None = None
 
     def event(self, mass: float) -> tuple[float, float]:
-        """The probabilities of an event under the two laws of mean ``mass``, as far apart as allowed.
+        """Return two probabilities of an event with mean ``mass``, as far apart as twice the claim allows.
 
         Args:
-            mass: in (0, 1/2]. The complement is then no more telling than the event, but for rounding
-                (Lemma 2).
+            mass: in (0, 1/2]. Up to rounding, the event then distinguishes the labels at least as well as its
+                complement (Lemma 2).
         """
         rows = list(zip(self.odds, self.deltas, strict=True))
         least = max((2 * mass - delta) / (1 + odds) for odds, delta in rows)
@@ -78,16 +78,16 @@ class Doubled:
         return smaller / GRID, larger / GRID
 
     def admits(self, first: Floats, second: Floats) -> bool:
-        """Whether two laws on cells are no further apart than twice the claim."""
+        """Whether two distributions over the cells differ by at most twice the claim."""
         rows = list(zip(self.odds, self.deltas, strict=True))
         orders = ((first, second), (second, first))
         return all(float(np.maximum(w - x * v, 0).sum()) <= d for v, w in orders for x, d in rows)
 
     def ranks(self, masses: Floats) -> tuple[Floats, Floats]:
-        """The laws of the cells of a score under a Gaussian shift of its rank (Lemma 3).
+        """Return the two distributions over the cells of a score under a Gaussian shift of its rank (Lemma 3).
 
         Args:
-            masses: of the cells, in the order of the score, with sum 1.
+            masses: the masses of the cells, in the order of the score, with sum 1.
         """
         assert self.rank_shift is not None
         places = np.linspace(-FARTHEST, FARTHEST, PLACES)
@@ -99,11 +99,11 @@ class Doubled:
 
 
 def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
-    """Twice a claim, for the points that an audit bets against.
+    """Return twice a claim, for the points that an audit bets against.
 
     Args:
         curve: the claim.
-        points: of it, the stated one last; one point for a pure claim and for one that is no more.
+        points: points of the claim, the stated one last. A claim that consists of one point has only this one.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
@@ -120,7 +120,10 @@ def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
 
 
 def _most(smaller: int, odds: Fraction, delta: Fraction) -> int:
-    """The largest probability of an event, in units of the grid, given a smaller one; for it and its complement."""
+    """Return the largest probability that is allowed with a smaller one, for the event and its complement.
+
+    Probabilities and delta are in units of 1 / `GRID`.
+    """
     rest = math.ceil((GRID - smaller - delta) / odds)
     return min(math.floor(odds * smaller + delta), GRID - max(0, rest))
 
@@ -130,14 +133,14 @@ def _odds(epsilon: float) -> float:
 
 
 def _shift(epsilon: float, delta: float) -> float | None:
-    """Of two Gaussians, unless the claim is pure or says next to nothing."""
+    """Return the distance of two Gaussians; None if the claim is pure, or too weak or too strict for them."""
     return gaussian_mu(epsilon, delta) if 0 < delta < 0.5 and 0 < epsilon < 100 else None
 
 
 Ints = NDArray[np.int64]
 
 MOST, SPARE = 4, 1024
-"""A planted audit may draw so many times its samples, and so many more; beyond that it has missed."""
+"""A planted audit draws at most `MOST` times its samples plus `SPARE` outputs. Then it counts as a miss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +148,8 @@ class Planted:
     """A violation to plant.
 
     Attributes:
-        cells: the cells in which outputs lie.
-        laws: the chances of the cells under the two labels: ``(2, cells)``.
+        cells: function that returns the cell of each output.
+        laws: the probabilities of the cells under the two labels: ``(2, cells)``.
     """
 
     cells: Callable[[Outputs], Ints]
@@ -158,12 +161,12 @@ class Planting:
 
     Args:
         fresh: the outputs.
-        layout: what they look like.
-        samples: of one audit.
-        scores: those of the audit.
-        points: those that the audit bets against.
-        alpha: its level.
-        together: the fewest samples in one of its blocks.
+        layout: the layout of the outputs.
+        samples: the number of samples of one audit.
+        scores: the scores of the audit.
+        points: the points of the claim that the audit bets against.
+        alpha: the level of the audit.
+        together: the smallest number of samples in a block.
     """
 
     def __init__(
@@ -187,13 +190,13 @@ class Planting:
         return self._next * self._fresh.size
 
     def begin(self) -> None:
-        """Begin the audits of a class, which has used none of the outputs; other classes may have used them."""
+        """Begin the audits of a class with the first output. Outputs that other classes used are used again."""
         self._next = 0
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Whether one audit of a stream with this violation refutes the claim.
 
-        One that finds too few outputs in a cell does not.
+        An audit that finds too few outputs in a cell ends early and does not refute it.
         """
         most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
         pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)
@@ -206,7 +209,7 @@ class Planting:
     def _blocks(
         self, stream: _Stream, laws: Floats, rng: np.random.Generator, pace: Pace
     ) -> Iterator[tuple[Ints, Ints]]:
-        """Blocks of places in the stream and of labels, until the samples or the outputs are spent."""
+        """Generate blocks of places in the stream, with labels, until the samples or the outputs are used up."""
         edges = laws.cumsum(axis=1)[:, :-1]
         for size, *_ in Blocks(self._samples, pace, *self._sizes):
             check_time()
@@ -218,10 +221,10 @@ class Planting:
 
 
 class _Stream:
-    """Fresh outputs by their cells, from some chunk on; each is taken once.
+    """Fresh outputs by their cells, starting with one chunk; each output is taken at most once.
 
     Attributes:
-        chunks: those that were drawn.
+        chunks: the chunks that were drawn.
     """
 
     def __init__(
@@ -234,7 +237,7 @@ class _Stream:
         self._waiting = [np.empty(0, np.int64) for _ in planted.laws[0]]
 
     def take(self, cells: Ints) -> Ints | None:
-        """The next place in each of these cells; None if too many outputs would be needed."""
+        """Return the place of the next output in each of these cells; None if too many outputs would be needed."""
         wanted = np.bincount(cells, minlength=len(self._waiting))
         while any(len(left) < count for left, count in zip(self._waiting, wanted, strict=True)):
             if len(self.chunks) >= self._most:
@@ -257,7 +260,7 @@ class _Stream:
             self._waiting[cell] = np.append(left, start + np.flatnonzero(cells == cell))
 
     def seen(self, view: View, places: Ints) -> NDArray[Any]:
-        """The cells of the outputs at the given places that a score reads."""
+        """Return the outputs at the given places in the view of a score."""
         if not len(places):
             return view(self.chunks[0].rows[:0])
         low, high = int(places.min()) // self._fresh.size, int(places.max()) // self._fresh.size
@@ -266,7 +269,7 @@ class _Stream:
 
 
 class _Known:
-    """A score of the outputs at given places of a stream; it is computed once for each output."""
+    """A score that takes places in a stream instead of outputs. Each view is computed once for each output."""
 
     def __init__(self, score: Score, stream: _Stream) -> None:
         self.name, self.oriented, self.training = score.name, score.oriented, score.training
@@ -274,7 +277,7 @@ class _Known:
         self._score, self._stream, self._looks = score, stream, score.view
 
     def view(self, places: NDArray[Any]) -> NDArray[Any]:
-        """The view of the score."""
+        """Return the outputs at these places in the view of the score."""
         return self._stream.seen(self._looks, places)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:

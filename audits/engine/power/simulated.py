@@ -1,7 +1,7 @@
-"""Simulated power of an audit: the same bets against a reference pair.
+"""Simulated power of an audit, from the same bets on a reference pair.
 
-The pair is that of `audits.engine.betting.reference`. Counts are simulated, not samples; the thresholds are the exact
-quantiles, which the audit's own come close to. These figures describe the test, they carry no certificate.
+The pair is that of `audits.engine.betting.reference`. Only counts are simulated. The thresholds are exact quantiles,
+which the audit approximates. These figures describe the test and are not certified.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from dpproof.audits.engine.scores.tails import BOTH, KINDS, LEVELS
 __all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
 
 RUNS, NEEDED = 200, 195
-"""Power 0.9 is stated when so many of the runs see it. They look at the end only and know the thresholds;
-an audit that has to learn these, and settles its blocks ahead, sees up to a tenth less (docs/audits.md)."""
+"""Power 0.9 is stated if `NEEDED` of `RUNS` simulated audits refute. These check the wealth at the end only and know
+the thresholds. A real audit learns them and fixes its blocks ahead, so it detects up to a tenth less
+(docs/audits.md)."""
 LARGEST, SMALLEST = 64.0, 0.05
-"""No violation above this multiple of the claimed epsilon (or of 0.05, if that is more) is tried."""
+"""The largest violation that is tried, as a multiple of the claimed epsilon (or of 0.05, if that is larger)."""
 WITHIN, NEAR = 1.03, 1.014
-"""How closely the smallest violation is found, and how far from a guess is looked first."""
+"""The factor up to which the smallest violation is found, and the factor around a guess that is tried first."""
 LUCK = 5.5
-"""So many nats above what refutes the mean wealth has to be, about, for nine of ten to refute."""
+"""The approximate margin, in nats, of the mean wealth above the hurdle at which nine of ten audits refute."""
 
 
 def would_have_seen(
     wealth: LogWealth, claimed: float, delta: float, *, log_hurdle: float, start: int, samples: int, seed: int
 ) -> float:
-    """The smallest epsilon at ``delta``, within 3 %, at which the reference pair is refuted with power 0.9.
+    """Return the smallest epsilon at ``delta``, within 3 %, that is detected on the reference pair with power 0.9.
 
     Args:
         wealth: the bets.
@@ -43,11 +44,11 @@ def would_have_seen(
         delta: in [0, 1).
         log_hurdle: the log wealth that refutes.
         start: samples spent before the first bet.
-        samples: samples spent in all.
-        seed: the audit's.
+        samples: the total number of samples.
+        seed: the audit's seed.
 
     Returns:
-        An epsilon above ``claimed``, or infinity if even the largest one tried is not seen.
+        An epsilon above ``claimed``, or infinity if even the largest one tried is not detected.
     """
     spent = max(0, samples - max(start, FIRST))
 
@@ -63,14 +64,15 @@ def would_have_seen(
 
 
 def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = math.inf) -> float:
-    """The smallest epsilon above the claimed one, within 3 %, that enough of `RUNS` simulated audits refute.
+    """Return the smallest epsilon above the claimed one, within 3 %, that enough simulated audits refute.
 
-    Doubled until seen, then bisected, at first close to a guess; infinity beyond `LARGEST` times the claim.
+    The epsilon is doubled until it is detected and then bisected. Values close to the guess are tried first. The
+    result is infinity if nothing up to `LARGEST` times the claim is detected.
 
     Args:
-        power: how many of the runs refute, by the true epsilon.
+        power: how many of `RUNS` audits refute, as a function of the true epsilon.
         claimed: the claimed epsilon.
-        guess: a multiple of it that may be about the smallest.
+        guess: a multiple of the claimed epsilon that may be close to the result.
 
     >>> 3 <= smallest_seen(lambda epsilon: RUNS * (epsilon > 3), 1.0) <= 3 * 1.03
     True
@@ -81,7 +83,7 @@ def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = 
 
 
 def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf) -> float:
-    """The least multiple above 1 that is seen, up to a factor; tried first close to a guess."""
+    """Return the smallest detected multiple above 1, up to a factor; values close to the guess are tried first."""
     low, high = 1.0, math.inf
     probes = (guess * NEAR, guess / NEAR)
     while high / low > within:
@@ -94,7 +96,7 @@ def _least(seen: Callable[[float], bool], within: float, guess: float = math.inf
 
 
 def _tallies(shells: NDArray[np.generic]) -> NDArray[Any]:
-    """Tallies (runs, levels, kinds, 3) of bets on both tails; see `audits.engine.betting.reference.outcome_chances`."""
+    """Return the counts (runs, levels, kinds, 3) of bets on both tails from outcomes as in `outcome_chances`."""
     won, lost = (shells[:, start : start + LEVELS.size] for start in (0, LEVELS.size))
     counts = np.zeros((len(shells), LEVELS.size, len(KINDS), 3), shells.dtype)
     for outcome, side in enumerate((won, lost)):

@@ -1,1 +1,1 @@
-"""Sampling: how a mechanism is called, and how its outputs are collected."""
+"""Sampling: calls of a mechanism, and the collection of its outputs."""

@@ -1,4 +1,4 @@
-"""The stream in blocks, drawn here or by an executor, always the same."""
+"""The stream of samples in blocks. An executor draws the same blocks as this process."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import check_time
 
 LARGEST, DEAR = 1 << 17, 1 << 16
-"""A block holds at most so many samples, which processor caches hold too, and fewer of those that cost a
-request; each has a seed of its own."""
+"""The largest number of samples in a block, which fits into processor caches, and a smaller one for mechanisms
+that are expensive to call. Each block has a seed of its own."""
 NUMBERS = 1 << 22
 REPEATED = 1 << 12
-"""About so many samples of the first blocks, and as many of the last, are drawn again."""
+"""About this many samples of the first blocks, and as many of the last blocks, are drawn again."""
 BETWEEN = 9
-"""Place in the seed's tree of probes for the calls made between repeated blocks."""
+"""The place in the seed's tree of probes for the calls between repeated blocks."""
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A block that was drawn: its number, its size and its outputs."""
+    """The number, the size and the outputs of a block that was drawn."""
 
     block: int
     size: int
@@ -58,7 +58,7 @@ class Record:
         self._begun = self._ended = 0
 
     def note(self, drawn: Drawn) -> None:
-        """Remember one more block; those no longer among the last are let go."""
+        """Record one more block, and drop blocks that are no longer among the last ones."""
         if self._begun < REPEATED:
             self._first.append(drawn)
             self._begun += drawn.size
@@ -68,7 +68,7 @@ class Record:
             self._ended -= self._last.popleft().size
 
     def ends(self) -> list[Drawn]:
-        """The blocks remembered, the last one first."""
+        """Return the recorded blocks, the last one first."""
         found = {drawn.block: drawn for drawn in (*self._first, *self._last)}
         return [found[block] for block in sorted(found, reverse=True)]
 
@@ -86,12 +86,12 @@ def draw_blocks(
     """Yield the samples block by block; blocks and their seeds do not depend on the workers.
 
     Args:
-        sampler, pair, seed: what is drawn from.
-        budget: how many samples in all.
+        sampler, pair, seed: the mechanism, its inputs and the audit's seed.
+        budget: the total number of samples.
         executor: draws blocks ahead, if given.
-        layout: what outputs look like; blocks hold at most about `NUMBERS` numbers of that width.
-        record: is given every block, for `check_repeats`.
-        pace: decides how large the blocks to come are, from what earlier ones have shown.
+        layout: the layout of the outputs; a block holds at most about `NUMBERS` numbers in this layout.
+        record: records every block for `check_repeats`.
+        pace: sets the sizes of later blocks from the results of earlier ones.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
     blocks = Blocks(budget, pace or Pace(), largest_block(width, budget, made.together), made.together)
@@ -109,12 +109,12 @@ def draw_blocks(
 
 
 def largest_block(width: int, budget: int, together: int) -> int:
-    """The most samples that a block holds.
+    """Return the largest number of samples in a block.
 
     Args:
-        width: how many numbers the scores see of one output.
-        budget: samples in all; an eighth of them at most, so that no worker waits for the last block.
-        together: the fewest samples that a mechanism is asked for.
+        width: the number of columns that scores see of one output.
+        budget: the total number of samples; a block has at most an eighth, so that workers share the last blocks.
+        together: the smallest number of samples that is requested from the mechanism at once.
     """
     most = LARGEST if together == 1 else DEAR
     return min(most, NUMBERS // max(width, 1), max(budget // AHEAD, together))
@@ -123,13 +123,13 @@ def largest_block(width: int, budget: int, together: int) -> int:
 def check_repeats(
     sampler: Auditable, pair: Neighbours, seed: int, record: Record, layout: Layout | None
 ) -> None:
-    """Draw the first and the last blocks again, last first and with another call between, and compare.
+    """Draw the first and the last blocks again, in reverse order with other calls between them, and compare.
 
-    A mechanism that keeps a state between its calls can make the label visible without any fault of its
-    law. Only one that is a function of its arguments passes; so no violation rests on such a state.
+    A state between calls could reveal the label even if the output distribution is correct. So the outputs must
+    depend on the arguments only, and no violation is reported because of a state.
 
     Raises:
-        MechanismError: a block came out differently. Mechanisms with randomness of their own are not asked.
+        MechanismError: a block differs from its first version. Mechanisms with randomness of their own are not tested.
     """
     made = as_mechanism(sampler)
     if not made.seeded:
@@ -150,7 +150,7 @@ def _in_turn(ask: Callable[..., Labelled], blocks: Blocks) -> Iterator[Labelled]
 
 
 def _ahead(ask: Callable[..., Labelled], blocks: Blocks, executor: Executor) -> Iterator[Labelled]:
-    """Yield the same blocks, and draw the foretold ones ahead. A wrongly foretold block is dropped unseen."""
+    """Yield the same blocks, and draw predicted blocks ahead; a wrongly predicted block is dropped without use."""
     waiting: deque[tuple[int, Future[Labelled]]] = deque()
     try:
         for block, sizes in enumerate(blocks):

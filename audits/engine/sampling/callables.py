@@ -1,10 +1,10 @@
-"""Auditable mechanisms in one form: vectorised and scalar callables, own mechanisms, OpenDP's measurements.
+"""Mechanisms in one form: vectorised and scalar callables, dpproof's mechanisms, and OpenDP's measurements.
 
-They are sampled on a pair. Samples are seeded by block, do not depend on the number of workers, and are
+They are sampled on a pair of inputs. Samples are seeded by block, do not depend on the number of workers, and are
 checked. In a stream a fair coin picks the input of each sample. The samples of one label are drawn together and
-then put where the coins say, so that the place of a sample in a block says nothing about its label. This
-matters because a score is a sum in floating point, whose last bit may depend on the place of a row in a matrix.
-Outputs that are their own scores stay in the order in which they were drawn, which halves the time.
+then put at the places that the coins chose, so the place of a sample in a block reveals nothing about its label. This
+is necessary because a score is a floating-point sum, whose last bit may depend on the place of a row in a matrix.
+Outputs with scores that ignore the place stay in the order in which they were drawn, which halves the time.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dpproof.audits.time_budget import check_time
 from dpproof.mechanisms.primitives import Samples
 
 BLOCKS, PROBES, POWER, SEARCH, PAIRS, FRESH = range(6)
-"""The streams of a seed: samples, checks of the mechanism, the reference pair, a search, several pairs, and what
-shows a violation."""
+"""The random streams of a seed, for samples, checks of the mechanism, the measurement of power, a search, several
+pairs, and the illustration of a violation."""
 AGAIN = 100
-"""A mechanism that raised is called so many times more, to say how often it does."""
+"""The number of further calls of a mechanism that raised, to report how often it raises."""
 
 
 def generator(seed: int, *place: int) -> np.random.Generator:
-    """The generator at a place of the seed's tree, equal to the one that `SeedSequence.spawn` gives there."""
+    """Return the generator at a place of the seed's tree; `SeedSequence.spawn` leads to the same generator."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
 
 
@@ -41,7 +41,7 @@ def draw(
 ) -> tuple[Block, NDArray[np.int64]]:
     """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
 
-    In an `ordered` layout those with label 0 come first; how many there are is up to as many coins.
+    In an `ordered` layout the samples with label 0 come first; fair coins determine their number.
 
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
@@ -58,7 +58,7 @@ def draw(
 
 
 def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Block:
-    """Put the rows of each part at its places, in an array of numbers if that holds them all."""
+    """Put the rows of each part at its places, in an array of numbers if this changes no row."""
     together = joined(drawn)
     placed = np.empty_like(together, shape=(size, *together.shape[1:]))
     placed[np.concatenate(places)] = together
@@ -66,10 +66,10 @@ def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Bl
 
 
 def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.random.Generator) -> Block:
-    """Call the mechanism once on an input of the pair and check what it returns.
+    """Call the mechanism once on an input of the pair, and check its result.
 
     Raises:
-        MechanismError: as in `draw`, naming the input.
+        MechanismError: as in `draw`; the message names the input.
     """
     check_time()
     made, data = as_mechanism(sampler), (pair.first, pair.second)[label]
@@ -99,7 +99,7 @@ def _checked(block: Block, n: int, nan: bool) -> Block:
 
 
 def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) -> str:
-    """Text that says how often single calls raise."""
+    """Return a text on how often further calls for one output raise."""
     failed = 0
     for _ in range(AGAIN):
         check_time()
@@ -113,29 +113,29 @@ def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) 
 Sampler = Callable[[Any, int, np.random.Generator], Any]
 """``sampler(data, n, rng)`` returns ``n`` independent outputs on ``data``, one per row."""
 Auditable = Callable[..., Any] | Samples[Any]
-"""What `as_mechanism` takes."""
+"""The types that `as_mechanism` accepts."""
 CHOICES = ("error", "token")
 HINT = ' (failures="token" makes an exception an output)'
 
 
 class MechanismError(ValueError):
-    """Raised when a mechanism cannot be audited: it fails, returns NaN, or is no sampling."""
+    """Raised when a mechanism cannot be audited: it fails, returns NaN, or its outputs are not independent."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism in the form in which the audit calls it, and what counts as its output.
+    """A mechanism in the form in which an audit calls it, with the treatment of exceptions and NaN.
 
     Attributes:
         function: ``function(data, n, rng)`` returns ``n`` independent outputs, one per row.
-        failures: a call that raises is an ``"error"``, or a ``"token"``: the exception's type is its output.
-        nan: an output that holds NaN is an ``"error"``, or a ``"token"``: an output like any other.
-        seeded: all randomness comes from the generator passed in. Otherwise the outputs must be independent
-            for another reason (the caller answers for it), and a replay compares verdicts, not counts.
-        together: a call costs so much that at least so many samples are drawn before the next look.
+        failures: with ``"error"`` a call that raises is an error; with ``"token"`` the exception's type is its output.
+        nan: with ``"error"`` an output that contains NaN is an error; with ``"token"`` it is a valid output.
+        seeded: whether all randomness comes from the generator passed in. If not, the caller must ensure that the
+            outputs are independent, and a replay compares verdicts, not counts.
+        together: the smallest number of samples between two checks, for mechanisms that are expensive to call.
 
     Raises:
-        ValueError: ``failures`` or ``nan`` is neither of the two, or ``together`` is less than 1.
+        ValueError: ``failures`` or ``nan`` is neither of the two words, or ``together`` is less than 1.
     """
 
     function: Sampler
@@ -152,7 +152,7 @@ class Mechanism:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be one of: {', '.join(CHOICES)}")
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> Any:
-        """Draw ``n`` outputs; where failures are tokens, one by one."""
+        """Draw ``n`` outputs, one by one if exceptions count as outputs."""
         if self.failures == "error":
             return self.function(data, n, rng)
         return of_objects([self._one(data, rng) for _ in range(n)])
@@ -168,16 +168,16 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Each:
-    """A scalar mechanism, ``function(data, rng)`` with one output a call, as a vectorised one."""
+    """A vectorised mechanism from a scalar one, ``function(data, rng)``, which returns one output per call."""
 
     function: Callable[[Any, np.random.Generator], Any]
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
-        """Call it ``n`` times, with one generator.
+        """Call the function ``n`` times, with one generator.
 
         Raises:
-            MechanismError: some calls raise; says how many and how.
-            OutOfTimeError: the time budget is spent before all of them.
+            MechanismError: some calls raise; the message reports how many, and the first exception.
+            OutOfTimeError: the time budget is spent before all calls are made.
         """
         outputs, failed = [], []
         for _ in range(n):
@@ -195,7 +195,7 @@ class Each:
 
 
 def each(function: Callable[[Any, np.random.Generator], Any], **options: Any) -> Mechanism:
-    """A scalar mechanism, ``function(data, rng)`` with one output a call; options as for `Mechanism`.
+    """Return a `Mechanism` from a scalar ``function(data, rng)`` with one output per call and options.
 
     >>> each(lambda value, rng: value + int(rng.integers(2)))(10, 3, np.random.default_rng(0))
     [11, 11, 11]
@@ -204,9 +204,11 @@ def each(function: Callable[[Any, np.random.Generator], Any], **options: Any) ->
 
 
 def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
-    """A callable as a `Mechanism`: vectorised if it takes (data, n, rng), scalar if it takes (data, rng).
+    """Return a `Mechanism` from a callable.
 
-    Parameters with a default do not count. What has no signature is taken to be vectorised.
+    It is vectorised if it takes (data, n, rng), and scalar if it takes (data, rng).
+
+    Parameters with a default do not count. A callable without a signature is assumed to be vectorised.
 
     Args:
         function: the callable.
@@ -228,7 +230,7 @@ def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
 
 
 def as_mechanism(given: Auditable) -> Mechanism:
-    """A `Mechanism` from one, from anything with a method ``sample(data, n, rng)``, or from a callable."""
+    """Return a `Mechanism` from a `Mechanism`, a callable, or an object with a method ``sample(data, n, rng)``."""
     if isinstance(given, Mechanism):
         return given
     if hasattr(given, "sample"):
@@ -239,11 +241,11 @@ def as_mechanism(given: Auditable) -> Mechanism:
 
 
 def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
-    """A callable as a mechanism, with the options of a `Mechanism`.
+    """Return a `Mechanism` from a callable, with options.
 
     Raises:
-        MechanismError: it is none.
-        ValueError: an option has no such value, or what has its own is told another.
+        MechanismError: the callable is no mechanism.
+        ValueError: an option has an unknown value, or options are given for a `Mechanism`.
     """
     if not options:
         return as_mechanism(given)
@@ -264,7 +266,7 @@ def _required(function: Callable[..., object]) -> int:
 
 
 def measurement_mechanism(measurement: Callable[[object], ArrayLike]) -> Mechanism:
-    """A measurement as a `Mechanism`; its noise comes from OpenDP's own secure source, without a seed.
+    """Return an OpenDP measurement as a `Mechanism`; its noise comes from OpenDP's own source, without a seed.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")

@@ -1,4 +1,4 @@
-"""Programs as mechanisms: one request on standard input, one output on each line of standard output.
+"""Programs as mechanisms, with a request on standard input and one output per line on standard output.
 
 The protocol, version 1. The program is started once for each request, in the current folder, with the
 environment of the caller. It receives one line of JSON,
@@ -33,16 +33,16 @@ from dpproof.audits.time_budget import OutOfTimeError, time_left
 
 TIMEOUT = 60.0
 TOGETHER = 64
-"""Starting a program takes longer than its answers: so many are asked for at once, of both inputs."""
+"""The smallest number of outputs per block. Starting a program takes longer than computing its answers."""
 SHOWN = 500
-"""Of standard error, and of a line that cannot be read, so many characters are shown."""
+"""The number of characters of standard error, or of an invalid line, that an error message shows."""
 
 
 class CommandError(MechanismError):
     """Raised when a command cannot be started, takes too long, fails, or does not keep to the protocol.
 
     Attributes:
-        token: what an audit that takes failures for outputs sees of it.
+        token: the output that represents this error in an audit with ``failures="token"``.
     """
 
     def __init__(self, argv: Sequence[str], why: str, token: str) -> None:
@@ -52,13 +52,13 @@ class CommandError(MechanismError):
 
 @dataclass(frozen=True)
 class Command:
-    """A program as a vectorised mechanism; see the module for the protocol.
+    """A program as a vectorised mechanism; the module docstring describes the protocol.
 
-    Under a time budget (`dpproof.audits.time_budget`) a request is ended when that is spent, too.
+    A request is also stopped when the time budget (`dpproof.audits.time_budget`) is spent.
 
     Attributes:
-        argv: the program and its arguments; no shell reads them.
-        timeout: seconds that one request may take, above 0.
+        argv: the program and its arguments, which are not interpreted by a shell.
+        timeout: the largest number of seconds for one request, above 0.
         seeded: whether a seed is sent.
 
     Raises:
@@ -76,10 +76,10 @@ class Command:
             raise ValueError(f"timeout ({self.timeout!r}) must be a number of seconds above 0")
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> list[Any]:
-        """Ask for ``n`` outputs.
+        """Run the program once, and return its ``n`` outputs.
 
         Raises:
-            CommandError: naming what went wrong, with the exit code and the end of standard error.
+            CommandError: the program fails or breaks the protocol; the message names the reason.
         """
         seed = {"seed": int(rng.integers(2**53))} if self.seeded else {}
         answer = self._run(json.dumps({"data": data, "n": n, **seed}, default=_plain))
@@ -125,7 +125,7 @@ class Command:
 
 
 def _end(started: subprocess.Popen[bytes]) -> None:
-    """Stop the program and all processes that it started and that still run."""
+    """Stop the program and all running processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(started.pid, signal.SIGKILL)
     started.wait()
@@ -148,14 +148,14 @@ def command(
     failures: str = "error",
     nan: str = "error",
 ) -> Mechanism:
-    """A program as a mechanism that can be audited; see `dpproof.audits.engine.sampling.commands` for the protocol.
+    """Return a program as a mechanism; `dpproof.audits.engine.sampling.commands` describes the protocol.
 
     With ``failures="token"`` the program is started once for each output.
 
     Args:
         argv: the program and its arguments, such as ``["./run", "--epsilon", "1"]``.
-        timeout: seconds that one request may take.
-        seeded: the program takes its seed from the request; otherwise its randomness is its own.
+        timeout: the largest number of seconds for one request.
+        seeded: whether the program takes its seed from the request; otherwise it has randomness of its own.
         failures, nan: as for `Mechanism`.
 
     >>> echo = command(["sh", "-c", "read request; echo 1; echo '[2, null]'"])

@@ -7,18 +7,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Watcher = Callable[[int, int], None]
-"""Is told how many samples were drawn of how many that may be."""
+"""A callback that receives the number of samples drawn so far and the budget."""
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def watcher() -> Watcher | None:
-    """The callback for samples drawn here, if there is one."""
+    """Return the callback for samples drawn in this context; None if there is none."""
     return _WATCHER.get()
 
 
 @contextmanager
 def watched(tell: Watcher) -> Iterator[None]:
-    """Call ``tell`` for every block that audits draw in this context; a search has streams of its own.
+    """Call ``tell`` for every block that audits draw in this context.
+
+    A search counts each of its streams separately.
 
     >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
     >>> from dpproof.audits.data.pairs import Neighbours

@@ -1,1 +1,1 @@
-"""Scores: one number per output; tails of a score are the events an audit bets on."""
+"""Scores: functions with one number per output. An audit bets on tails of a score."""

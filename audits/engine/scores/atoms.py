@@ -1,8 +1,8 @@
 """Scores of repeated values: in a coordinate, as whole outputs, and in the bits of floating-point numbers.
 
-A sampler that computes noise in floating point reaches only some doubles. Which ones depends on the number to
-which the noise was added (Mironov 2012, "On significance of the least significant bits"). The lowest set bit
-shows this: it is finer where the sum is small and the data were zero. Whole outputs as tokens are for
+A sampler that computes noise in floating point reaches only some doubles. Which doubles it reaches depends on the
+number to which the noise was added (Mironov 2012, "On significance of the least significant bits"). The lowest set bit
+shows this: it is finer if the sum is small and the data were zero. Whole outputs as tokens are meant for
 mechanisms whose outputs are words of a finite language.
 """
 
@@ -21,10 +21,10 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, V
 
 @dataclass(frozen=True)
 class Atoms:
-    """Score of repeated values: the sum over coordinates of the log odds of values seen before.
+    """The score of repeated values: the sum over coordinates of the log odds of values seen before.
 
-    A continuous coordinate has none. Point masses (noise left out, rounding, a default) that depend on the
-    input are found however small their share of the variance.
+    A continuous coordinate has no repeated values. Point masses that depend on the input (from missing noise, rounding
+    or a default) are found, even if they contribute little to the variance.
     """
 
     training: int = 64
@@ -35,11 +35,11 @@ class Atoms:
 
     @property
     def name(self) -> str:
-        """That it is atoms, and of what."""
+        """The name, with the view of the outputs."""
         return "atoms" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Collect the values seen at least ``fewest`` times, coordinate by coordinate."""
+        """Collect the values that occur at least ``fewest`` times, coordinate by coordinate."""
         digits = _digits(outputs)
         tables = [_atoms(column, labels, self.fewest) for column in _columns(outputs, digits).T]
         found = [(i, values, odds) for i, (values, odds) in enumerate(tables) if values.size]
@@ -47,13 +47,13 @@ class Atoms:
 
 
 HALF, HALF_SINGLE = 26, 12
-"""Binary digits of a number that atoms look at, of double and of single precision: half of them."""
+"""The number of binary digits that atoms use for double and for single precision: half of the available ones."""
 
 
 def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
-    """Numbers rounded to a few binary digits, so that the floating-point grid makes no atoms.
+    """Round numbers to a few binary digits, so that the floating-point grid causes no atoms.
 
-    Whole numbers of moderate size stay as they are: they are none that rounding has made.
+    Whole numbers of moderate size are not rounded, because they do not come from rounding.
 
     >>> coarse(np.array([1 + 2.0**-40, 2.0**30 + 1])).tolist()
     [1.0, 1073741825.0]
@@ -65,7 +65,7 @@ def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
 
 
 def _digits(outputs: NDArray[np.generic]) -> int:
-    """Half of the digits with which the numbers seem to be computed."""
+    """Return half of the number of binary digits with which the outputs seem to be computed."""
     if outputs.dtype.kind != "f":
         return HALF
     with np.errstate(over="ignore"):
@@ -74,7 +74,7 @@ def _digits(outputs: NDArray[np.generic]) -> int:
 
 
 def _columns(outputs: NDArray[np.generic], digits: int) -> NDArray[Any]:
-    """One row an output; whole numbers are exact, others rounded."""
+    """Return one row per output; whole numbers are exact, other numbers are rounded."""
     flat = outputs.reshape(len(outputs), -1)
     return coarse(flat, digits) if flat.dtype.kind == "f" else flat
 
@@ -96,11 +96,11 @@ def _log_odds(x: NDArray[np.generic], found: list[tuple[int, NDArray[np.generic]
 
 
 ZERO = 2048
-"""Stands for the lowest set bit of 0, infinity and NaN, which have none."""
+"""The value for 0, infinity and NaN, which have no lowest set bit."""
 
 
 def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
-    """The exponent of the lowest set bit of every number, ``(n, numbers)``.
+    """Return the exponent of the lowest set bit of every number, ``(n, numbers)``.
 
     >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
     [0.0, -2.0, -55.0, 2048.0]
@@ -115,7 +115,7 @@ def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
 
 
 def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
-    """``lowest_bit`` of the cells of any outputs (`dpproof.audits.data.encoding`); whole numbers and words have none.
+    """Return ``lowest_bit`` of the cells of any outputs, with `ZERO` for whole numbers and words.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
     [-2.0, 2048.0, 2048.0]
@@ -127,16 +127,16 @@ def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
 
 
 def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:
-    """The log odds of the lowest set bits, summed over the numbers of an output."""
+    """Return the score of the log odds of the lowest set bits, summed over the numbers of an output."""
     return Atoms(training, view=view, weight=weight)
 
 
 BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
-"""Views of the bits with which a floating-point number is written, which no real number has."""
+"""Views of the floating-point bits of numbers; real numbers have no such bits."""
 
 
 def only_bits(score: Score) -> bool:
-    """Whether a score sees only how floating-point numbers are written.
+    """Whether a score sees only the floating-point bits of numbers.
 
     >>> only_bits(float_bits()), only_bits(Atoms())
     (True, False)
@@ -145,14 +145,14 @@ def only_bits(score: Score) -> bool:
 
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """A word of 64 bits for each row, the same for equal rows, and almost surely different for others.
+    """Return a 64-bit word for each row, the same for equal rows, and almost surely different for others.
 
     Args:
-        outputs: an array ``(n, ...)`` of numbers. Integers count in full, other numbers with half of their
-            digits that a grid of floating point does not touch (`dpproof.audits.engine.scores.atoms.coarse`).
+        outputs: an array ``(n, ...)`` of numbers. Integers count in full. Other numbers are rounded to half of their
+            digits, so that the floating-point grid does not matter (`dpproof.audits.engine.scores.atoms.coarse`).
 
     Returns:
-        Uint64 array ``(n, 1)``. A collision costs power only: which rows collide is fixed beforehand.
+        Uint64 array ``(n, 1)``. Collisions cost power only, because the function is fixed beforehand.
 
     >>> one, other, again = row_tokens(np.array([[1, 2], [2, 1], [1, 2]]))[:, 0]
     >>> one == again, one == other
@@ -174,7 +174,7 @@ def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 
 def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
-    """The log odds of whole outputs that were seen before."""
+    """Return the score of the log odds of whole outputs that were seen before."""
     return Atoms(training, fewest=2, view=row_tokens, weight=weight)
 
 

@@ -1,4 +1,4 @@
-"""Scores learned by scikit-learn's classifiers: the estimated log odds of the two inputs."""
+"""Scores from scikit-learn's classifiers, which estimate the log odds of the two inputs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 
 MOST = 1 << 15
-"""A fit uses at most so many of the latest samples: its time stays below what drawing them takes."""
+"""The largest number of latest samples in a fit. It keeps the fit faster than the drawing of its samples."""
 LARGEST = 1e30
-"""Standardised coordinates are cut here; the trees compute in single precision."""
+"""The largest standardised coordinate. Larger ones are clipped, because trees compute in single precision."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Classifier:
     """The log odds of a classifier with ``fit`` and ``predict_proba``, on standardised coordinates.
 
     Attributes:
-        make: a new, seeded classifier for a number of samples and of coordinates.
+        make: returns a new, seeded classifier for a number of samples and a number of coordinates.
         kind: its name.
-        training: samples before the first fit.
-        view: what it looks at.
+        training: the number of samples before the first fit.
+        view: converts outputs to the columns that the score uses.
     """
 
     make: Callable[[int, int], Any]
@@ -36,11 +36,11 @@ class Classifier:
 
     @property
     def name(self) -> str:
-        """Which classifier, and what it looks at."""
+        """The name of the classifier, with the view of the outputs."""
         return self.kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit to flattened outputs; constant 0 unless both labels occur."""
+        """Fit to flattened outputs. The score is constant 0 unless both labels occur."""
         x, y = flattened(outputs)[-MOST:], labels[-MOST:]
         if np.unique(y).size < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -50,12 +50,12 @@ class Classifier:
 
 
 def trees(training: int = 64, view: View = whole) -> Classifier:
-    """Extremely randomised trees (Geurts, Ernst & Wehenkel 2006): interactions and steps, in any scale."""
+    """Return extremely randomised trees (Geurts, Ernst & Wehenkel 2006), for interactions and steps."""
     return Classifier(_trees, "trees", training, view=view)
 
 
 def logistic(training: int = 64, view: View = whole) -> Classifier:
-    """Ridge logistic regression, for small effects that add up over many coordinates."""
+    """Return ridge logistic regression, for small effects that add up over many coordinates."""
     return Classifier(_logistic, "logistic", training, view=view)
 
 
@@ -83,10 +83,10 @@ def _standard(x: Floats, center: Floats, spread: Floats) -> Floats:
 
 
 class Fitted(Protocol):
-    """A classifier of scikit-learn that was fitted."""
+    """A fitted scikit-learn classifier."""
 
     def predict_proba(self, x: Floats) -> Floats:
-        """The probabilities of the classes, one row for each output."""
+        """Return the probabilities of the classes, one row for each output."""
         ...
 
 

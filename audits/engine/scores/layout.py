@@ -1,4 +1,4 @@
-"""The layout of outputs, learned from the probe and fixed before the first bet."""
+"""The layout of outputs: their conversion to numbers, chosen after the probe and fixed before the first bet."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from dpproof.audits.engine.scores.names import check_scores
 from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
 
 WIDEST = 64
-"""At most so many cells of an output are laid out for the scores; the token sees all of it."""
+"""The largest number of cells of an output that scores see; the score of tokens sees the whole output."""
 FEW = 64
-"""Whole numbers that lie closer together recur, and need not be taken apart."""
+"""Whole numbers in a range smaller than this repeat often, so their bytes are not used as a score."""
 DOUBLE = np.dtype(np.float64)
 
 
@@ -40,18 +40,18 @@ class Layout:
     """The conversion of outputs to numbers.
 
     Attributes:
-        plain: the outputs of the probe were single numbers, or arrays of finite numbers of one shape; blocks
-            are arrays of numbers.
-        shape: of a plain output; ``()`` for a single number.
-        odd: the number that fills a plain output in the place of one that is not of that shape.
-        cells: how many cells of any other output are laid out.
-        fractions: among the numbers were some that are not whole, as floating-point noise is.
-        dtype: of plain blocks: doubles, integers of 64 bits, or numbers of Python where none holds all.
-        wide: how integers that no double holds become columns; None if the probe had none.
-        count: how many of the lowest bytes of whole numbers vary.
-        bits: the outputs of the probe held no other numbers than 0 and 1, several in each.
-        ordered: the samples of a block stay in the order of their labels. Only for scores that do not see a
-            sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
+        plain: whether the outputs of the probe were single numbers, or arrays of finite numbers of one shape. Then
+            blocks are arrays of numbers.
+        shape: the shape of a plain output; ``()`` for a single number.
+        odd: the number that fills the row of an output that does not fit a plain layout.
+        cells: the number of cells that are used of an output in any other layout.
+        fractions: whether some numbers of the probe were not whole, as with floating-point noise.
+        dtype: the type of plain blocks: doubles, 64-bit integers, or Python numbers if neither fits.
+        wide: the encoding of integers that no double represents exactly; None if the probe had none.
+        count: the number of lowest bytes of whole numbers that vary.
+        bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
+        ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
+            depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
 
     >>> layout = Layout.of([np.array([1.0, 2.0])])
     >>> layout.settled(np.array([0.5, None], dtype=object))
@@ -71,7 +71,7 @@ class Layout:
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
-        """The layout that suits the blocks of a probe; ``nan`` says that NaN is an allowed output."""
+        """Choose the layout for the blocks of a probe; ``nan`` is True if NaN is an allowed output."""
         fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
         if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
             dtype = _dtype(block)
@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def native(self) -> bool:
-        """Whether blocks are arrays of numbers of numpy's."""
+        """Whether blocks are arrays of a numeric numpy type."""
         return self.plain and self.dtype.kind != "O"
 
     @property
@@ -101,14 +101,14 @@ class Layout:
         return self.plain and int(np.prod(self.shape)) == 1
 
     def under(self, scores: Sequence[Score]) -> Layout:
-        """The same, where the outputs are scored so: a number that is its own score may stand anywhere."""
+        """Return the layout for these scores; it is ordered if no score depends on a sample's place."""
         return replace(self, ordered=all(map(_ignores_places, scores)))
 
     def settled(self, block: Block) -> Block:
-        """A block of plain outputs as an array of numbers of `dtype`; any other block as it is.
+        """Convert a block to an array of type `dtype` if the layout is plain; otherwise return it unchanged.
 
-        An output unlike those of the probe becomes a constant far above them: a fixed function of the
-        output, so that a rare abort token is an event like any other. No number is rounded.
+        An output unlike those of the probe, such as a rare abort token, becomes a constant far above them. The
+        conversion is a fixed function of the output, so such outputs form a valid event. No number is rounded.
         """
         if not self.plain:
             return block
@@ -124,7 +124,7 @@ class Layout:
         return rows
 
     def _fitting(self, block: Block) -> Block | None:
-        """The block in the layout's type, if all of it is like the probe."""
+        """Convert the block to the layout's type; return None if an output is unlike those of the probe."""
         block = _numeric(block) if self.dtype.kind == "O" else block
         if block.shape[1:] != self.shape or not _is_plain(block):
             return None
@@ -134,21 +134,21 @@ class Layout:
         return None if wider(found).any() else found
 
     def numbers(self, block: Block) -> NDArray[np.float64]:
-        """The block as a matrix ``(n, width)``."""
+        """Return the block as a matrix ``(n, width)``."""
         return flattened(self.view(self.settled(block)))
 
     @cached_property
     def view(self) -> View:
-        """What scores that add up numbers look at: exact columns of doubles."""
+        """The view for scores that add up numbers: exact columns of doubles."""
         if not self.native:
             return partial(features, width=self.cells, wide=self.wide)
         return whole if self.wide is None else partial(wide_columns, wide=self.wide)
 
     def named(self, name: str) -> tuple[Score, ...]:
-        """The scores of a name (`dpproof.audits.engine.scores.names`).
+        """Return the scores with a name of `dpproof.audits.engine.scores.names`.
 
         Raises:
-            ValueError: there is none of this name, or it does not suit the outputs.
+            ValueError: no score has this name, or it cannot be used for the outputs.
         """
         check_scores([name])
         if name == "identity" and not self.single:
@@ -167,9 +167,10 @@ class Layout:
         return tuple(map(self._exact, made[name]))
 
     def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
-        """The scores of an audit: the given ones, else those of this layout; both if only bits are given.
+        """Return the scores of an audit: the given ones, or the default ones if none are given.
 
-        Scores that look at whole outputs look at their exact columns.
+        If all given scores see only floating-point bits, default scores that see more are added. A score of whole
+        outputs uses their exact columns.
 
         Raises:
             ValueError: as for `named`.
@@ -191,7 +192,7 @@ class Layout:
 
     @cached_property
     def _bits(self) -> View:
-        """The lowest set bits of what is not whole."""
+        """The view of the lowest set bits of numbers that are not whole."""
         if self.native and self.dtype.kind == "f":
             return lowest_bit
         return partial(lowest_bit_of_cells, width=int(np.prod(self.shape)) if self.native else self.cells)
@@ -202,7 +203,7 @@ class Layout:
         return Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=count), weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
-        """The scores an audit uses unless it is given others, with their shares of the bets."""
+        """Return the default scores of an audit, with their shares of the bets."""
         return (*self._values(), *self._digits())
 
     def _values(self) -> tuple[Score, ...]:
@@ -215,7 +216,7 @@ class Layout:
         return (*learned, Atoms(view=self.view, weight=0.15), Atoms(fewest=2, view=words, weight=0.1), *more)
 
     def _digits(self) -> Iterator[Score]:
-        """The low bits of floating-point numbers, and the bytes of whole ones."""
+        """Generate the scores of the low bits of floating-point numbers and of the bytes of whole numbers."""
         if self.fractions:
             yield float_bits(view=self._bits, weight=0.05)
         if self.count:
@@ -223,17 +224,17 @@ class Layout:
 
 
 def _ignores_places(score: Score) -> bool:
-    """Whether the score of a row is computed from its numbers one by one."""
+    """Whether the score of a row does not depend on the place of the row in its block."""
     return isinstance(score, Identity | Atoms) and getattr(score.view, "func", score.view) in ONE_BY_ONE
 
 
 def wide_columns(outputs: NDArray[np.generic], wide: Wide) -> NDArray[np.float64]:
-    """The exact columns of integers, as a view for scores."""
+    """Return the exact columns of integers, as a view for scores."""
     return wide.columns(outputs.reshape(len(outputs), -1))
 
 
 def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
-    """The lowest bits and bytes of the integers among the first cells, as a view for scores."""
+    """Return the lowest bits and bytes of the integers among the first cells, as a view for scores."""
     return low_bytes(integers_of(outputs, width), count)
 
 
@@ -248,11 +249,11 @@ ONE_BY_ONE = (
     low_bytes,
     low_bytes_of_cells,
 )
-"""Views that do the same to every row, wherever it stands: none of them adds up products."""
+"""Views whose result for a row does not depend on the row's place, because they do not add up products."""
 
 
 def _varying_bytes(rows: Block) -> int:
-    """How many of the lowest bytes of whole numbers need to be looked at: none where values recur anyway."""
+    """Return the number of lowest bytes of whole numbers to use; 0 if the values repeat often."""
     if rows.size > len(rows) * WIDEST:
         return 0
     whole = _whole(rows)
@@ -263,7 +264,7 @@ def _varying_bytes(rows: Block) -> int:
 
 
 def _dtype(block: Block) -> np.dtype[Any]:
-    """The type of plain blocks: wide enough for all that are of this kind."""
+    """Return the type of plain blocks, the widest of its kind."""
     return (
         DOUBLE
         if block.dtype.kind == "f"
@@ -272,7 +273,7 @@ def _dtype(block: Block) -> np.dtype[Any]:
 
 
 def _reach(finite: Block) -> float:
-    """The largest size of the numbers, exact for integers."""
+    """Return the largest absolute value of the numbers, exact for integers."""
     ends = (finite.min(), finite.max()) if finite.size else (0, 0)
     sizes: list[float] = [abs(float(end) if finite.dtype.kind == "f" else plain(end)) for end in ends]
     return sizes[0] if sizes[0] > sizes[1] else sizes[1]
@@ -283,7 +284,7 @@ def _largest(dtype: np.dtype[Any]) -> float:
 
 
 def _whole(numbers: Block) -> NDArray[np.bool_]:
-    """Which of the numbers are whole."""
+    """Return True for each number that is whole."""
     if numbers.dtype.kind in "biu":
         return np.ones(numbers.shape, bool)
     if numbers.dtype.kind == "f":
@@ -296,7 +297,7 @@ def _finite(numbers: Block) -> NDArray[np.bool_]:
 
 
 def _numeric(block: Block) -> Block:
-    """Objects that are single numbers of Python, by their values."""
+    """Convert a block of objects to Python numbers if all of them are single numbers and not NaN."""
     values = [plain(value) for value in block] if block.dtype == object and block.ndim == 1 else []
     if not values or not all(kind_of(x) is Kind.NUMBER and x == x for x in values):
         return block
@@ -304,7 +305,7 @@ def _numeric(block: Block) -> Block:
 
 
 def _is_plain(block: Block) -> bool:
-    """Whether the outputs are single numbers, or arrays of finite ones, which scores can add up."""
+    """Whether the outputs are single numbers, or arrays of finite numbers, which scores can add up."""
     if block.dtype.kind == "O":
         return block.ndim == 1 and all(isinstance(value, int | float) for value in block)
     return is_numeric(block) and (block.size == len(block) or bool(np.isfinite(block).all()))

@@ -1,4 +1,4 @@
-"""Scores linear in the output: one coordinate, two bits, and Fisher's linear discriminant, sharp or shrunk."""
+"""Scores from one coordinate, from two bits, and from Fisher's linear discriminant, sharp or shrunk."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, fl
 from dpproof.audits.engine.scores.tails import LEVELS
 
 MOST = 1 << 15
-"""A fit uses at most so many of the latest samples."""
+"""The largest number of latest samples in a fit."""
 WIDEST = 512
-"""At most so many coordinates are compared, those whose spread is largest."""
+"""The largest number of coordinates that are compared: those with the largest range."""
 DECLARED = 64
-"""Parities are taken of the first so many coordinates."""
+"""The number of first coordinates from which the two bits of a parity are chosen."""
 
 
 @dataclass(frozen=True)
 class BestCoordinate:
-    """The one coordinate whose tails differ most between the inputs.
+    """The coordinate whose tails differ most between the two inputs.
 
-    A direction that is found from means is lost among many coordinates if an event of few outputs differs.
+    If only a rare event differs, a direction from means over many coordinates does not show it.
 
     Attributes:
-        training: samples before the first fit.
-        view: what it looks at.
-        weight: of its bets, beside those of other scores.
+        training: the number of samples before the first fit.
+        view: converts outputs to the columns that the score uses.
+        weight: the weight of its bets, relative to other scores.
     """
 
     training: int = 64
@@ -37,11 +37,11 @@ class BestCoordinate:
 
     @property
     def name(self) -> str:
-        """That it is one coordinate, and of what."""
+        """The name, with the view of the outputs."""
         return "best coordinate" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Choose the coordinate by the tail, of any of the audit's masses, that speaks most clearly."""
+        """Choose the coordinate with the tail, of any mass in `LEVELS`, that distinguishes the inputs best."""
         x = flattened(outputs)[-MOST:]
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])
@@ -50,7 +50,7 @@ class BestCoordinate:
 
 
 def _clearest(x: Floats, signs: Floats) -> Floats:
-    """For each coordinate the largest sum of signs in a tail, in standard deviations."""
+    """Return for each coordinate the largest sum of signs in a tail, in standard deviations."""
     n = len(x)
     sizes = np.unique(np.clip(np.rint(LEVELS * n).astype(np.int64), 1, n))
     sums = signs[np.argsort(x, axis=0, kind="stable")].cumsum(axis=0)
@@ -61,12 +61,12 @@ def _clearest(x: Floats, signs: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BitParity:
-    """Whether two bits differ, the two whose parity differs most between the inputs.
+    """The parity of two bits, chosen as the pair whose parity differs most between the two inputs.
 
     Attributes:
-        training: samples before the first fit.
-        view: what it looks at; a coordinate above 1/2 is a bit that is set.
-        weight: of its bets, beside those of other scores.
+        training: the number of samples before the first fit.
+        view: converts outputs to the columns that the score uses; a coordinate above 1/2 is a bit that is set.
+        weight: the weight of its bets, relative to other scores.
     """
 
     training: int = 64
@@ -76,11 +76,11 @@ class BitParity:
 
     @property
     def name(self) -> str:
-        """That it is a parity, and of what."""
+        """The name, with the view of the outputs."""
         return "parity of two bits" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Choose the pair by the difference of the mean parities; constant 0 unless both labels occur."""
+        """Choose the pair by the difference of the mean parities; without both labels the score is 0."""
         signs = _signs(outputs)
         if np.unique(labels).size < 2 or signs.shape[1] < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -103,17 +103,18 @@ def _signs(outputs: NDArray[np.generic]) -> Floats:
 
 @dataclass(frozen=True)
 class LinearDiscriminant:
-    """Fisher's direction, found from samples: within-class covariance inverse times difference of means.
+    """Fisher's linear discriminant: inverse within-class covariance times difference of means, from samples.
 
-    With a tiny ``ridge`` a direction in which the outputs barely vary within a class gets a huge weight: a
-    statistic that reveals the input exactly (reused noise, a residual that is constant) stands out. With a
-    large one the fit is stable for few samples in many dimensions.
+    With a tiny ``ridge``, a direction in which the outputs hardly vary within a class has a huge weight. So a
+    statistic that reveals the input exactly (reused noise, a constant residual) is found. With a large ``ridge``
+    the fit is stable for few samples in many dimensions.
 
     Attributes:
-        ridge: added to the covariance of the standardised coordinates; ``None`` means d / (n + d) of it.
-        limit: beyond this dimension only the coordinates whose means differ most are used.
-        view: what it looks at, for example a few coordinates that are known to matter.
-        weight: its share of the bets, against 1 for scores without a weight.
+        ridge: the weight of the identity matrix, mixed with the covariance of the standardised coordinates; ``None``
+            stands for d / (n + d).
+        limit: the largest dimension; beyond it, only the coordinates whose means differ most are used.
+        view: converts outputs to the columns that the score uses, for example a few relevant coordinates.
+        weight: the weight of its bets; a score without a weight has weight 1.
     """
 
     ridge: float | None = 1e-10
@@ -125,12 +126,12 @@ class LinearDiscriminant:
 
     @property
     def name(self) -> str:
-        """Which of the two it is, and what it looks at."""
+        """The name of the sharp or the shrunk variant, with the view of the outputs."""
         kind = "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
         return kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit to flattened outputs; constant 0 unless both labels occur twice."""
+        """Fit to flattened outputs. The score is constant 0 unless both labels occur twice."""
         x = flattened(outputs)
         if np.bincount(labels, minlength=2).min() < 2:
             return lambda drawn: np.zeros(len(drawn))

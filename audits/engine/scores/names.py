@@ -1,4 +1,4 @@
-"""Scores by name, for command lines and claim files. This module imports nothing of ours."""
+"""Scores by name, for command lines and claim files. This module imports no other module of dpproof."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SCORE_NAMES: Mapping[str, str] = {
     "logistic": "logistic regression",
     "trees": "randomised trees",
 }
-"""Name of a score -> what it looks at. `dpproof.audits.engine.scores.layout.Layout.named` makes them."""
+"""The names of scores, with a description. `dpproof.audits.engine.scores.layout.Layout.named` creates the scores."""
 
 
 def check_scores(names: object) -> None:
-    """Refuse what is no list of names of scores.
+    """Raise an error unless the argument is a list of different names of scores.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: it is not; the message names the value and the rule.
 
     >>> check_scores(["identity", "tokens"])
     """

@@ -1,4 +1,4 @@
-"""The protocol of scores, one number for each output, and the scores that are known beforehand.
+"""The protocol of scores, which are functions with one number per output, and the scores without fitting.
 
 An audit bets on tails of a score. A bad score costs power but never validity, because a score is fixed before
 the block on which it is used is drawn. A score with ``training`` 0 is fixed from the start. Any other score is
@@ -21,12 +21,12 @@ from dpproof.audits.data.exact import wider
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Scorer = Callable[[NDArray[Any]], NDArray[Any]]
-"""From outputs ``(n, ...)`` to scores ``(n,)``: doubles, or integers and objects that numpy can compare."""
+"""A function from outputs ``(n, ...)`` to scores ``(n,)``: doubles, or integers and objects that numpy can compare."""
 View = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def whole(outputs: NDArray[np.generic]) -> NDArray[Any]:
-    """The outputs as they are: what a score looks at unless told otherwise."""
+    """Return the outputs unchanged; this is the default view of a score."""
     return outputs
 
 
@@ -35,52 +35,52 @@ class Score(Protocol):
 
     @property
     def name(self) -> str:
-        """A name for the witness."""
+        """The name of the score in a witness."""
         ...
 
     @property
     def oriented(self) -> bool:
-        """Whether high scores speak for the second input."""
+        """Whether high scores indicate the second input."""
         ...
 
     @property
     def training(self) -> int:
-        """The samples the first fit needs; 0 for a fixed score."""
+        """The number of samples for the first fit; 0 for a fixed score."""
         ...
 
     @property
     def view(self) -> View:
-        """What the score looks at: from outputs ``(n, ...)`` to an array ``(n, ...)``, the input of `fit`."""
+        """The function from outputs ``(n, ...)`` to an array ``(n, ...)``, which is the input of `fit`."""
         ...
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """The function from outputs ``(n, ...)`` to scores ``(n,)``, given samples and labels so far."""
+        """Fit to samples and labels, and return the function from outputs ``(n, ...)`` to scores ``(n,)``."""
         ...
 
 
 def shares(scores: Sequence[Score]) -> Floats:
-    """The shares of the wealth that scores bet: in proportion to their weights, 1 for those without one."""
+    """Return the shares of the wealth, proportional to the scores' weights; a score without a weight has 1."""
     weights = np.array([float(getattr(score, "weight", 1.0)) for score in scores])
     return np.asarray(weights / weights.sum())
 
 
 def viewed(view: View) -> str:
-    """The view of a score as part of its name; empty for the whole output."""
+    """Return the view of a score as part of its name; an empty text for the whole output."""
     function = getattr(view, "func", view)
     return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
 
 def exact_order(numbers: NDArray[np.generic]) -> NDArray[Any]:
-    """Numbers as they are compared: doubles, or integers and objects that no double holds."""
+    """Convert numbers to doubles; 64-bit integers and objects stay the same, so that comparisons are exact."""
     wide = numbers.dtype.kind == "O" or (numbers.dtype.kind in "iu" and numbers.itemsize > 4)
     return numbers if wide else numbers.astype(np.float64, copy=False)
 
 
 def flattened(outputs: NDArray[Any]) -> Floats:
-    """One row of finite numbers for each output, ``(n, numbers)``.
+    """Return one row of finite numbers for each output, ``(n, numbers)``.
 
     Raises:
-        ValueError: an integer is wider than a double; `dpproof.audits.data.exact.Wide` makes columns of such.
+        ValueError: an integer is beyond 2^53; `dpproof.audits.data.exact.Wide` encodes such integers.
     """
     flat = outputs.reshape(len(outputs), -1)
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
@@ -91,7 +91,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class Identity:
-    """The output itself, for mechanisms that return one number.
+    """The score that is the output itself, for mechanisms that return one number.
 
     >>> Identity().fit(np.empty(0), np.empty(0, int))(np.array([[2.0], [3.0]]))
     array([2., 3.])
@@ -104,13 +104,13 @@ class Identity:
     weight: float = 1.0
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """The same for all samples. The function raises ValueError for more than one number per output."""
+        """Return the same function for all samples. It raises ValueError for more than one number per output."""
         return _only_number
 
 
 @dataclass(frozen=True)
 class Projection:
-    """A fixed linear function of the flattened output: ``output @ direction``."""
+    """The score that is a fixed linear function of the flattened output: ``output @ direction``."""
 
     direction: tuple[float, ...]
     name: str = "projection"
@@ -133,7 +133,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LogLikelihoodRatio:
-    """The exact ln p1/p0 of a law given by the mechanism: the best score for a mechanism of that law."""
+    """The exact log-likelihood ratio ln p1/p0 of a known output distribution, the best score for it."""
 
     ratio: Callable[[NDArray[Any]], Floats]
     name: str = "log-likelihood-ratio"

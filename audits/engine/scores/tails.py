@@ -1,8 +1,9 @@
-"""Tail events of a score, with thresholds and directions fixed before the samples that they count.
+"""Tail events of a score, with thresholds and directions that are fixed before the counted samples are drawn.
 
 The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable. A bet on
 ``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. So the wealth of a bet depends on
-counts only: samples won, lost and passed in each of the nested tails. See docs/notes/audit_betting.md.
+counts only: samples won, lost and passed (outside the tail) for each of the nested tails. See
+docs/notes/audit_betting.md.
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ from numpy.typing import NDArray
 from dpproof.audits.data.exact import above, below, together
 
 Floats = NDArray[Any]
-"""Scores: doubles, or integers and objects that numpy compares exactly."""
+"""An array of scores: doubles, or integers and objects that numpy compares exactly."""
 Ints = NDArray[np.int64]
 
 LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
-"""The shares of all samples, of both labels, that lie in a tail."""
+"""The mass of each tail, as a share of all samples with both labels."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 14
-"""The thresholds are quantiles of the first scores, about so many."""
+"""The thresholds are quantiles of about this many first scores."""
 REFRESH, FEW = 1.25, 1 << 12
-"""They are set anew whenever the scores have grown by this factor, until so many are kept. Only of few scores
-are those in the new tails counted again, to choose directions."""
+"""Thresholds are computed again whenever the number of scores has grown by the factor `REFRESH`. The samples in the
+new tails are counted again, to choose directions, only while there are fewer than `FEW` scores."""
 COMPARED = 4000
-"""More scores than this are compared with each threshold; fewer are looked up among the thresholds."""
+"""If there are more scores than this, each threshold is compared with all scores. Otherwise binary search is used."""
 CLEARLY = 2.0
-"""In standard deviations, by how much both sides must speak for one label to be believed."""
+"""Both tails indicate the same label only if this is clearer than opposite labels by this many standard deviations."""
 
 
 class TailCounts:
     """The counts of all tail bets on one score.
 
     Args:
-        oriented: high scores speak for label 1. Otherwise the direction of each side is the one that the
-            earlier samples in its tails speak for most clearly.
+        oriented: whether high scores indicate label 1. If not, the direction of each side is chosen from the
+            earlier samples in its tails.
 
     Attributes:
         counts: int64 array (levels, kinds, 3): samples won, lost and passed, per tail. Tails of a side are
-            nested and share a direction, so the differences along the levels count the shells between them.
+            nested and have one direction, so differences along the levels count the samples between two tails.
     """
 
     def __init__(self, *, oriented: bool) -> None:
@@ -56,7 +57,7 @@ class TailCounts:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the past, not the counts: the score has changed."""
+        """Drop the earlier samples but keep the counts, because the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._merged = self._seen = 0
         self._next = 0.0
@@ -66,23 +67,23 @@ class TailCounts:
 
     @property
     def counts(self) -> Ints:
-        """Samples won, lost and passed: int64 array (levels, kinds, 3)."""
+        """The samples won, lost and passed: int64 array (levels, kinds, 3)."""
         return self._counts + tally(self._fresh, self._flips, self._fresh_size)
 
     def _begin(self) -> None:
-        """From here on samples are only counted by side and label; `counts` adds them up when asked."""
+        """Start new counts by side and label, which `counts` adds to the settled ones."""
         self._fresh: Ints = np.zeros((2, 2, LEVELS.size), np.int64)
         self._fresh_size = 0
 
     def _speak(self, flips: NDArray[np.bool_]) -> None:
-        """Set the directions, after the bets in earlier directions are settled."""
+        """Set the directions, after settling the bets in the earlier directions."""
         if not np.array_equal(flips, self._flips):
             self._counts = self.counts
             self._begin()
             self._flips = flips
 
     def bet(self, scores: Floats, labels: Ints) -> None:
-        """Add a block of fresh samples to the counts, under the thresholds fixed before."""
+        """Add a block of fresh samples to the counts, with the thresholds that were fixed before."""
         if self._past:
             inside = _inside(scores, labels, self._edges)
             self._inside += inside
@@ -90,7 +91,7 @@ class TailCounts:
             self._fresh_size += scores.size
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Set thresholds and directions for the blocks to come; afterwards these samples are the past."""
+        """Set thresholds and directions for later blocks, from these samples and earlier ones."""
         self._seen += scores.size
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))
@@ -114,10 +115,10 @@ class TailCounts:
             self._inside = _inside(together(scores), np.concatenate(labels), self._edges)
 
     def _turn(self) -> None:
-        """Choose the labels that the sides speak for, from all samples seen in their tails.
+        """Choose the labels that the two sides indicate, from all samples seen in their tails.
 
-        Opposite labels unless equal ones are clearly better: what shifts an output is far more common than
-        what spreads it, and two sides that are judged together are judged sooner.
+        The labels are opposite unless equal ones are clearly better. A shifted output is far more common than a
+        more spread one, and two sides that are decided together need fewer samples.
         """
         if self._oriented:
             return
@@ -129,7 +130,7 @@ class TailCounts:
             self._speak(np.full(2, apart < 0))
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
-        """The event as JSON data: which tail, of which mass, and its latest thresholds and directions."""
+        """Return the tail, its mass, and its latest thresholds and directions as JSON data."""
         sides = ((UPPER, "at_least", self._high), (LOWER, "at_most", self._low))
         chosen = [(side, name, _plain(at[level])) for side, name, at in sides if kind in (side, BOTH)]
         return {
@@ -141,11 +142,11 @@ class TailCounts:
 
 
 def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
-    """Won, lost and passed per level and kind.
+    """Return the samples won, lost and passed per level and kind.
 
     Args:
         inside: int64 array (..., 2 sides, 2 labels, levels), the samples in the upper and the lower tails.
-        flips: bool array (2 sides): the upper tail speaks for label 0, the lower for label 1.
+        flips: bool array (2 sides): True if the upper tail indicates label 0, or the lower tail label 1.
         size: the number of samples, an integer or an array (...).
 
     Returns:
@@ -161,19 +162,19 @@ def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
 
 
 def _edges(high: Floats, low: Floats) -> Floats:
-    """All thresholds in ascending order: a score is at most ``low`` if it does not reach the number above."""
+    """Return all thresholds in ascending order; each ``low`` is replaced by the next larger number."""
     return np.concatenate([above(low[::-1]), high])
 
 
 def _plain(number: SupportsFloat) -> float | int:
-    """A threshold as JSON has it: an integer stays one."""
+    """Return a threshold as a JSON number; an integer stays an integer."""
     return int(number) if isinstance(number, int | np.integer) else float(number)
 
 
 def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
-    """The number of each label in the upper tails, and of the other label in the lower tails.
+    """Return the number of samples of each label in the upper and in the lower tails.
 
-    Others: those in no upper tail. So tails of different sides are disjoint at all pairs of levels.
+    A sample in an upper tail is not counted in a lower tail, so tails of different sides are disjoint at all levels.
 
     Returns:
         Array (2 sides, 2 labels, levels).
@@ -186,14 +187,14 @@ def _inside(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 
 
 def _looked_up(scores: Floats, labels: Ints, edges: Floats) -> Ints:
-    """The number of scores of each label, and of those that reach each edge: (2, 1 + edges)."""
+    """Return for each label the number of scores, and the number that reach each edge: (2, 1 + edges)."""
     cells = edges.searchsorted(scores, "right") + (edges.size + 1) * labels
     counts = np.bincount(cells, minlength=2 * edges.size + 2).reshape(2, -1)
     return np.asarray(counts[:, ::-1].cumsum(axis=1)[:, ::-1])
 
 
 def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
-    """As `_looked_up`; faster for many scores."""
+    """Return the same as `_looked_up`; faster for many scores."""
     counts = np.empty((2, 1 + edges.size), np.int64)
     for label, part in enumerate(_by_label(scores, labels)):
         reached, counts[label, 0] = np.empty(part.size, bool), part.size
@@ -203,7 +204,7 @@ def _compared(scores: Floats, labels: Ints, edges: Floats) -> Ints:
 
 
 def _by_label(scores: Floats, labels: Ints) -> tuple[Floats, Floats]:
-    """The scores of each label, without copies if they are in the order of the labels."""
+    """Return the scores of each label, without copies if they are in the order of the labels."""
     zeros = labels.size - np.count_nonzero(labels)
     if not labels[:zeros].any():
         return scores[:zeros], scores[zeros:]
@@ -215,7 +216,7 @@ def _most(gaps: Floats) -> float:
 
 
 def _cut(placed: Floats) -> Floats:
-    """Where the sides meet: the values at or above it are closest to half of all. Ties may leave no half."""
+    """Return the threshold between the two sides, with a share of scores at or above it close to 1/2."""
     n = placed.size
     median = placed[(n - 1) // 2]
     at_least, more = n - placed.searchsorted(median, "left"), n - placed.searchsorted(median, "right")

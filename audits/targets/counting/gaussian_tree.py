@@ -27,28 +27,28 @@ class Streamed(Protocol):
 
     @property
     def restarts(self) -> int:
-        """How often it begins anew."""
+        """The number of restarts."""
         ...
 
     @property
     def participations(self) -> int:
-        """The most leaves of one run that a user is in."""
+        """The largest number of leaves of one run in which a user takes part."""
         ...
 
     @property
     def contributions(self) -> str:
-        """Of which sign they are."""
+        """The allowed signs of contributions."""
         ...
 
 
 @dataclass(frozen=True)
 class OneUser:
-    """The validator of streams in which one user moves leaves ``(runs, leaves)`` within a change of ``size``.
+    """The validator of streams ``(runs, leaves)`` in which one user changes some leaves by at most ``size``.
 
     Attributes:
-        size: the most that one leaf changes by.
-        leaves: the most leaves of one run that change.
-        separation: the least distance between two of them.
+        size: the largest change of one leaf.
+        leaves: the largest number of leaves of one run that change.
+        separation: the smallest distance between two of them.
     """
 
     size: float
@@ -71,9 +71,9 @@ class OneUser:
 
 
 def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
-    """One user at the leaves 1, 1 + separation, ... of every run, against nobody there.
+    """Return streams without users, and with one user at the leaves 1, 1 + separation, ... of every run.
 
-    Under ``replace`` with contributions of either sign the user turns from -1 to +1 times the sensitivity.
+    Under ``replace`` with contributions of either sign, the user changes from -1 to +1 times the sensitivity.
     """
     gap, moves = getattr(parameters, "separation", 1), size(parameters, adjacency)
     used = np.arange(min(parameters.participations, -(-parameters.leaves // gap))) * gap
@@ -88,7 +88,7 @@ def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
 
 
 def tree_streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
-    """The same; a replaced user of nonnegative contributions leaves the first leaf for one far from it."""
+    """Return the pair of `streams`; a replaced user with nonnegative contributions moves to a far leaf instead."""
     if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
         return streams(parameters, adjacency)
     first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
@@ -104,7 +104,7 @@ def tree_streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
 
 
 def _moved(parameters: Streamed, place: int) -> float:
-    """How many nodes change when a user moves from the first leaf to the one at ``place``."""
+    """Return the number of nodes that change if a user moves from the first leaf to the leaf at ``place``."""
     gap = np.zeros(parameters.leaves)
     gap[0] -= 1
     gap[min(place, parameters.leaves - 1)] += 1
@@ -112,12 +112,12 @@ def _moved(parameters: Streamed, place: int) -> float:
 
 
 def nodes(outputs: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """The nodes of the tree, of released counts and of both streams."""
+    """Return the nodes of the tree for released counts and for both streams."""
     return tree_nodes(outputs), tree_nodes(first.cumsum(axis=-1)), tree_nodes(second.cumsum(axis=-1))
 
 
 def _ratio(outputs: Floats, parameters: Gaussian, first: Floats, second: Floats) -> Floats:
-    """Of running counts with Gaussian noise on the nodes of a tree."""
+    """Return the log-likelihood ratio of running counts with Gaussian noise on the nodes of a tree."""
     seen, one, other = nodes(outputs, first, second)
     return gaussian(seen, parameters, one, other)
 

@@ -8,7 +8,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _ratio(outputs: Floats, parameters: Laplace, first: Floats, second: Floats) -> Floats:
-    """Of running counts with Laplace noise on the nodes of a tree."""
+    """Return the log-likelihood ratio of running counts with Laplace noise on the nodes of a tree."""
     seen, one, other = nodes(outputs, first, second)
     return laplace(seen, parameters, one, other)
 

@@ -13,7 +13,7 @@ from dpproof.mechanisms.counting.paths import column_coefficients
 
 
 def _ratio(outputs: Floats, parameters: MatrixCountingParameters, first: Floats, second: Floats) -> Floats:
-    """Of running counts by a factorised matrix: C times the differences of the counts has plain noise."""
+    """Return the log-likelihood ratio; C times the differences of the counts has independent Gaussian noise."""
     column = column_coefficients(strategy_of(parameters))
     noisy = convolved(np.diff(outputs, axis=-1, prepend=0.0), column)
     return gaussian(noisy, parameters, convolved(first, column), convolved(second, column))

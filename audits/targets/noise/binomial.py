@@ -14,7 +14,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _counts(parameters: BinomialParameters, adjacency: Adjacency) -> Neighbours:
-    """All counts 0, or all 1; if a second cell moves, one record is in the one cell or in the other."""
+    """Return counts that are all 0 or all 1; if two cells change, one record in the first or the second cell."""
     none = np.zeros(parameters.compositions, np.int64)
     if sensitivity_of(parameters, adjacency, L1).coordinates == 1:
         return Neighbours(none, none + 1, adjacency, "counts all 0, or all 1", VectorRelation(Distance.ALL))
@@ -24,7 +24,7 @@ def _counts(parameters: BinomialParameters, adjacency: Adjacency) -> Neighbours:
 
 
 def _ratio(outputs: Numbers, parameters: BinomialParameters, first: Numbers, second: Numbers) -> Floats:
-    """Of counts plus heads of coins; an output that one input cannot have counts as far."""
+    """Return the log-likelihood ratio of counts plus heads of coins; an impossible output counts as `FAR`."""
     coins = parameters.trials, parameters.probability
     return flat(heads(outputs - second, *coins) - heads(outputs - first, *coins))
 

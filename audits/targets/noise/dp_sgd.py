@@ -1,4 +1,4 @@
-"""The audit of the noisy sums of DP-SGD, on a user whose records have the clipping norm."""
+"""The audit of the noisy sums of DP-SGD, on a user whose vectors have the clipping norm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _training(parameters: DPSGDParameters, adjacency: Adjacency) -> Neighbours:
-    """A user whose every vector has the clipping norm, against no user or, for ``replace``, the negated vectors."""
+    """Return no user (or, for ``replace``, negated vectors), and a user whose vectors have the clipping norm."""
     first = -1.0 if adjacency is Adjacency.REPLACE else 0.0
     described = f"vectors of a user: {'turned round' if first else 'none'}, or all of the clipping norm"
     return Neighbours(first, 1.0, adjacency, described, _clipped)
@@ -25,7 +25,7 @@ def _clipped(first: float, second: float) -> None:
 
 
 def _ratio(outputs: Floats, parameters: DPSGDParameters, first: float, second: float) -> Floats:
-    """Of noisy sums in which a user's records are sampled by coins."""
+    """Return the log-likelihood ratio of noisy sums in which coins decide on each of a user's records."""
     records, noise = parameters.records, parameters.noise_multiplier
     k = np.arange(records + 1)
     chances = heads(k, records, parameters.sampling_rate)

@@ -1,4 +1,4 @@
-"""The audit of choices by utilities, on two candidates, one of which gains what the other loses."""
+"""The audit of choices by utilities, on two candidates: one gains the sensitivity, and the other loses it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
 from dpproof.audits.targets.primitive import Setting
 
 RARE = 0.1
-"""Odds, on the likelier side, of the choice that tells the inputs of a selection apart."""
+"""The odds of the rare choice under the input that makes it more likely; this choice distinguishes the inputs."""
 
 
 class Selection(Laplace, Repeated, Protocol):
@@ -24,13 +24,13 @@ class Selection(Laplace, Repeated, Protocol):
 
 
 def choices(parameters: Selection, adjacency: Adjacency, *, tied: bool = False) -> Neighbours:
-    """Two candidates, one of which gains the sensitivity while the other loses it (or stays, if monotone).
+    """Return two candidates; one gains the sensitivity while the other loses it (or stays, if monotone).
 
     Args:
-        parameters: of the accountant.
-        adjacency: what the claim calls the relation.
-        tied: the candidates begin level; otherwise the gaining one is chosen rarely even afterwards, so
-            that the ratio of its chances comes near its limit.
+        parameters: the parameters of the accountant.
+        adjacency: the name of the relation in the claim.
+        tied: whether the candidates have equal utilities at first. If not, the gaining candidate is chosen rarely
+            under both inputs, so that the ratio of its probabilities is close to its limit.
     """
     gain = size(parameters, adjacency)
     loss = 0.0 if getattr(parameters, "monotone", False) else gain
@@ -43,7 +43,7 @@ def choices(parameters: Selection, adjacency: Adjacency, *, tied: bool = False) 
 
 
 def choice(outputs: NDArray[np.int64], parameters: Laplace, first: Floats, second: Floats) -> Floats:
-    """Of choices by the exponential mechanism; increasing in that of any other choice between two."""
+    """Return the log-likelihood ratio of the exponential mechanism, monotone in that of any other binary choice."""
     logs = [
         u / parameters.scale - logsumexp(u / parameters.scale, axis=1, keepdims=True) for u in (first, second)
     ]

@@ -12,19 +12,19 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _responses(parameters: RandomisedResponseParameters, adjacency: Adjacency) -> Neighbours:
-    """One person's true answers: all 0, or all 1. Any two persons are neighbours."""
+    """Return one person's true answers, all 0 or all 1. Any two persons are neighbours."""
     none = np.zeros(parameters.compositions, np.int64)
     return Neighbours(none, none + 1, adjacency, "true answers all 0, or all 1", _any_two)
 
 
 def _any_two(_first: object, _second: object) -> None:
-    """Local privacy: any two inputs are neighbours."""
+    """Accept any two inputs, because all inputs are neighbours in local privacy."""
 
 
 def _ratio(
     outputs: Numbers, parameters: RandomisedResponseParameters, first: Numbers, second: Numbers
 ) -> Floats:
-    """One for an answer that is the second truth, minus one for the first."""
+    """Return the sum of 1 for each answer equal to the second true answer, and -1 for each equal to the first."""
     return flat((outputs == second).astype(np.float64) - (outputs == first))
 
 

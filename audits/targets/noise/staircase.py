@@ -10,7 +10,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _ratio(outputs: Numbers, parameters: StaircaseParameters, first: Numbers, second: Numbers) -> Floats:
-    """Of independent staircase noise: the steps that the noise is nearer to the second answer."""
+    """Return the log-likelihood ratio of staircase noise: the number of steps nearer to the second answer."""
     step = float(width(parameters))
     levels = (np.floor(np.abs(outputs - answer) / step - parameters.gamma) for answer in (first, second))
     return flat(next(levels) - next(levels)) * step / parameters.scale

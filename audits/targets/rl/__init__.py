@@ -1,1 +1,1 @@
-"""Ready-made audits of the papers' algorithms."""
+"""Ready-made audits of the papers' reinforcement-learning algorithms."""

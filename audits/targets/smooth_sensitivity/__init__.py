@@ -1,1 +1,1 @@
-"""Audits of noise scaled by a smooth bound."""
+"""Audits of noise scaled by a smooth bound on the local sensitivity."""

@@ -24,12 +24,12 @@ class Smooth(Protocol):
 
     @property
     def noise(self) -> float:
-        """The noise's scale over the bound."""
+        """The noise scale divided by the bound."""
         ...
 
     @property
     def smoothing(self) -> float:
-        """The bound changes by a factor of at most exp of this."""
+        """The bound of neighbours differs by a factor of at most exp of this number."""
         ...
 
 
@@ -37,12 +37,12 @@ S = TypeVar("S", bound=Smooth)
 
 
 def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
-    """The setting for noise with the log density ``log_density(z, parameters)``, up to an additive constant."""
+    """Return the setting for noise with the log density ``log_density(z, parameters)``, up to a constant."""
     return Setting(smooth_answers, partial(_ratio, log_density=log_density))
 
 
 def smooth_answers(parameters: Smooth, adjacency: Adjacency) -> Neighbours:
-    """Answers apart by the smaller smooth bound, the bounds apart by the full factor exp(smoothing)."""
+    """Return answers that differ by the smaller bound, with bounds that differ by the factor exp(smoothing)."""
     larger = math.exp(min(parameters.smoothing, 700.0))
     for _ in range(4):
         larger = max(1.0, math.nextafter(larger, 0.0))
@@ -53,7 +53,7 @@ def smooth_answers(parameters: Smooth, adjacency: Adjacency) -> Neighbours:
 
 
 def _smooth(first: Answer, second: Answer, *, smoothing: float) -> None:
-    """Exactly: answers within both bounds, and bounds within the factor of each other."""
+    """Raise ValueError unless the answers differ by at most each bound, and the bounds by at most the factor."""
     gap = abs(exact(second[0]) - exact(first[0]))
     if gap > min(exact(first[1]), exact(second[1])):
         raise ValueError(f"the answers differ by {float(gap):g}, more than a smooth bound")
@@ -71,7 +71,7 @@ def _ratio(
     *,
     log_density: Callable[[Floats, S], Floats],
 ) -> Floats:
-    """The log-likelihood ratio of each output, second input against first."""
+    """Return the log-likelihood ratio of each output, of the second input over the first."""
     logs = []
     for answer, bound in (first, second):
         z = outputs.reshape(len(outputs), -1).astype(np.float64)

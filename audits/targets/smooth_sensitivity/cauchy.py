@@ -10,7 +10,7 @@ from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
 
 def _log_density(z: Floats, parameters: SmoothCauchyParameters) -> Floats:
-    """Density proportional to 1/(1 + |z|^exponent)."""
+    """Return the log of a density proportional to 1/(1 + |z|^exponent), up to a constant."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.logaddexp(0.0, parameters.exponent * np.log(np.abs(z[:, 0]))))
 

@@ -10,7 +10,7 @@ from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
 
 def _log_density(z: Floats, parameters: SmoothGaussianParameters) -> Floats:
-    """Standard normal, in any dimension."""
+    """Return the log density of a standard normal in any dimension, up to a constant."""
     return np.asarray(-(z**2).sum(axis=1) / 2)
 
 

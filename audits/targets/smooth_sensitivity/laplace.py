@@ -10,7 +10,7 @@ from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
 
 def _log_density(z: Floats, parameters: SmoothLaplaceParameters) -> Floats:
-    """Density exp(-|z|)/2."""
+    """Return the log of the density exp(-|z|)/2, up to a constant."""
     return -np.abs(z[:, 0])
 
 

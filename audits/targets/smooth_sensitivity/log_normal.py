@@ -11,7 +11,7 @@ from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
 
 def _log_density(z: Floats, parameters: SmoothLogNormalParameters) -> Floats:
-    """X exp(spread Y), X Laplace and Y normal: by Gauss-Hermite quadrature over Y."""
+    """Return the log density of X exp(spread Y), X Laplace and Y normal, by Gauss-Hermite quadrature over Y."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
     rates = np.exp(-parameters.spread * nodes)
     return np.asarray(logsumexp(-np.abs(z) * rates, b=weights * rates, axis=1))

@@ -10,7 +10,7 @@ from dpproof.audits.targets.smooth_sensitivity.answers import smooth
 
 
 def _log_density(z: Floats, parameters: SmoothStudentParameters) -> Floats:
-    """Student's t."""
+    """Return the log density of Student's t, up to a constant."""
     return np.asarray(-(parameters.degrees + 1) / 2 * np.log1p(z[:, 0] ** 2 / parameters.degrees))
 
 

@@ -1,4 +1,4 @@
-"""The audit of the sparse vector technique. Its law has no closed form, so scores are learned."""
+"""The audit of the sparse vector technique. Its output distribution has no closed form, so scores are learned."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dpproof.audits.targets.answers import size
 from dpproof.audits.targets.primitive import Setting
 
 QUERIES = 4
-"""Queries at the threshold before the positive answers of a sparse vector."""
+"""The number of queries at the threshold before the last queries, of which there is one per positive answer."""
 
 
 def _queries(parameters: SparseVectorParameters, adjacency: Adjacency) -> Neighbours:
-    """Queries at the threshold: the early ones move up, and as many as are answered "above" move down.
+    """Return queries at the threshold. The early queries move up, and as many as there are positives move down.
 
-    Monotone queries all move up.
+    If the queries are monotone, all of them move up.
     """
     moves = size(parameters, adjacency)
     late = parameters.positives

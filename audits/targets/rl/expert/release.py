@@ -1,7 +1,7 @@
 """The audit of the release of stable prefixes: one run on a hard pair of expert sets.
 
 The release is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a violation
-found in the ratio is a violation of the release. The file also has the outcome of one round, and its law.
+found in the ratio is a violation of the release. The module also samples one round and computes its distribution.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def one_expert_more(first: Floats, second: Floats) -> None:
-    """Raise ValueError unless one array has the other's rows and one more at the end."""
+    """Raise ValueError unless one array consists of the other's rows and one more row at the end."""
     small, large = sorted((first, second), key=len)
     if len(large) != len(small) + 1 or not np.array_equal(large[:-1], small):
         raise ValueError(f"experts ({len(first)} and {len(second)}) must be the same but for one more")
@@ -43,7 +43,7 @@ def one_expert_more(first: Floats, second: Floats) -> None:
 
 @dataclass(frozen=True)
 class PrefixRound:
-    """One round of the release, where the state is the number of the step and there are two actions.
+    """One round of the release. The state is the number of the step, and there are two actions.
 
     An input is a table of policies (experts, steps, 2). An output is the released prefix as one number: its
     actions as binary digits behind a leading 1.
@@ -52,7 +52,7 @@ class PrefixRound:
     design: Design
 
     def __call__(self, table: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """The releases of ``n`` rounds, ``(n, 1)``."""
+        """Return the releases of ``n`` rounds, ``(n, 1)``."""
         experts, steps = table.shape[:2]
         drawn = rng.integers(0, experts, n)
         actions = (rng.random((n, steps)) < table[drawn, :, 1]).astype(np.int64)
@@ -69,7 +69,7 @@ class PrefixRound:
         return prefix_counts(TabularExperts(table), np.arange(len(actions)), actions)
 
     def law(self, table: Floats) -> dict[int, float]:
-        """The chances of all outputs, by the trapezoidal rule over the threshold's noise; not certified."""
+        """Return the probability of each output, by uncertified integration over the threshold's noise."""
         noise = np.linspace(-40, 40, 4001)
         weights = np.exp(-np.abs(noise))
         found: dict[int, float] = {}
@@ -91,7 +91,7 @@ class PrefixRound:
 KIND = "expert-release"
 DELTA = 1e-6
 NUMBERS = 20_000_000
-"""The default budget draws at most about so many numbers."""
+"""The approximate largest number of drawn numbers with the default budget."""
 FEWEST = 2_000
 _STEPS = 3
 _MOST_EXPERTS = 20_000
@@ -99,7 +99,7 @@ _MOST_EXPERTS = 20_000
 
 @dataclass(frozen=True)
 class _Release:
-    """The log-likelihood ratio of all rounds' releases, drawn afresh; ``(n, 1)``."""
+    """Sampler of the log-likelihood ratio of all rounds' releases together, ``(n, 1)``."""
 
     rounds: PrefixRound
     count: int
@@ -112,11 +112,11 @@ class _Release:
 
 @dataclass(frozen=True)
 class ExpertAudit:
-    """A run on a hard pair of expert sets, reduced to its log-likelihood ratio under the two.
+    """The audit of a run on a hard pair of expert sets, reduced to its log-likelihood ratio under the two.
 
     Attributes:
-        parameters: of the accountant.
-        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+        parameters: the parameters of the accountant.
+        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
@@ -128,19 +128,19 @@ class ExpertAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> Audited:
-        """The mechanism of the catalogue."""
+        """Return the audit of the mechanism."""
         return cls(subject.parameters, subject.curve)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """The pair, the sampler of the ratio, and how many of its numbers a sample takes.
+        """Return the pair, the sampler of the ratio, and the amount of numbers that a sample takes.
 
         Raises:
-            NoAuditError: there is nothing to audit, or nothing that can be.
+            NoAuditError: there is nothing to audit, or the parameters are not supported.
         """
         raise NotImplementedError
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; epsilon is stated at 1e-6 unless the plan says where."""
+        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another."""
         pair, mechanism, width = self.run()
         promised = self.curve
         if promised is None:
@@ -156,21 +156,21 @@ class ExpertAudit:
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(accountant_for(cls.kind).parameters.read(how.table("parameters")))
 
 
 class ReleaseAudit(ExpertAudit):
-    """The release where as many experts play alike as make the counts pass or not, with one less.
+    """The audit of the release with and without one of many equal experts, whose counts are close to the cutoff.
 
-    Trajectories have up to three steps and two actions; rounds draw afresh. A walk, more actions, or more experts than
-    can be enumerated are not audited.
+    Trajectories have up to three steps and two actions, and every round draws a new one. The audit does not cover
+    rounds over logged data, more actions, or more than `_MOST_EXPERTS` experts.
     """
 
     kind = KIND
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """All rounds of the release."""
+        """See `ExpertAudit.run`; a sample consists of all rounds of the release."""
         pair, rounds = _pair(self.parameters), PrefixRound(self.parameters.design)
         count = self.parameters.trajectories
         return pair, _Release(rounds, count, _ratios(rounds, pair.first)), 20 * count
@@ -196,7 +196,7 @@ def _pair(parameters: ExpertReleaseParameters) -> Neighbours:
 
 
 def _ratios(rounds: PrefixRound, table: Floats) -> Floats:
-    """Log ratios of the probabilities with the expert and without, by output; a guide for the score only."""
+    """Return for each output the log ratio of its probabilities with and without the expert, used as a score."""
     more, fewer = rounds.law(table), rounds.law(table[:-1])
     found = np.zeros(max(more) + 1)
     for code, chance in more.items():

@@ -1,4 +1,4 @@
-"""The audit of selective DP-SGD: one run on a hard pair of expert sets, or the training as it is run.
+"""The audit of selective DP-SGD: one run on a hard pair of expert sets, or a real training.
 
 The output of a run is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a
 violation found in the ratio is a violation of the run.
@@ -28,12 +28,12 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class _Training:
-    """The log-likelihood ratio of all steps, the expert's gradients all of the clipping norm; ``(n, 1)``."""
+    """Sampler of the log-likelihood ratio of all steps; all gradients of the expert have the clipping norm."""
 
     parameters: SelectiveDPSGDParameters
 
     def __call__(self, gradients: Floats, n: int, rng: np.random.Generator) -> Floats:
-        """``gradients`` are those that are not 0: the expert's, or none."""
+        """Return ``n`` ratios, ``(n, 1)``; ``gradients`` is empty if the expert does not take part."""
         found = np.zeros(n)
         runs = max(_CHUNK // max(self.parameters.steps, 1), 1)
         for first in range(0, n, runs):
@@ -56,17 +56,18 @@ _KINDS: Mapping[str, Callable[[SelectiveDPSGDParameters], tuple[float, float, in
     "independent": lambda p: (p.sampling_rate * p.branch_probability, 1.0, p.steps),
     "fixed": lambda p: (p.sampling_rate, 1.0, p.noisy_steps),
 }
-"""Rate, chance of a noisy step and number of steps; a hidden coin is seen where plain steps move far away."""
+"""The sampling rate, the probability of a noisy step and the number of steps, for each kind of coin. A hidden coin is
+treated as visible, because plain steps may reveal it."""
 
 
 class SelectiveAudit(ExpertAudit):
-    """Selective DP-SGD, one expert more or less, on the pair that attains its guarantee."""
+    """The audit of selective DP-SGD on the pair that attains its guarantee, with one expert more or less."""
 
     kind = KIND
 
     @classmethod
     def of(cls, subject: Subject) -> Audited:
-        """The mechanism of the catalogue; or, where a view is named, the training as it is run."""
+        """Return the audit of the mechanism, or of a real training if a view is given."""
         if subject.view is None:
             return super().of(subject)
         from dpproof.audits.training.expert_canaries import Viewed
@@ -74,7 +75,7 @@ class SelectiveAudit(ExpertAudit):
         return Viewed(cast(SelectiveDPSGDParameters, subject.parameters), subject.view)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """All steps of the training, some of which read experts' data."""
+        """See `ExpertAudit.run`; a sample consists of all steps of the training."""
         p: SelectiveDPSGDParameters = self.parameters
         if 0 in (p.steps, p.sampling_rate, p.branch_probability):
             raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")

@@ -1,7 +1,7 @@
 """The audit of private policy evaluation: the estimator itself, on the hardest of many neighbouring batches.
 
-The outputs' laws are known, so that the pair that gives most away is found by computing, and the score is
-the likelihood ratio. Features are the coordinates times the norm stated; the guarantee depends on none of it.
+The output distributions are known. So the pair that reveals most is computed, and the score is the likelihood ratio.
+The feature vectors are unit vectors times the stated norm; the guarantee does not depend on this choice.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ KIND = "policy-evaluation"
 DELTA = 1e-6
 RETURN_BOUND, DISCOUNT = 1.0, 0.5
 STEPS = 200_000
-"""A batch has so many steps at most."""
+"""The largest number of steps of a batch."""
 WIDEST, FARTHEST = 200, 30.0
-"""More features are not audited; above this epsilon the pairs are not compared."""
+"""The largest number of features that is audited, and the largest epsilon at which pairs are compared."""
 
 
 @dataclass(frozen=True)
 class PolicyEvaluationAudit:
-    """DP-LSW or DP-LSL with these two constants against their exact guarantee, or against ``curve``.
+    """The audit of DP-LSW or DP-LSL with two noise constants against the exact guarantee, or against ``curve``.
 
     Attributes:
-        parameters: visits in a file are not looked at; the batches are this module's own.
+        parameters: the parameters of the accountant. Visits from a file are not used; this module makes its batches.
         adjacency: ``replace`` or ``rewards-only``.
-        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "adjacency": str, **RUN}
@@ -66,14 +66,14 @@ class PolicyEvaluationAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> PolicyEvaluationAudit:
-        """The mechanism of the catalogue."""
+        """Return the audit of the mechanism."""
         return cls(cast(PolicyEvaluationParameters, subject.parameters), subject.adjacency, subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; epsilon is stated at 1e-6 unless the plan says where.
+        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another.
 
         Raises:
-            NoAuditError: for more than 200 features.
+            NoAuditError: there are more than 200 features.
             ValueError: an argument is outside its range, or nothing is proved under this relation.
         """
         parameters, adjacency, asked = self.parameters, self.adjacency, plan.filled(KIND, DELTA, BUDGET)
@@ -94,7 +94,7 @@ class PolicyEvaluationAudit:
 
     @classmethod
     def read(cls, how: Told) -> PolicyEvaluationAudit:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(
             PolicyEvaluationParameters.read(how.table("parameters")), Adjacency.of(how.text("adjacency"))
         )
@@ -104,7 +104,7 @@ TARGET = PolicyEvaluationAudit
 
 
 def estimator(parameters: PolicyEvaluationParameters) -> Model:
-    """The estimator of the algorithm and the two constants, with features of the norm stated."""
+    """Return the estimator for the algorithm and the two noise constants, with features of the stated norm."""
     size = parameters.dimension
     features = parameters.feature_norm * np.eye(size + 1, size)
     known: dict[str, Any] = {"features": features, "discount": DISCOUNT, "return_bound": RETURN_BOUND}
@@ -117,9 +117,9 @@ def estimator(parameters: PolicyEvaluationParameters) -> Model:
 
 
 def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
-    """Batches of 2, 4, 8, ... users: returns of 0 or 1; rare states; states without visits.
+    """Generate batches of 2, 4, 8, ... users with returns of 0 or 1, rare states, and states without visits.
 
-    Who stays away is in one more state, without weight.
+    Users who stay away are in an additional state that has weight 0.
     """
     around, away = tuple(range(states)), (states,) * states
     others = 1
@@ -138,12 +138,12 @@ def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
 
 
 def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: float) -> Episodes:
-    """`others` users who walk through `home` with reward 0, and a last user's walk of the same length.
+    """Return a batch of users who visit the states `home` with reward 0, and a last user who visits `walk`.
 
     Args:
-        others: how many.
-        home, walk: states in their order.
-        reward: what the last one earns at every step.
+        others: the number of users before the last one.
+        home, walk: the states of the others and of the last user, in order and equally many.
+        reward: the reward of the last user at every step.
     """
     states = np.append(np.tile(np.array(home), others), np.array(walk))
     rewards = np.repeat([0.0, reward], [others * len(home), len(walk)])
@@ -152,13 +152,13 @@ def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: floa
 
 
 def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, delta: float) -> Neighbours:
-    """The pair with the largest hockey stick at the claimed epsilon."""
+    """Return the pair with the largest hockey-stick divergence at the claimed epsilon."""
     point = Fraction(min(claimed.epsilon(delta).upper, FARTHEST))
     return max(pairs, key=lambda pair: float(refined(partial(_profile, _laws(model, pair), point))))
 
 
 def pair_epsilon(model: Model, pair: Neighbours, delta: Fraction) -> Bound:
-    """The smallest epsilon at `delta` on this pair, in both directions."""
+    """Return bounds on the smallest epsilon at `delta` that holds for this pair in both directions."""
     return Bound(*bracket(partial(_profile, _laws(model, pair)), delta), "mechanism", pair.description)
 
 
@@ -174,24 +174,24 @@ def _profile(laws: Laws, epsilon: Fraction) -> Any:
 
 
 def evaluation_scores(model: Model, pair: Neighbours) -> tuple[Score, ...]:
-    """The likelihood ratio, and a score that learns what the outputs themselves reveal."""
+    """Return the likelihood ratio, and a discriminant that is fitted to the outputs."""
     return LogLikelihoodRatio(LawRatio(model, pair)), LinearDiscriminant(ridge=None)
 
 
 @dataclass(frozen=True, eq=False)
 class LawRatio:
-    """The log-likelihood ratio of the two laws of a pair; computed at the first call."""
+    """The log-likelihood ratio of a pair; the two output distributions are computed at the first call."""
 
     model: Model
     pair: Neighbours
 
     @cached_property
     def laws(self) -> Laws:
-        """Mean and standard deviation on both inputs."""
+        """The mean and the standard deviation of the output on both inputs."""
         return _laws(self.model, self.pair)
 
     def __call__(self, outputs: Floats) -> Floats:
-        """In single precision: its rounding errors would be a view of the lowest bits of the outputs."""
+        """Return the ratio in single precision, because doubles would reveal low bits of the outputs."""
         first, second = (
             -np.square((outputs - mean) / deviation).sum(axis=1) / 2 - len(mean) * math.log(deviation)
             for mean, deviation in self.laws

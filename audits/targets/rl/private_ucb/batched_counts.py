@@ -1,4 +1,4 @@
-"""The audit of the counts of PRIVATE-UCB in batches, on a user of the first batch."""
+"""The audit of the batched counts of PRIVATE-UCB, on a user of the first batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """Two users of the first batch in different cells, or one who is left out."""
+    """Return a pair in which a user of the first batch visits other cells, or is left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = users_apart(parameters, replaced=replaced)
     change = "does so from the last cell on" if replaced else "is left out"
@@ -35,7 +35,7 @@ def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbo
 def _ratio(
     outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
 ) -> Floats:
-    """The log of p1/p0 of the running counts after each batch."""
+    """Return the log of p1/p0 for the running counts after each batch."""
     leaves = first.leaves(parameters), second.leaves(parameters)
     return -central_log_ratio_of_leaves(outputs, over_batches(parameters), *leaves, first.columns)
 

@@ -1,7 +1,7 @@
 """The audit of the central counts of PRIVATE-UCB: the real privatizers, on the pair that attains the guarantee.
 
-The first user stays in one cell with costs 1, the other leaves as soon as can be (or is absent): the pair
-that attains the guarantee. Looked at are the counters that this moves, after each of the first users.
+In the first input, the first user stays in one cell with costs 1. In the second input, this user leaves the cell as
+early as possible, or is absent. The audit uses the counters that differ, after each of the first users.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dpproof.mechanisms.rl.private_ucb.counted_users import (
 
 Floats = NDArray[np.float64]
 EARLY = 128
-"""Of a long stream, the first so many users are looked at: eight levels of the tree."""
+"""The largest number of first users of a stream after which counts are used; they cover eight levels of the tree."""
 
 
 def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """The first users of a stream, of whom the first is replaced or left out."""
+    """Return the first users of a stream; the first one is replaced or left out."""
     users = min(parameters.leaves, EARLY)
     seen = "" if users == parameters.leaves else f", by the counts after each of the first {users} users"
     return counted_pair(parameters, adjacency, users, seen)
@@ -36,7 +36,7 @@ def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbo
 def counted_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
 ) -> Neighbours:
-    """That many users, of whom the first is replaced or left out."""
+    """Return the pair of so many users; the first one is replaced or left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs," if replaced else "is left out"
@@ -47,18 +47,18 @@ def counted_pair(
 def _ratio(
     outputs: Floats, parameters: CentralCountsParameters, first: CountedUsers, second: CountedUsers
 ) -> Floats:
-    """The log of p1/p0 of the running counts."""
+    """Return the log of p1/p0 for the running counts."""
     leaves = first.leaves(parameters), second.leaves(parameters)
     return -central_log_ratio_of_leaves(outputs, parameters, *leaves, first.columns)
 
 
 def has_ratio(parameters: object) -> bool:
-    """Whether the law of the release has a closed form; that of averaged subtrees has none."""
+    """Whether the output distribution has a closed form, which is not the case for averaged subtrees."""
     return getattr(parameters, "counter", "tree") != "honaker"
 
 
 def node_ends(outputs: Floats) -> Floats:
-    """The counts after 1, 2, 4, ... users, (n, levels, counters): one node each, the first user in all."""
+    """Return the counts after 1, 2, 4, ... users, (n, levels, counters); each is a node with the first user."""
     return outputs[:, [2**level - 1 for level in range(outputs.shape[1].bit_length())]]
 
 

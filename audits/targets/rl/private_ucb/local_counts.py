@@ -1,4 +1,4 @@
-"""The audit of the local counts of PRIVATE-UCB, on everything that one user sends."""
+"""The audit of the local counts of PRIVATE-UCB, on all messages of one user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dpproof.mechanisms.rl.private_ucb.counted_users import CountedUsers, local_
 
 
 def _user(parameters: LocalCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """One user who is replaced, or who sends only noise."""
+    """Return the pair of one user who is replaced, or who sends only noise."""
     return counted_pair(parameters, adjacency, 1, "")
 
 
 def _ratio(
     outputs: NDArray[np.float64], parameters: LocalCountsParameters, first: CountedUsers, second: CountedUsers
 ) -> NDArray[np.float64]:
-    """The log of p1/p0 of what one user sends."""
+    """Return the log of p1/p0 for all messages of one user."""
     leaves = first.leaves(parameters), second.leaves(parameters)
     return -local_log_ratio_of_leaves(outputs, parameters, *leaves, first.columns)
 

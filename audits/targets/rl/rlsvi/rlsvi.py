@@ -1,6 +1,6 @@
 """The audit of RLSVI against its tight Gaussian claim, under rewards-only adjacency.
 
-Sizes are audited as given; there is no smaller stand-in for a big problem.
+A problem is audited at its given size; a big problem is not replaced by a smaller one.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 KIND = "rlsvi"
 PUBLISHED = "CORRECT"
-"""What a witness calls the noise of the algorithm as it is published."""
+"""The name in a witness for the noise of the published algorithm."""
 DELTA = 1e-6
 NUMBERS = 50_000_000
-"""The default budget draws at most about so many numbers."""
+"""The approximate largest number of drawn numbers with the default budget."""
 FEWEST = 2_000
-"""The default budget is at least this."""
+"""The smallest default budget."""
 WIDEST = 4096
-"""Tables of more numbers are big."""
+"""Tables with more numbers than this count as big."""
 EARLY = 8
-"""Scores of big tables look at so many episodes from the first on."""
+"""The number of first episodes that the scores of big tables use."""
 
 
 @dataclass(frozen=True)
 class RLSVIAudit:
-    """RLSVI, or a variant of it, against the guarantee of RLSVI.
+    """The audit of RLSVI, or of a variant of it, against the guarantee of RLSVI.
 
     Source of the claim: cell by cell sum of arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
-        parameters: of any size; samples of big problems are slow, so fewer are drawn by default: 100 000, or
-            fewer for tables of more than 500 numbers.
-        noise_rule: the name of what is run; see `audits.target.variant`.
-        curve: the claim, if not the accountant's guarantee; such an audit does not replay by itself.
+        parameters: of any size. Samples of big problems are slow, so the default budget is 100 000 samples, or fewer
+            for tables of more than 500 numbers.
+        noise_rule: the name of the variant that is run; see `audits.target.variant`.
+        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, **RUN}
@@ -63,11 +63,11 @@ class RLSVIAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> RLSVIAudit:
-        """The mechanism of the catalogue."""
+        """Return the audit of the mechanism."""
         return cls(cast(RLSVIParameters, subject.parameters), curve=subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """The evidence; epsilon is stated at 1e-6 unless the plan says where."""
+        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another."""
         parameters, pair = self.parameters, rlsvi_pair(self.parameters)
         claimed = account(parameters, Adjacency.REWARDS_ONLY).notion if self.curve is None else self.curve
         again = {"audit": KIND, "parameters": parameters.as_json(), "noise_rule": self.noise_rule}
@@ -82,7 +82,7 @@ class RLSVIAudit:
 
     @classmethod
     def read(cls, how: Told) -> RLSVIAudit:
-        """The audit of a witness."""
+        """Restore the audit from a witness."""
         return cls(RLSVIParameters.read(how.table("parameters")), how.text("noise_rule"))
 
 
@@ -90,11 +90,11 @@ TARGET = RLSVIAudit
 
 
 def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
-    """The exact likelihood ratio of the published law, and four scores that learn what another law reveals.
+    """Return the exact likelihood ratio of the published algorithm, and four learned scores for other variants.
 
-    Reused noise makes the second table an affine function of the first, up to user 0's reward, in the cell
-    that user 0 visited last; a discriminant that looks there finds the exact statistic at any size. Of big
-    tables only the cells that user 0 visited are learned from.
+    If noise is reused, the second table is an affine function of the first one, up to user 0's reward, in the cell
+    that user 0 visited last. A discriminant on this cell finds the exact statistic at any size. For big tables the
+    other scores use only the cells that user 0 visited.
     """
     exact = partial(_ratio, parameters, pair.first, pair.second)
     last = LinearDiscriminant(view=partial(last_cell, users=pair.first))
@@ -104,11 +104,11 @@ def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, 
 
 
 def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """The first `EARLY` tables in the cells that user 0 visits under the first: ``(n, episodes, H)``.
+    """Return the first `EARLY` tables in the cells that user 0 visits at first: ``(n, episodes, H)``.
 
     Args:
         tables: the released tables ``(n, K, H, S, A)``.
-        users: either of the inputs; user 0 moves alike in both.
+        users: one of the two inputs; user 0 has the same next states in both.
     """
     rows, state = np.arange(len(tables)), np.full(len(tables), users.start)
     seen = []
@@ -120,7 +120,7 @@ def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]
 
 
 def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """The last column of `first_path`, ``(n, episodes)``, which contains only reward and noise."""
+    """Return the last column of `first_path`, ``(n, episodes)``, which contains only rewards and noise."""
     return first_path(tables, users)[..., -1]
 
 

@@ -1,7 +1,6 @@
-"""The audit of a whole release of SDP-PE: full trajectories, of which one differs at every step.
+"""The audit of a whole release of SDP-PE, on full trajectories of which one differs at every step.
 
-The pair attains the guarantee. All counters of the batch are looked at, by the exact likelihood ratio of
-those that the user moves.
+The pair attains the guarantee. The score is the exact likelihood ratio of the counters that differ between the inputs.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_traje
 
 Floats = NDArray[np.float64]
 MOST = 10**7
-"""Steps of all users together that are written out."""
+"""The largest total number of steps of all users."""
 IMPOSSIBLE = 1e3
-"""In place of infinity, for a counter that only one input can have."""
+"""The finite value that replaces an infinite ratio, for a counter that is possible under one input only."""
 
 
 def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
-    """Users who stay in state 0 with reward 0, except the first, who gets 1 a step, here or elsewhere.
+    """Return users in state 0 with reward 0, except the first one, with rewards 1 in state 0 or another cell.
 
     Raises:
-        NoAuditError: for one state and one action, where there is no elsewhere, or too many users.
+        NoAuditError: there is one state and one action, so no other cell, or there are too many users.
     """
     users, steps = parameters.users, parameters.shape.steps
     if parameters.states * parameters.actions == 1:
@@ -55,7 +54,7 @@ def _alike_but_one(first: Trajectories, second: Trajectories) -> None:
 def batch_ratio(
     outputs: Floats, parameters: ShuffledBatchParameters, first: Trajectories, second: Trajectories
 ) -> Floats:
-    """The log of p1/p0 of a release, by the counters that differ."""
+    """Return the log of p1/p0 of a release, from the counters that differ."""
     encoder = BitEncoder(parameters.users, parameters.threshold)
     trials, chance = encoder.users * encoder.noise_bits, float(encoder.parameters.noise_chance)
     true = [true_counts(parameters, data) for data in (first, second)]

@@ -1,4 +1,4 @@
-"""The audit of shuffled counts, on one user's bit where it is hardest to hide."""
+"""The audit of shuffled counts, on one user's bit, with the bits of the others that reveal it most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpproof.audits.targets.primitive import Setting
 
 
 def _bits(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Neighbours:
-    """One user's bit, 0 or 1: among users who hold 0, or where sums are printed, among users who hold 1."""
+    """Return one user's bit, 0 or 1. The other bits are 0 for the encoding "bits", and 1 for any other encoding."""
     others = 0 if parameters.encoding == "bits" else parameters.users - 1
     described = f"one user's bit, 0 or 1, where {others} others hold 1"
     return Neighbours(others, others + 1, adjacency, described, _one_more)
@@ -24,7 +24,7 @@ def _one_more(first: int, second: int) -> None:
 
 
 def _ratio(outputs: Numbers, parameters: ShuffledCountParameters, first: int, second: int) -> Floats:
-    """Printed sums are told apart by the message that one input alone can have, bits by their number."""
+    """Return the log-likelihood ratio for the encoding "bits", otherwise minus the first number of an output."""
     if parameters.encoding != "bits":
         return -outputs[:, 0].astype(np.float64)
     coins = parameters.users * max(parameters.noise_bits, 1), float(parameters.noise_chance)

@@ -1,4 +1,4 @@
-"""The audit of Gaussian Thompson sampling, on the first user, whose reward is hardest to hide."""
+"""The audit of Gaussian Thompson sampling, on the reward of the first user, which the outputs reveal most."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_rat
 
 
 def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbours:
-    """The first user pays 0, or 1; everybody else pays 1, but nothing for arm 0 if that is pulled first.
+    """Return a pair in which the first user's rewards are 0 or 1.
 
-    With pulls before, the first user's is of arm 0, which nobody else pays for: it is hardly pulled again,
-    and the reward stays as visible as it is. Without, any arm may come first, and all pay 1.
+    All other rewards are 1, but 0 for arm 0 if there are initial pulls. With initial pulls, the first user pulls arm 0,
+    for which no other user has a reward. So arm 0 is rarely pulled again, and the reward remains visible. Without
+    initial pulls, any arm may be pulled first.
 
     >>> first_user(ThompsonParameters(arms=2, rounds=1, pulls=1), Adjacency.REWARDS_ONLY).first.tolist()
     [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
 
     Raises:
-        NoAuditError: for one round without pulls before: its draws see nobody's reward.
+        NoAuditError: there is one round without initial pulls, so the draws depend on no reward.
     """
     if parameters.square == 0:
         raise NoAuditError("rounds (1) must be above 1 for an audit of thompson: no reward is seen")
