@@ -151,10 +151,7 @@ class SphericalCharacteristic:
         return g
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``.
-
-        Every coefficient is rounded once, and every operation adds to the error.
-        """
+        """See ``Characteristic.minus_one``. Each coefficient is rounded once; each operation adds to the error."""
         with precision(_BITS):
             rate, square = self.pair._rate(), self.pair._shift_by_q() ** 2
             x, g, z = rate.expm1(), self._g(c), arb_of(exact(c))
@@ -343,8 +340,7 @@ def _inside(low: flint.arb, high: flint.arb) -> flint.arb:
 def _roots(a: float, b: float, c: float, reach: float, edges: Floats) -> tuple[Floats, Floats, float]:
     """Return the two points of loss e for each edge, and how far the loss there may be from e.
 
-    The first point grows with the edge, and the second falls. If no outcome has the loss, both are the
-    vertex.
+    The first point grows with the edge, and the second falls. Without such an outcome both are the vertex.
     """
     vertex = -b * b / (4 * a) if a else math.inf
     height = np.maximum(edges - c, vertex) if a > 0 else np.minimum(edges - c, vertex)

@@ -21,8 +21,7 @@ times one answer, not c times.
 The neighbours that attain epsilon have N queries answered below, followed by the positive ones. Unless the
 threshold's noise is large, some of the N queries would have been answered above. So these answers make a
 large noise likely. For large noise every Laplace tail is exactly exponential, and every inequality of the
-privacy proof is an equality. All integrals are beta functions. Proofs, and the wrong variants of the
-literature: docs/notes/sparse_vector.md.
+privacy proof is an equality. Proofs, and the wrong variants of the literature: docs/notes/sparse_vector.md.
 
 Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. The exact
 pure epsilon is this project's statement classic.sparse_vector, the profile its statement
