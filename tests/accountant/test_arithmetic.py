@@ -38,7 +38,7 @@ from dpproof.accountant.numbers.arithmetic import np as recording
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import precision
 from dpproof.answers import account as answers
-from dpproof.answers.calibration import calibrate
+from dpproof.answers.calibration import Asked, calibrate
 from tests.rows import rows, tiered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,9 +183,9 @@ def test_calibration_names_them_too(spies):
     accountant = accountant_for("laplace")
     relation = Adjacency.BY_SENSITIVITY
     many, once = accountant.parameters(5.0, compositions=5), accountant.parameters(5.0)
-    composed = calibrate(accountant, many, relation, "1", "1e-3")
+    composed = calibrate(accountant, many, relation, Asked.epsilon("1", "1e-3"))
     assert said(composed) == spies.used() == {Assumption.FFT, Assumption.ELEMENTARY}
-    assert said(calibrate(accountant, once, relation, "1", "0")) == set()
+    assert said(calibrate(accountant, once, relation, Asked.epsilon("1", "0"))) == set()
 
 
 def test_bounds_carry_what_they_rest_on():

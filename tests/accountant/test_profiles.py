@@ -15,7 +15,7 @@ import pytest
 
 import dpproof.accountant
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, BoundedLoss, GaussianDP, PureDP, RenyiDP
-from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile
+from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile, WorstOf
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -44,6 +44,7 @@ EXAMPLES = {
     "BoundedLoss": BoundedLoss(Fraction(1, 2), LOSS),
     "Enclosed": Enclosed(PureDP(1), PureDP(2)),
     "BestOf": BestOf((GaussianDP(1), ApproxDP(2, 0))),
+    "WorstOf": WorstOf((GaussianDP(1), ApproxDP(2, 0))),
     "PrivacyLoss": LOSS,
     "PrivacyLoss, Gaussians": PrivacyLoss([[]]),
     "GroupProfile": GroupProfile(GaussianDP("0.5"), 2),

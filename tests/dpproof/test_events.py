@@ -76,7 +76,7 @@ REFUSALS = [
     ({"event": "m:event", "adjacency": "rewards-only"}, "events know add-remove, replace and by-sensitivity"),
     (
         {"event": "m:event", "parameters": {"x": 1}},
-        "parameters, neighbours and audit must be left out for event",
+        "parameters, neighbours, data and audit must be left out for event",
     ),
     ({"event": "m:event", "training": "m:history"}, "training must be left out beside event"),
 ]

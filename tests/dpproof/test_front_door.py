@@ -129,8 +129,8 @@ def test_nothing_is_guessed_where_nothing_is_close(refused):
             ["audit", "rlsvi", "--actions", 2],
             ["'states'", "'horizon'", "'episodes'", "--adjacency", RELATIONS],
         ),
-        (["audit", "math:sin"], ["--epsilon", "--adjacency", "--neighbours", RELATIONS]),
-        (["audit", "math:sin", "--epsilon", 1], ["--adjacency", "--neighbours"]),
+        (["audit", "math:sin"], ["--epsilon", "--adjacency", "--data", "neighbours", RELATIONS]),
+        (["audit", "math:sin", "--epsilon", 1], ["--adjacency", "--data", "neighbours"]),
     ],
 )
 def test_all_that_is_missing_is_named_at_once(refused, arguments, missing):

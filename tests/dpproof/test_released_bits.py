@@ -214,7 +214,7 @@ def test_the_command_line_shows_them(run):
     gaussian = ("account", "gaussian", "--sigma", 5, "--delta", ".1", "--verbose")
     assert "nothing is assumed of the functions" in run(*gaussian).out
     assert "## Arithmetic" in (ROOT / "docs/explanation/trust.md").read_text()
-    assert "[certified](docs/explanation/trust.md#arithmetic)" in (ROOT / "README.md").read_text()
+    assert "[Certified](docs/explanation/trust.md#arithmetic)" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.slow

@@ -97,11 +97,11 @@ class Shift:
 
 
 def _shifts(fresh: Fresh) -> list[Shift] | None:
-    """Return the numbers that are shifted; None if a number differs in more than a shift, or hardly varies."""
+    """Return the shifted numbers. None if one differs in more than a shift, hardly varies, or can be infinite."""
     found = []
     for values in fresh.numbers.values():
         first, second = (values[side & ~np.isnan(values)] for side in (~fresh.second, fresh.second))
-        if min(len(first), len(second)) < ENOUGH or not varies(values):
+        if min(len(first), len(second)) < ENOUGH or not varies(values) or np.isinf(values).any():
             return None
         by = float(np.median(second) - np.median(first))
         centred = np.concatenate([first - np.median(first), second - np.median(second)])
