@@ -1,6 +1,6 @@
 """The Gaussian mechanism's accountant: answers plus N(0, sigma^2), composed any number of times.
 
-Each answer has L2 sensitivity ``sensitivity`` and noise of standard deviation ``sigma`` in each coordinate.
+The L2 sensitivity of each answer is ``sensitivity``, and its noise has standard deviation ``sigma`` in each coordinate.
 Together, ``compositions`` such answers, chosen adaptively, are one Gaussian pair of mu = sensitivity *
 sqrt(compositions) / sigma. The bound is attained.
 

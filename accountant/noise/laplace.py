@@ -1,6 +1,6 @@
 """The Laplace mechanism's accountant: numbers plus Laplace noise, composed any number of times.
 
-Each answer is a number of sensitivity ``sensitivity`` plus Laplace noise of scale ``scale``. Together,
+Each answer is a number whose sensitivity is ``sensitivity``, plus Laplace noise of scale ``scale``. Together,
 ``compositions`` such answers, chosen adaptively, are dominated by the product of as many pairs of shifted
 Laplace distributions. The bound is attained. An answer with several coordinates counts as several answers,
 each with its own sensitivity.

@@ -276,9 +276,9 @@ TWINS = (
     ),
     _twins("visits of an episode", visits, BATCH, "add-remove", {"steps": 1}, {"steps": 4}),
     _twins("rewards of an episode", rewards, BATCH, "rewards-only", {"steps": 1}, {"steps": 4}),
-    _twins("Gaussian count", gaussian, AGES, "add-remove", {"private": False}, {"private": True}, "gaussian"),
+    _twins("Gaussian count", gaussian, AGES, "add-remove", {"private": False}, {"private": True}, "normal"),
     _twins(
-        "Gaussian mean", gaussian_mean, SHARES, "replace", {"private": False}, {"private": True}, "gaussian"
+        "Gaussian mean", gaussian_mean, SHARES, "replace", {"private": False}, {"private": True}, "normal"
     ),
     _twins(
         "Gaussian sums",
@@ -287,7 +287,7 @@ TWINS = (
         "add-remove",
         {"private": False},
         {"private": True},
-        "gaussian",
+        "normal",
     ),
     _twins(
         "one value for each record",

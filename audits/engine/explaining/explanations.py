@@ -156,7 +156,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
     "structure": _structure,
     "plain": _plain,
     "reused": _reused,
-    "gaussian": _gaussian_for_pure,
+    "normal": _gaussian_for_pure,
     "scale": _scale,
 }
 """The explanations in the order in which they are tried."""
