@@ -158,7 +158,7 @@ class WorstOf(Profile):
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> WorstOf((GaussianDP(1), ApproxDP(2, 0))).epsilon("0.1").upper
-    1.869664
+    1.879488
     """
 
     cases: tuple[Profile, ...]

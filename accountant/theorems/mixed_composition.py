@@ -41,7 +41,7 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
     >>> compose_guarantees(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
     True
     >>> compose_guarantees(GaussianDP(1), ApproxDP(1, 0)).epsilon("1e-6").upper
-    5.86756
+    5.8202844
 
     Raises:
         ValueError: without guarantees, or for one without any privacy.
