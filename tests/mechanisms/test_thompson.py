@@ -15,7 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters, account, mu_of_run
 from dpproof.answers import as_json
-from dpproof.answers.calibration import calibrate
+from dpproof.answers.calibration import Asked, calibrate
 from dpproof.audits.engine.errors import NoAuditError
 from dpproof.audits.target import Subject, mechanism_target
 from dpproof.audits.targets.call import audit
@@ -102,7 +102,9 @@ def test_calibrated_noise_meets_its_target_and_less_does_not(epsilon, delta):
     thompson = accountant_for("thompson")
     sizes = ThompsonParameters(arms=5, rounds=1000, pulls=20)
     meets, misses = thompson.least_noise(sizes, Adjacency.REWARDS_ONLY, epsilon, delta)
-    answer = as_json.calibration(calibrate(thompson, sizes, Adjacency.REWARDS_ONLY, epsilon, delta))
+    answer = as_json.calibration(
+        calibrate(thompson, sizes, Adjacency.REWARDS_ONLY, Asked.epsilon(epsilon, delta))
+    )
     assert answer["noise"]["value"] == meets.variance
     assert answer["minimal"]["epsilon_lower"] > float(epsilon) >= answer["epsilon"]["upper"]
     assert misses.variance < meets.variance < misses.variance * (1 + 1e-9)
