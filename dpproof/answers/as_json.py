@@ -10,6 +10,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
+from dpproof.claim_file import entry_of
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
 
@@ -221,6 +222,7 @@ def claim(ledger: ClaimLedger) -> Json:
     """Return one claim of a claim file."""
     return {
         "claim": ledger.claim.name,
+        "entry": entry_of(ledger.claim),
         "mechanism": ledger.claim.mechanism,
         "adjacency": ledger.claim.adjacency.value,
         "promise": dict(ledger.claim.promise),
@@ -233,7 +235,7 @@ def claim(ledger: ClaimLedger) -> Json:
 
 def refusal(found: Refusal) -> Json:
     """Return one claim that is refused."""
-    return {"place": found.place, "line": found.line, "message": found.message}
+    return {"file": str(found.path), "place": found.place, "line": found.line, "message": found.message}
 
 
 def paper(ledger: PaperLedger) -> Json:

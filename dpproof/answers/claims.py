@@ -32,6 +32,7 @@ from dpproof.proofs_check.verdict import Verdict
 from dpproof.wording import worth
 
 Stage = Callable[[str], None]
+_NOT_AUDITED = "not audited:"
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,16 @@ def _contained(
     try:
         return check_claim(claim, stage, audited=audited, until=until, **options)
     except ValueError as error:
-        return ClaimLedger(claim, Outcome.REFUSED, None, None, [str(error)])
+        return _refused(claim, error)
     except Exception as error:  # a fault of this project: said here, and the claim is not certified
         if os.environ.get("DPPROOF_TRACEBACK"):
             raise
         said = f"not certified: internal error: {type(error).__name__}: {error}"
         return ClaimLedger(claim, Outcome.NOT_CERTIFIED, None, None, [said])
+
+
+def _refused(claim: Claim, error: ValueError) -> ClaimLedger:
+    return ClaimLedger(claim, Outcome.REFUSED, None, None, [str(error)])
 
 
 def check_claim(
@@ -100,15 +105,57 @@ def check_claim(
         ValueError: for parameters or an adjacency that the mechanism refuses.
     """
     stage(f"{claim.name}: accounting")
-    remarks = []
-    try:
-        account, proved, refuted = _accounted(claim)
-    except ArithmeticError as error:
-        account, proved, refuted = None, False, False
-        remarks.append(f"not certified: {error}")
+    known = _account_or_reason(claim)
     stage(f"{claim.name}: auditing")
-    audit, ended, said = _audited(claim, until, options) if audited else (None, None, [])
-    remarks += said
+    return _decided(claim, known, _audited(claim, until, options) if audited else (None, None, []))
+
+
+def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Sequence[str]) -> ClaimLedger:
+    """Return a stored result for a claim. The account and the verdict are computed again, the audit is not.
+
+    Args:
+        claim: the claim, which must not name an event, because events import the user's code.
+        verdict: the stored verdict.
+        audit: the stored finding of the audit.
+        remarks: the stored remarks.
+
+    Raises:
+        ValueError: the stored verdict does not follow from the account and the finding.
+    """
+    if events.kind_of(claim):
+        raise ValueError(f"claim {claim.name!r}: claims of an event run code; call check on the claim file")
+    without = [text for text in remarks if text.startswith(_NOT_AUDITED)]
+    ended = verdict if audit is None and verdict in (Outcome.REFUSED, Outcome.OUT_OF_TIME) else None
+    if audit is not None and audit.unconfirmed:
+        ended = Outcome.OUT_OF_TIME
+    try:
+        found = _decided(claim, _account_or_reason(claim), (audit, ended, without))
+    except ValueError as error:
+        found = _refused(claim, error)
+    if found.verdict is not verdict:
+        raise ValueError(
+            f"claim {claim.name!r}: the verdict of the text is {verdict.value!r}, but {found.verdict.value!r} follows"
+        )
+    return found
+
+
+_Known = tuple[Account | None, bool, bool, list[str]]
+_Heard = tuple[Evidence | None, Outcome | None, list[str]]
+
+
+def _account_or_reason(claim: Claim) -> _Known:
+    """Return the account, whether it proves or refutes the promise, and the reason why there is none."""
+    try:
+        return *_accounted(claim), []
+    except ArithmeticError as error:
+        return None, False, False, [f"not certified: {error}"]
+
+
+def _decided(claim: Claim, known: _Known, after: _Heard) -> ClaimLedger:
+    """Return the result that follows from the account and from the audit."""
+    account, proved, refuted, remarks = known
+    audit, ended, said = after
+    remarks = [*remarks, *said]
     if refuted and account is not None:
         remarks.append(
             f"a pair of neighbours exceeds it: {account.released and account.released.attained_by}"
@@ -235,9 +282,7 @@ def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     return account, _settled(claim, account.result.guarantee, attained)
 
 
-def _audited(
-    claim: Claim, until: float | None, options: AuditOptions
-) -> tuple[Evidence | None, Outcome | None, list[str]]:
+def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard:
     """Return the audit's finding.
 
     Without one, return the outcome that follows from this, if any, and remarks.
@@ -253,11 +298,11 @@ def _audited(
             found = auditing.audit_claim(claim, **options)
             return found, Outcome.OUT_OF_TIME if found.unconfirmed else None, []
     except OutOfTimeError as error:
-        return None, Outcome.OUT_OF_TIME, [f"not audited: {error}, after {drawn[0]} samples"]
+        return None, Outcome.OUT_OF_TIME, [f"{_NOT_AUDITED} {error}, after {drawn[0]} samples"]
     except (auditing.NoAuditError, ArithmeticError) as error:
-        return None, None, [f"not audited: {error}"]
+        return None, None, [f"{_NOT_AUDITED} {error}"]
     except ValueError as error:
-        return None, Outcome.REFUSED, [f"not audited: {error}"]
+        return None, Outcome.REFUSED, [f"{_NOT_AUDITED} {error}"]
 
 
 def _settled(claim: Claim, guarantee: Profile, attained: Profile | None) -> tuple[bool, bool]:

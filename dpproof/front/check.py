@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from dpproof.accountant.numbers.enclosures import typed
 from dpproof.accountant.numbers.written import json_text
 from dpproof.answers import as_json
 from dpproof.answers.audit import check_ready
-from dpproof.answers.claims import ClaimLedger, check_claims, exit_code
+from dpproof.answers.claims import ClaimLedger, check_claims, exit_code, recalled
 from dpproof.answers.verify import Verified, ids_named
 from dpproof.answers.verify import verify as verified
-from dpproof.claim_file import Refusal, read_all
+from dpproof.audits.recording.evidence import Evidence
+from dpproof.claim_file import Refusal, claim_from, read_all
 from dpproof.executors import executor_for
 from dpproof.first_answer import as_html, of_claims, of_statements
+from dpproof.outcome import Outcome
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,6 +101,36 @@ class Checked:
         claims = [as_json.claim(ledger) for ledger in self.claims]
         refused = [as_json.refusal(refusal) for refusal in self.refusals]
         return json_text(as_json.envelope({"claims": claims, "refused": refused, "report": None}))
+
+    @classmethod
+    def from_json(cls, text: str) -> Checked:
+        """Return the results from the text of ``to_json``.
+
+        Accounts and verdicts are computed again. Audits are not run again; their findings are read.
+
+        Raises:
+            ValueError: the text does not come from ``to_json``, a verdict does not follow from the account and
+                the finding, or a claim names an event.
+        """
+        try:
+            data = json.loads(text, parse_float=typed)
+            return cls(
+                [_claim(entry) for entry in data["claims"]], [_refusal(each) for each in data["refused"]]
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"text ({text!r:.40}) must be one that to_json wrote: {error!r}") from error
+
+
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+
+
+def _claim(data: Mapping[str, Any]) -> ClaimLedger:
+    audit = None if data["audit"] is None else Evidence.from_json(json.dumps(data["audit"]))
+    return recalled(claim_from(data["entry"]), _OUTCOMES[data["verdict"]], audit, data["remarks"])
+
+
+def _refusal(data: Mapping[str, Any]) -> Refusal:
+    return Refusal(Path(data["file"]), data["line"], data["place"], data["message"])
 
 
 def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:
