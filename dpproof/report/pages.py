@@ -24,6 +24,7 @@ from dpproof.proofs_check.registry import certificate_id, coq_status, lookup, pa
 from dpproof.proofs_check.statement import Statement
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph
+from dpproof.report.badges import badges
 from dpproof.report.formal import goal_text
 from dpproof.report.notes import notes_of
 from dpproof.report.stubs import account_stub, calibrate_stub
@@ -224,6 +225,7 @@ def pages() -> dict[str, str]:
         "claim-file.schema.json": schema_text(),
         "../dpproof/front/account.pyi": account_stub(),
         "../dpproof/front/calibrate.pyi": calibrate_stub(),
+        **badges(coverage.coverage(found.values())),
     }
     for name, experiment in experiments().items():
         made[f"experiments/{name.replace('-', '_')}.md"] = experiment.study().page(DOCS / "experiments")
