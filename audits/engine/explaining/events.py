@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.stats import ks_2samp
 
 from dpproof.audits.engine.explaining.facts import Bools, Floats, Fresh, recurring, shared
 
@@ -49,12 +51,11 @@ def _events(fresh: Fresh) -> Iterator[Event]:
         held = values[~np.isnan(values)]
         for value in recurring(held):
             yield Event(f"{name} is exactly {value:.6g}", values == value, name, value)
-        for share in TAILS:
-            low, high = np.quantile(held, [share, 1 - share], method="nearest")
-            yield Event(f"{name} is at least {high:.4g}", values >= high, name, float(high))
-            yield Event(f"{name} is at most {low:.4g}", values <= low, name, float(low))
+        for share in TAILS if held.size else ():
+            yield from _tail(fresh, name, share)
     if not fresh.floating:
         yield from _differences(fresh)
+        yield from _both(fresh)
 
 
 def _absent(words: str) -> str:
@@ -82,6 +83,37 @@ def _differences(fresh: Fresh) -> Iterator[Event]:
     for one, other, gap in shared(fresh):
         for value in recurring(np.round(gap[~np.isnan(gap)], 9)):
             yield Event(f"{one} minus {other} is {value:.6g}", np.round(gap, 9) == value)
+
+
+def _both(fresh: Fresh) -> Iterator[Event]:
+    """Generate events in which the two numbers that move most are extreme together, as two bins that change are."""
+    moved = _moved(fresh)[:2]
+    if len(moved) < 2:
+        return
+    for share in (*TAILS, 0.8):
+        tails = [_tail(fresh, name, share) for name in moved]
+        for one, other in product(*tails):
+            yield Event(f"{one.words} and {other.words}", one.came & other.came, one.number, one.at)
+
+
+def _tail(fresh: Fresh, name: str, share: float) -> list[Event]:
+    """Return the events that a number is among the largest, or among the smallest, of this share."""
+    values = fresh.numbers[name]
+    low, high = np.nanquantile(values, [share, 1 - share], method="nearest")
+    return [
+        Event(f"{name} is at least {high:.4g}", values >= high, name, float(high)),
+        Event(f"{name} is at most {low:.4g}", values <= low, name, float(low)),
+    ]
+
+
+def _moved(fresh: Fresh) -> list[str]:
+    """Return the names of the numbers that differ between the inputs, the most different first."""
+    found = {}
+    for name, values in fresh.numbers.items():
+        sides = [values[side & ~np.isnan(values)] for side in (~fresh.second, fresh.second)]
+        if min(map(len, sides)):
+            found[name] = float(ks_2samp(*sides, method="asymp").statistic)
+    return sorted(found, key=lambda name: -found[name])
 
 
 def clearest(fresh: Fresh) -> Event | None:
@@ -112,9 +144,9 @@ def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
 
 def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
     """Return the histograms of the number in the event, or of whether the event occurs."""
-    if event is None and not fresh.numbers:
+    name = event.number if event is not None else next(iter(_moved(fresh)), "")
+    if event is None and not name:
         return {}
-    name = event.number if event is not None else next(iter(fresh.numbers))
     values = fresh.numbers[name] if name else event.came.astype(float) if event is not None else np.zeros(0)
     held = values[np.isfinite(values)]
     low, high = np.quantile(held, [0.002, 0.998]) if name else (0.0, 1.0)
