@@ -10,7 +10,6 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
-from dpproof.claim_file import entry_of
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
 
@@ -218,11 +217,11 @@ _KEYS = (
 )
 
 
-def claim(ledger: ClaimLedger) -> Json:
-    """Return one claim of a claim file."""
+def claim(ledger: ClaimLedger, entry: Mapping[str, object]) -> Json:
+    """Return one claim of a claim file with its results; ``entry`` is the claim as the file has it."""
     return {
         "claim": ledger.claim.name,
-        "entry": entry_of(ledger.claim),
+        "entry": dict(entry),
         "mechanism": ledger.claim.mechanism,
         "adjacency": ledger.claim.adjacency.value,
         "promise": dict(ledger.claim.promise),

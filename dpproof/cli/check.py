@@ -22,7 +22,7 @@ from dpproof.answers import as_json
 from dpproof.answers.audit import check_ready
 from dpproof.answers.claims import ClaimLedger, check_claims, exit_code
 from dpproof.answers.papers import PaperLedger, check_paper
-from dpproof.claim_file import Reading, Refusal, read_all
+from dpproof.claim_file import Reading, Refusal, entry_of, read_all
 from dpproof.cli import show
 from dpproof.cli.importing import import_from
 from dpproof.cli.layout import print_table, table
@@ -174,7 +174,7 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
 
 
 def _body(ledgers: Sequence[ClaimLedger], reading: Reading, html: Path | None) -> as_json.Json:
-    claims = [as_json.claim(ledger) for ledger in ledgers]
+    claims = [as_json.claim(ledger, entry_of(ledger.claim)) for ledger in ledgers]
     refused = [as_json.refusal(refusal) for refusal in reading.refusals]
     return {"claims": claims, "refused": refused, "report": _page(html)}
 

@@ -17,7 +17,7 @@ from dpproof.answers.claims import ClaimLedger, check_claims, exit_code, recalle
 from dpproof.answers.verify import Verified, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.audits.recording.evidence import Evidence
-from dpproof.claim_file import Refusal, claim_from, read_all
+from dpproof.claim_file import Refusal, claim_from, entry_of, read_all
 from dpproof.executors import executor_for
 from dpproof.first_answer import as_html, of_claims, of_statements
 from dpproof.outcome import Outcome
@@ -98,7 +98,7 @@ class Checked:
 
     def to_json(self) -> str:
         """Return the answer of ``dpproof check FILE --json``."""
-        claims = [as_json.claim(ledger) for ledger in self.claims]
+        claims = [as_json.claim(ledger, entry_of(ledger.claim)) for ledger in self.claims]
         refused = [as_json.refusal(refusal) for refusal in self.refusals]
         return json_text(as_json.envelope({"claims": claims, "refused": refused, "report": None}))
 
