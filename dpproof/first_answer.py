@@ -61,21 +61,22 @@ def of_account(found: Account) -> list[str]:
     if found.published is not None and found.published.printed is not None:
         lines.append(_beside(found.published.printed.upper, found.bound.upper, found.published.rests.id))
     if found.result is not None:
-        lines.append(f"It speaks of {found.result.released}; trust model: {found.trust.value}.")
+        lines.append(f"What is released: {found.result.released}. Trust model: {found.trust.value}.")
         if found.result.joint_statement:
             lines.append(
-                f"By {found.result.joint_statement}, the users' actions are jointly private with the same."
+                f"By {found.result.joint_statement}, the users' actions are jointly differentially private at the same level."
             )
     lines.append(_bits(found.released_bits))
     rests = found.rests_on if found.rests is None else f"{found.rests.id}: {result_words(found.rests)}"
-    lines.append(f"It rests on {rests}.")
+    lines.append(f"The bound rests on {rests}.")
     return [*lines, *_arithmetic(found.arithmetic)]
 
 
 def _beside(published: float, ours: float, statement: str) -> str:
     """Return the published value, and its ratio to the certified value."""
-    times = f", {rounded(published / ours, up=True, digits=3)} times as much" if 0 < ours <= published else ""
-    return f"The published bound ({statement}) is {at_most(published)}{times}."
+    ratio = rounded(published / ours, up=True, digits=3) if 0 < ours <= published else ""
+    beside = {"": "", "1": ", which is the same"}.get(ratio, f", which is {ratio} times as large")
+    return f"The published bound ({statement}) is {at_most(published)}{beside}."
 
 
 def _bits(words: str) -> str:
@@ -86,7 +87,11 @@ def _bits(words: str) -> str:
 def _arithmetic(used: Iterable[Assumption]) -> list[str]:
     """Return at most one line: the assumptions on the machine's arithmetic that the number needs."""
     named = ", ".join(entry["id"] for entry in listed(used))
-    return [f"The number takes on trust of the machine's arithmetic: {named}."] if named else []
+    return (
+        [f"The number is certified under assumptions about the machine's arithmetic: {named}."]
+        if named
+        else []
+    )
 
 
 def of_calibration(found: Calibration) -> list[str]:
@@ -94,8 +99,8 @@ def of_calibration(found: Calibration) -> list[str]:
     noise, quantity = found.accountant.noise, found.asked.quantity
     return [
         f"{noise} = {found.noise!r} is the least noise that is certified to meet {found.asked}.",
-        f"With it the {quantity} is at most {found.bound.upper!r}.",
-        f"With {found.noise_below!r}, a little less, the {quantity} is at least {found.missed!r}.",
+        f"With this noise, the {quantity} is at most {found.bound.upper!r}.",
+        f"With slightly less noise, {found.noise_below!r}, the {quantity} is at least {found.missed!r}.",
         sizes(found.accountant.name, found.chosen.as_json(), found.adjacency),
         _bits(found.result.released_bits),
         *_arithmetic(found.arithmetic),
@@ -155,7 +160,7 @@ def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page:
     worst = sorted((one for one in ledgers if one.verdict.exit_code), key=lambda one: -one.verdict.exit_code)
     lines += [_wrong(ledger) for ledger in worst[:NAMED]]
     if len(worst) > NAMED:
-        lines.append(f"In all {len(worst)} claims do not stand; the table lists them.")
+        lines.append(f"In all {len(worst)} claims fail.")
     audits = [(one.claim.name, one.audit.verdict) for one in ledgers if one.audit is not None]
     if unheard := [name for name, verdict in audits if verdict is Finding.INCONCLUSIVE]:
         lines.append(f"The audit found nothing and might have missed twice the promise: {_few(unheard)}.")

@@ -141,7 +141,7 @@ def _checked(found: Verified, letters: Sequence[str], console: Console) -> None:
     files = {file for entry in entries for file in entry.certificates}
     folder = resources("dpproof.proofs_check") / "certificates"
     assumed = sum(entry.verdict is Verdict.ASSUMED for entry in entries)
-    where = f"; FILE of it: {folder}/*.jsonl" if files else ""
+    where = f"; the certificates are in {folder}/*.jsonl" if files else ""
     trusted = [
         *([f"{many(len(letters), 'assumption')}{_span(letters)}"] if letters else []),
         many(len(found.readings), "reading"),
@@ -149,10 +149,10 @@ def _checked(found: Verified, letters: Sequence[str], console: Console) -> None:
         f"{many(assumed, 'statement')} ASSUMED",
     ]
     lines = [
-        "readings: steps of the argument that people read, counted through all that a statement rests on",
-        f"checked: {many(len(files), 'certificate')} of {many(len(entries), 'statement')}, "
-        f"again by python -m dpproof.proofs_check.kernel FILE{where}",
-        f"taken on trust: {', '.join(trusted)}; dpproof explain ID says what one rests on",
+        "readings: steps that a person must check, including those of all statements that a statement rests on",
+        f"checked: {many(len(files), 'certificate')} of {many(len(entries), 'statement')}; "
+        f"python -m dpproof.proofs_check.kernel FILE checks a file of them again{where}",
+        f"taken on trust: {', '.join(trusted)}; dpproof explain ID lists them for one statement",
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -112,7 +112,7 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
     entries = run("verify", "rlsvi.tight", "rlsvi.lemma7", "--json").json["statements"]
     files = [file for entry in entries for file in entry["certificate"].split(", ")]
     assert checked.startswith(f"checked: {len(files)} certificates of 2 statements")
-    folder = Path(checked.rpartition("FILE of it: ")[2].removesuffix("/*.jsonl"))
+    folder = Path(checked.rpartition("the certificates are in ")[2].removesuffix("/*.jsonl"))
     places = [file.rpartition(":") for file in files]
     lines_of = {
         file: (folder.parents[1] / file).read_text(encoding="utf-8").splitlines() for file, _, _ in places
