@@ -64,7 +64,8 @@ def of_account(found: Account) -> list[str]:
         lines.append(f"What is released: {found.result.released}. Trust model: {found.trust.value}.")
         if found.result.joint_statement:
             lines.append(
-                f"By {found.result.joint_statement}, the users' actions are jointly differentially private at the same level."
+                f"By {found.result.joint_statement}, the users' actions are jointly differentially private "
+                "at the same level."
             )
     lines.append(_bits(found.released_bits))
     rests = found.rests_on if found.rests is None else f"{found.rests.id}: {result_words(found.rests)}"
