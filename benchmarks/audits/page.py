@@ -55,8 +55,9 @@ def _head(version: str) -> list[str]:
         "# The audits, measured",
         "",
         f"""Written by `python -m benchmarks.audits` (engine {version}, a hash of the code that
-`dpproof.audits.engine.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only. Times are
-processor seconds on a machine that was shared with other work; there they vary by a third or so.""",
+`dpproof.audits.engine.runner` loads) on {machine}. Counts of samples and of alarms depend on the seeds only.
+Times are
+processor seconds on a machine with other work. They vary by about a third.""",
         "",
     ]
 
@@ -69,22 +70,24 @@ def _alarms(rows: Sequence[Row]) -> list[str]:
     return [
         "## False alarms",
         "",
-        f"""Sound mechanisms exactly on their claims: the truth, computed by the accountant or by
-enumeration, equals the claim, so nothing but the test's level keeps the audit from calling a violation.
-Each run is a whole audit (`dpproof.audit`: the checks of the generator, the bets, the interval) with
+        f"""These mechanisms meet their claims exactly: the true privacy, computed by the accountant or by
+enumeration, equals
+the claim. Only the test's level limits the number of false alarms. Each run is a whole audit (`dpproof.audit`:
+the checks of the generator, the bets, the interval) with
 a seed of its own, {alarms.SEEDS} seeds a mechanism (fewer in the table: not finished). The test is
-anytime-valid: the wealth is looked at after every block, some twenty times a run, and an alarm at any
-of them counts. So the counts are over the whole stream and there is no correction for looking.
+anytime-valid: it checks its wealth after every block, about twenty times a run. An alarm at any
+check counts, so the counts need no correction.
 "Allowed" is the 99.9 % quantile of the number of alarms that a test of level exactly alpha would raise
-in as many runs ({alarms.allowed(1000, 0.05)} and {alarms.allowed(1000, 0.01)} of 1,000). "Refused" are
-runs in which the checks of the generator took the outputs for dependent; further seeds replace them.
+in as many runs ({alarms.allowed(1000, 0.05)} and {alarms.allowed(1000, 0.01)} of 1,000). "Refused" counts runs
+in which the checks of the generator found
+the outputs to be dependent. Other seeds replace them.
 "Floating point only" are runs in which low bits alone refuted: they are no alarms, for they are true of
 numpy's noise, which keeps these claims on real numbers only.
 """,
         "",
         *_or_missing(rows, [*alarm_table(rows), ""], "alarms"),
-        """Each seed is audited at both levels, for when an audit looks depends on its level. Proof of the
-level: [notes/audit_betting.md](notes/audit_betting.md).""",
+        """Each seed is audited at both levels, because the times of the checks depend on the level. The proof of
+the level is in [notes/audit_betting.md](notes/audit_betting.md).""",
         "",
     ]
 
@@ -93,32 +96,33 @@ def _power(rows: Sequence[Row]) -> list[str]:
     return [
         "## Samples until a violation is found",
         "",
-        f"""At alpha = {power.ALPHA}; samples of both inputs together; the mechanism is a black box and
-no score is given. "a -> b": claimed and true epsilon. The Gaussian claims are (1, 1e-5), as the whole
-curve of the Gaussian mechanism ("curve") or as that one point of it ("point"); the mechanism has the
-stated share of the noise that the claim needs. Every run goes on until the violation is found or
+        f"""The table counts samples of both inputs together at alpha = {power.ALPHA}. The mechanism is a black
+box, and no score is given.
+"a -> b" means claimed epsilon a and true epsilon b. The Gaussian claims are (1, 1e-5), as the whole curve of the
+Gaussian mechanism ("curve") or as one point of it ("point"). The mechanism has the stated share of the noise that
+the claim needs. Every run continues until the violation is found or
 {_budgets()} samples are spent.""",
         "",
         *_or_missing(rows, [*power_table(rows), ""], "power"),
         f"![samples against the true epsilon](images/{IMAGE.name})",
         "",
-        """Lines are limits, dots means, bars reach up to what nine of ten runs keep within; the horizontal
-axis is logarithmic in what the ratio exceeds 1 by.""",
+        """Lines are limits, and dots are means. Nine of ten runs end within the bar. The horizontal axis shows the
+logarithm of the ratio minus 1.""",
         "",
-        """**The limit.** Whoever refutes at level .01, and with probability .9 where the claim is
-false, spends on average at least kl(.9, .01) / KL = 3.82 / KL samples; KL is the smallest relative
-entropy, per labelled sample, between the mechanism and one that keeps the claim. This holds for any
-test, also one that knows both laws. For pure claims KL has a closed form (the posterior of the label is
-clipped at the claim); for Gaussian claims it is the growth rate of the best mixture of bets, computed
-to 0.1 % on some hundred tail depths, which makes the limit up to 3 % too large
-(`benchmarks/audits/limits.py`). A run here waits until it is certain, which costs ln(100) / 3.82 = 1.21
-times the limit with everything known; the rest of the ratio is the price of not knowing the law, its
-direction, nor the true epsilon.""",
+        """**The limit.** A test of level .01 that refutes a false claim with probability .9 needs on average
+at least
+kl(.9, .01) / KL = 3.82 / KL samples. KL is the smallest relative entropy, per labelled sample, between the
+mechanism and one that keeps the claim. This holds for any test, even if the test knows both distributions. For
+pure claims KL has a closed form (the posterior of the label is clipped at the claim). For Gaussian claims it is
+the growth rate of the best mixture of bets. It is computed to 0.1 % on about a hundred tail depths, which makes the
+limit up to 3 % too large (`benchmarks/audits/limits.py`). Each run here continues until it refutes the claim. With
+everything known, that needs ln(100) / 3.82 = 1.21 times the limit. The rest of the ratio is due to the unknown
+distribution, its direction and the true epsilon.""",
         "",
-        """**Audit the curve, not the point.** A Gaussian claim refuted at its stated point alone takes
-many times the samples: at epsilon = 1 only events of small mass differ by more than the claim allows.
-Where a claim is a curve (a noise multiplier, zCDP, Gaussian DP, a privacy loss distribution), the audit
-bets at several of its points.""",
+        """**Audit the curve, not the point.** To refute a Gaussian claim at its stated point alone takes many
+times the
+samples: at epsilon = 1 only events of small mass differ by more than the claim allows. If a claim is a curve (a
+noise multiplier, zCDP, Gaussian DP, a privacy loss distribution), the audit bets at several of its points.""",
         "",
     ]
 
@@ -132,17 +136,24 @@ def _shares(rows: Sequence[Row]) -> list[str]:
     return [
         "## What the default scores cost",
         "",
-        """By default an audit also looks at the low bits of numbers and at whole outputs as tokens, each
-with a small share of the bets. Where an output is one number, low bits have 5 %, of whole numbers
-also tokens. Where there are several, each of the two linear discriminants has 35 %, atoms have 15 %, tokens
-10 % and low bits 5 %. Here each seed is audited twice: with the main scores alone, and with the default.
-Mean samples until the violation is found without bits, at alpha = 0.01.""",
+        """By default an audit also looks at the low bits of numbers and at whole outputs as tokens, each with
+a small share of
+the bets. If an output is one number, low bits have 5 %; for whole numbers tokens have 5 %, too. If an output
+is several
+numbers, each of the two linear discriminants has 35 %, atoms have 15 %, tokens 10 % and low bits 5 %. Here
+each seed is
+audited twice: with the main scores alone, and with the default. The table shows the mean samples until the
+violation
+is found without bits, at alpha = 0.01.""",
         "",
         *_or_missing(rows, [*shares_table(rows), ""], "shares"),
-        """What a share w costs the others is ln(1 / (1 - w)) of the evidence that refutes, which is
-ln(1 / alpha) = 4.6 and some: 1 % for a share of 5 %. Where bits refute first the others pay nothing, for
-the second question has a level of its own ([Theorem 6](notes/audit_betting.md)). What only a score of share
-w sees needs ln(1 / w) more evidence than if one bet on nothing else: 3.0 more for low bits.""",
+        """A refutation needs evidence of at least ln(1 / alpha) = 4.6. A score with share w costs the other
+scores ln(1 / (1 - w))
+of this evidence: 1 % for a share of 5 %. If bits refute first, the other scores pay nothing, because the
+second question
+has its own level ([Theorem 6](notes/audit_betting.md)). A violation that only a score of share w detects needs
+ln(1 / w)
+more evidence than if all bets were on this score: 3.0 more for low bits.""",
         "",
     ]
 
@@ -151,11 +162,12 @@ def _seen(rows: Sequence[Row]) -> list[str]:
     return [
         '## What "consistent" is worth',
         "",
-        f"""\"Consistent\" says that twice the claimed epsilon would have been seen with power 0.9. An audit
-says so of itself, by simulating its bets on a reference pair with thresholds at the exact quantiles. Here
-whole audits are run, with thresholds that they learn, on mechanisms with exactly twice the claimed epsilon
-at the stated delta, within the smallest budget (to 10 %) at which an audit of the true claim comes out
-consistent: where the word says least. Alpha = {power.ALPHA}.""",
+        f"""\"Consistent\" means that the audit would have detected twice the claimed epsilon with power 0.9.
+The audit computes this
+power from simulated bets on a reference pair with thresholds at the exact quantiles. Here whole audits are
+run, with learned thresholds, on mechanisms with exactly twice the claimed epsilon at the
+stated delta. The budget is the smallest (to 10 %) at which an audit of a true claim is consistent, because
+*consistent* is then the weakest evidence. Alpha = {power.ALPHA}.""",
         "",
         *_or_missing(rows, [*seen_table(rows), ""], "seen"),
     ]
@@ -165,11 +177,12 @@ def _overhead(rows: Sequence[Row]) -> list[str]:
     return [
         "## What an audit costs in time",
         "",
-        """Processor seconds for a million samples of one number each: numpy drawing them in two calls,
-and a whole audit of a true claim, which spends them all: the checks of the generator, two calls with a
-seed of their own for each of 30 to 40 blocks, bets, interval, and the violation that would have been seen.
-The least of fifteen, so portfolios of the claim are computed already. Overhead is what the audit takes beyond
-the draws. """
+        """The table shows processor seconds for a million samples of one number each. Numpy draws them in two
+calls. The audit of
+a true claim uses all of them: the checks of the generator, two calls with their own seed for each of 30 to 40
+blocks, bets, interval, and the violation that it would have detected. Each time is the least of fifteen, so
+the portfolios
+of the claim are already computed. The overhead is the time of the audit beyond the draws. """
         + _overhead_verdict(rows)
         if rows
         else "",
@@ -192,21 +205,22 @@ def _peers(rows: Sequence[Row], own: Sequence[Row], alarm_rows: Sequence[Row]) -
     return [
         "## Beside other tools",
         "",
-        f"""On the same claims, at confidence 99 %. {"; ".join(versions)}. Runs of each size: {runs}. The
-others take a number of samples fixed beforehand, so each was tried with several: "refutes with" is the fewest
-samples, of both inputs together, from which on at least nine of ten runs refuted the claim; for
-dpproof, which stops by itself, the mean and what nine of ten runs kept within. "Bound" is the median
-lower bound on epsilon. Times are medians of processor seconds of one run.""",
+        f"""On the same claims, at confidence 99 %. {"; ".join(versions)}. Runs of each size: {runs}. The other
+tools need a number of samples in advance, so each was tried with several numbers. "Refutes with" is the
+smallest number of samples, of both inputs together, from which on at least nine of ten runs refuted the claim.
+dpproof stops by itself; for dpproof the column shows the mean, and the samples that nine of ten runs needed at
+most.
+"Bound" is the median lower bound on epsilon. Times are medians of processor seconds of one run.""",
         "",
         """- jax-privacy: `CanaryScoreAuditor.epsilon_clopper_pearson` over all thresholds. It is given
-  the output as the score, which is the optimal one here; the others have to find theirs.
-- dp-sniper: logistic regression with its own defaults, event mass at least .01, then an exact interval
-  on fresh samples; as many samples per input in each of its phases (training on both inputs, threshold
-  on one, bound on both: five times the size in all). One pair of inputs, one process. It judges pure
+  the output as the score, which is optimal here. The other tools must find their scores.
+- dp-sniper: logistic regression with its own defaults and event mass at least .01, then an exact interval
+  on fresh samples. Each phase uses the same number of samples per input (training on both inputs, threshold
+  on one, bound on both: five times the size in all). One pair of inputs, one process. It tests pure
   claims only.
-- dp_auditorium: the hockey-stick tester with its default network, half of the samples for training,
-  Hoeffding's bound on the other half; both orders of the inputs at half the failure probability each.
-  It rejects or does not, and bounds delta.""",
+- dp_auditorium: the hockey-stick tester with its default network. Half of the samples are for training,
+  and Hoeffding's bound uses the other half. Each order of the inputs has half the failure probability.
+  It rejects the claim or does not, and bounds delta.""",
         "",
         *_or_missing(rows, [*peer_table(rows, own, alarm_rows), ""], "peers --peer NAME=PYTHON"),
         *([f"Not measured: {', '.join(missing)}.", ""] if missing else []),
@@ -215,14 +229,13 @@ lower bound on epsilon. Times are medians of processor seconds of one run.""",
 
 UNSEEN = """## What no audit of this kind can see
 
-- A leak of probability mass m does not show before about ln(1 / alpha) / m samples: at alpha = .01 and
-  m = 1e-5 that is 460,000, and whoever leaks with chance 1e-9 passes every black-box audit that can be
-  paid for.
-- One pair of inputs is compared. A mechanism that misbehaves on other inputs passes;
-  `dpproof.WorstOf` searches among pairs that are given.
-- A mechanism that waits, and breaks its promise after so many calls or on a certain date, passes
-  before.
-- "Consistent" therefore always comes with the violation that would have been seen with 90 % power on a
-  reference pair, and never means "private". What proves privacy is the accountant's bound and the
-  statement it rests on, for the algorithm; the audit looks for what the implementation does otherwise.
+- A leak of probability mass m cannot be detected before about ln(1 / alpha) / m samples. At alpha = .01 and
+  m = 1e-5 that is 460,000. A leak with probability 1e-9 passes every feasible black-box audit.
+- One pair of inputs is compared. A mechanism that violates its claim on other inputs passes.
+  `dpproof.WorstOf` searches among given pairs.
+- A mechanism that breaks its promise only after a number of calls or on a certain date passes before
+  that.
+- "Consistent" therefore always comes with the violation that would have been detected with 90 % power on a
+  reference pair. It never means "private". The accountant's bound and the statement it rests on prove that the
+  algorithm is private. The audit looks for deviations of the implementation.
 """
