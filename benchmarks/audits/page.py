@@ -138,9 +138,9 @@ def _shares(rows: Sequence[Row]) -> list[str]:
         "",
         """By default an audit also looks at the low bits of numbers and at whole outputs as tokens, each with
 a small share of
-the bets. If an output is one number, low bits have 5 %; for whole numbers tokens have 5 %, too. If an output
-is several
-numbers, each of the two linear discriminants has 35 %, atoms have 15 %, tokens 10 % and low bits 5 %. Here
+the bets. If an output is one number, low bits have 5 %; for whole numbers tokens have 5 %, too. For several numbers the
+weights are 0.35 for each of two linear discriminants, 0.3 for the best single coordinate, 0.15 for atoms,
+0.1 for tokens and 0.05 for low bits. Here
 each seed is
 audited twice: with the main scores alone, and with the default. The table shows the mean samples until the
 violation

@@ -135,16 +135,16 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 _MENDED = """
-## Found and mended
+## Found and corrected
 
-Ends on the wrong side that earlier runs found; each is a regression test in `tests/test_soundness_slice.py`.
+Earlier runs found these wrong ends. Each is now a regression test in `tests/test_soundness_slice.py`.
 
-- The grid for 7 Gaussians of deviation 0.0067: where all of Q's masses underflow, the splitting gave a mass
-  that is no number, and the upper end claimed a delta of nearly 0 where it is 1.
-- Unequal Gaussians at epsilon 589: a tail below the smallest mass was raised to it and then subtracted
-  uncharged; the lower end of delta was 4e-6 of itself too high.
-- DP-SGD at rate 0.4, deviation 0.56, 14134 steps on the grid: an outcome gave its surplus away twice; the
-  lower end of epsilon was 1.5e-4 of itself too high.
+- The grid for 7 Gaussians with standard deviation 0.0067: where all of Q's masses underflow, the splitting gave a
+  mass that is not a number. The upper end of delta was nearly 0 where delta is 1.
+- Unequal Gaussians at epsilon 589: a tail below the smallest mass was rounded up to it and then subtracted without
+  adding the error. The lower end of delta was too high by 4e-6 of its value.
+- DP-SGD at rate 0.4, standard deviation 0.56, 14134 steps on the grid: the surplus of an outcome was used twice. The
+  lower end of epsilon was too high by 1.5e-4 of its value.
 """
 
 
@@ -158,10 +158,10 @@ def page(rows: list[dict[str, Any]]) -> str:
         "",
     ]
     lines += [
-        "A violation is an upper end below the reference or a lower end above it. A refusal, or an upper end",
-        "of infinity above a finite lower end, counts as no answer. Widths are relative, of epsilon; the one",
-        "that 95 of 100 answers do not exceed is the median over chunks. Where the routes are compared, `one",
-        "route only` is what the inversion leaves to the grid.",
+        "A violation is an upper end below the reference or a lower end above it. A refusal, or an infinite upper end",
+        "above a finite lower end, counts as no answer. Widths are relative widths of epsilon. `width, 95%` is the",
+        "width that 95 of 100 answers do not exceed (the median over chunks). `DP-SGD, both routes` compares two",
+        "methods of computation; `one route only` counts the points at which one of them gave no answer.",
         "",
     ]
     lines += ["| case | kind | region | points | violations | no answer | width, 95% | widest |"]

@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 ENOUGH: Final = 100
 """Number of runs from which on a mean is shown without a remark."""
 SIMULATED: Final = (
-    "Every run on this page is a simulation from a seed, and no guarantee holds of a simulation. "
+    "Every run on this page is a simulation from a seed, and a simulation has no guarantee. "
     f"Each epsilon is that of the algorithm {IN_REAL_ARITHMETIC}."
 )
 """The last of the first lines, which is the same on every page."""
@@ -42,7 +42,7 @@ def few_runs(runs: int) -> list[str]:
     """Return the sentence for means over fewer than `ENOUGH` runs."""
     if runs >= ENOUGH:
         return []
-    return [f"A figure stands on {runs} runs only. Other seeds can change an order that is close."]
+    return [f"Each figure is the result of {runs} runs only. Other seeds can change an order that is close."]
 
 
 def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:

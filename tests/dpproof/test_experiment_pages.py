@@ -53,7 +53,7 @@ def test_a_recorded_page_is_what_the_template_makes_of_the_tables(name):
         ),
         ("expert", "Its first state is fixed and its dynamics have no chance"),
         ("expert", "Figure 2 of the paper (histograms of the experts' returns) is not reproduced"),
-        ("expert", "A figure stands on 3 runs only"),
+        ("expert", "Each figure is the result of 3 runs only"),
         (
             "sdp-pe",
             "SDP-PE, calibrated noise is the worst of the three here at epsilon 0.1 (regret 9029 against",
@@ -99,11 +99,11 @@ def test_the_claim_on_experts_is_named_where_it_is_reversed_and_only_there():
     assert not any("main claim" in line for line in kept)
     broken = expert_lines([*rows, learner("printed", 10.0, 2.0), learner("calibrated", 10.0, 7.0)], 100)
     assert "higher mean return in 1 of 2 comparisons" in broken[0]
-    assert "apart in 1 of these 1" in broken[0]
+    assert "overlap in 1 of these 1" in broken[0]
     always = expert_lines([*rows, learner("printed", 10.0, 2.0), learner("calibrated", 10.0, 4.5)], 100)
     assert "in 2 of 2 comparisons" in always[0]
     assert "always on cartpole" in always[0]
-    assert "apart in 1 of these 2" in always[0]
+    assert "overlap in 1 of these 2" in always[0]
 
 
 def test_a_budget_at_which_the_paper_uses_dp_sgd_does_not_count():
@@ -168,7 +168,7 @@ def test_the_headline_is_a_law_and_few_runs_are_said():
     assert "its regret is 990 (VI, per step) of 1000" in told
     assert "With the printed noise none does at epsilon 1" in told
     assert "runs only" not in told
-    assert "stands on 20 runs only" in "\n".join(ucb_lines(1000.0, [*rows, arm(Group.HONEST, seeds=20)]))
+    assert "result of 20 runs only" in "\n".join(ucb_lines(1000.0, [*rows, arm(Group.HONEST, seeds=20)]))
 
 
 def test_the_local_model_below_the_joint_one_is_said_where_it_is_clear():

@@ -132,7 +132,7 @@ def _reversed(returns: Table) -> Iterator[str]:
     yield (
         "The paper's main claim is that its method beats plain DP-SGD. Here plain DP-SGD has the higher mean "
         f"return in {len(worse)} of {len(compared)} comparisons at the budgets at which the paper uses its "
-        f"method{where}. The 95% intervals are apart in {apart} of these {len(worse)}. Where they overlap, "
+        f"method{where}. The 95% intervals do not overlap in {apart} of these {len(worse)}. Where they overlap, "
         "these runs do not decide the order. They do not support the claim either."
     )
 
@@ -166,8 +166,8 @@ def _undecided(returns: Table) -> Iterator[str]:
         why = f" {_WHY[problem]}" if problem in _WHY else ""
         decides = "decides nothing" if any(_over_methods(group) for group in groups) else "has equal rows"
         yield (
-            f"{problem} {decides}: to the last digit the return is the same for {told}. What differs between "
-            f"such rows made no difference to what was measured.{why}"
+            f"{problem} {decides}: to the last digit the return is the same for {told}. The differences "
+            f"between such rows did not change the measured return.{why}"
         )
 
 

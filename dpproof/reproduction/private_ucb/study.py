@@ -161,7 +161,7 @@ def _spread(table: Table) -> str:
         f"The least mean regret at a certified epsilon of 1 is {found['regret']:.0f} ± "
         f"{found['standard_error']:.0f} ({found['algorithm']}, {found['group']}; {found['seeds']} runs). "
         f"Half of the runs are above {found['median']:.0f}, one in ten above {found['high']:.0f}, the worst "
-        f"is {found['worst']:.0f}, and {found['failed']:.0%} fail (above {FAILED:g} of never learning)."
+        f"is {found['worst']:.0f}, and {found['failed']:.0%} fail (above {FAILED:g} of the regret without learning)."
     )
 
 
@@ -174,7 +174,7 @@ def _unlearnt(never: float, table: Table) -> Iterator[str]:
         yield (
             f"In the paper's Figure 2 the learners under joint privacy learn. With the printed noise none "
             f"does at epsilon {listed([f'{e:g}' for e in found])}: every regret is above {_LEARNT:.0%} of "
-            "never learning."
+            "the regret without learning."
         )
 
 
@@ -247,7 +247,7 @@ def _least(never: float, table: Table) -> str:
     return (
         f"At a certified epsilon of at most 1 the least mean regret is {found['regret']:.0f} ± "
         f"{found['standard_error']:.0f} ({found['algorithm']}, {found['group']}), "
-        f"{found['regret'] / never:.1%} of never learning; its maximum is {found['worst']:.0f}."
+        f"{found['regret'] / never:.1%} of the regret without learning; its maximum is {found['worst']:.0f}."
     )
 
 

@@ -117,8 +117,8 @@ def _order(swim: Table) -> Iterator[str]:
         if opposite:
             told = listed([f"{e:g} ({_against(own[e], local[e])})" for e in opposite])
             yield (
-                f"The paper has SDP-PE between UCB-VI, JDP and UCB-VI, LDP at every epsilon. {kind.value} is "
-                f"the worst of the three here at epsilon {told}."
+                f"In the paper the regret of SDP-PE lies between that of {Kind.JDP.value} and that of "
+                f"{Kind.LDP.value} at every epsilon. {kind.value} is the worst of the three here at epsilon {told}."
             )
 
 
@@ -137,7 +137,7 @@ def _near(swim: Table) -> Iterator[str]:
         told = listed([f"{ratio:.1f} times at epsilon {e:g}" for e, ratio in ratios.items()])
         yield (
             "The paper says that SDP-PE closely approaches elimination without privacy. With calibrated "
-            f"noise its regret is {told}."
+            f"noise its regret is larger: {told}."
         )
 
 
@@ -147,9 +147,11 @@ def _unlearnt(never: float, swim: Table) -> Iterator[str]:
     for epsilon in _by_epsilon(swim, Kind.JDP):
         least = min(row["regret"] for row in where(swim, epsilon=epsilon))
         if least > _LEARNT * never:
-            found.append(f"{epsilon:g} (the least regret is {least / never:.0%} of never learning)")
+            found.append(
+                f"{epsilon:g} (the least regret is {least / never:.0%} of the regret without learning)"
+            )
     if found:
-        yield f"No private algorithm learns at epsilon {listed(found)}. Their order says little there."
+        yield f"No private algorithm learns at epsilon {listed(found)}. There their order means little."
 
 
 def _undecided(swim: Table) -> Iterator[str]:
@@ -182,7 +184,7 @@ def _noise(swim: Table) -> list[str]:
     regrets = [f"{printed[e]['regret']:.0f} to {own[e]['regret']:.0f} at epsilon {e:g}" for e in own]
     return [
         f"The printed noise is larger than what the same guarantee needs by a factor of {', '.join(ratios)}.",
-        f"Calibrating it takes the regret from {', '.join(regrets)}.",
+        f"With calibrated noise the regret changes from {', '.join(regrets)}.",
     ]
 
 
@@ -230,9 +232,9 @@ def _switch_counts(swim: Table) -> list[str]:
 def _coverage(stages: Table) -> str:
     worst = max(row["coverage_gap"] for row in stages)
     return (
-        "Equation (4) over single policies is infinite while two active policies differ where one of them "
-        f"comes. The mixtures played instead are within {worst:.2%} of the least worst coverage, by their "
-        "duality gap (Lemma 9 as repaired allows 2.08%)."
+        "Equation (4) over single policies is infinite as long as two active policies differ in a state that one of "
+        f"them reaches. The algorithm plays mixtures instead. By their duality gap they are within {worst:.2%} of the "
+        "least worst coverage (Lemma 9 as repaired allows 2.08%)."
     )
 
 
