@@ -21,7 +21,7 @@ class OutOfTimeError(BaseException):
     """Raised when the time budget is spent. It is no `Exception`, so it is never taken for a mechanism's output."""
 
     def __init__(self) -> None:
-        super().__init__("the time budget is spent")
+        super().__init__("The time budget is spent.")
 
     def __reduce__(self) -> tuple[type[OutOfTimeError], tuple[()]]:
         """Return the data for pickling, so that worker processes can raise this exception."""

@@ -54,7 +54,7 @@ class Journal:
                 self._rows.execute(TABLE)
         except sqlite3.Error as error:
             raise ValueError(
-                f"journal ({str(path)!r}) must be a journal, or a file that can be made"
+                f"journal ({str(path)!r}) must be a journal of dpproof, or a file that can be created"
             ) from error
 
     def __enter__(self) -> Journal:
@@ -217,10 +217,12 @@ def _cluster(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ValueError("cluster: needs the package distributed: pip install 'dpproof[cluster]'") from error
+        raise ValueError("cluster needs the package distributed: pip install 'dpproof[cluster]'") from error
     try:
         client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        raise ValueError(f"cluster ({address!r}) must be the address of a Dask scheduler: {error}") from error
+        raise ValueError(
+            f"cluster ({address!r}) must be the address of a running Dask scheduler: {error}"
+        ) from error
     with client:
         yield client.get_executor(pure=False)  # equal calls may be meant to draw anew

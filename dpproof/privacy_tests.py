@@ -97,24 +97,24 @@ def promise_of(
         ValueError: naming the value and the rule.
     """
     if args:
-        raise ValueError(f"value ({args[0]!r}) must be given by name")
+        raise ValueError(f"value ({args[0]!r}) must be given by name, such as epsilon=1.0")
     check_key("key", given, (*PROMISE, "adjacency", *MARKED))
     if "adjacency" not in given:
-        raise ValueError(f"adjacency is missing; there is no default: {_relations()}")
+        raise ValueError(f"adjacency is missing and has no default. Choose one of: {_relations()}")
     how = {key: given.get(key, meant) for key, (_, meant) in MARKED.items()}
     for key, value in how.items():
         if not MARKED[key][0].admits(value):
             raise ValueError(f"{key} ({value!r}) must be {MARKED[key][0]}")
     promise = {key: given[key] for key in PROMISE if key in given}
     if not promise.keys() - {"delta"}:
-        raise ValueError("epsilon is missing: a promise is epsilon (with delta), or rho, or mu")
+        raise ValueError("epsilon is missing. Give epsilon (with delta), rho or mu.")
     about = how.pop("arithmetic")
     claim = Claim(name, "the:test", {}, Adjacency.of(given["adjacency"]), promise, arithmetic=about)
     return claim, how
 
 
 def _relations() -> str:
-    return f"give one of {', '.join(relation.value for relation in Adjacency)}"
+    return ", ".join(relation.value for relation in Adjacency)
 
 
 def ini(config: pytest.Config, name: str) -> Any:
@@ -149,7 +149,7 @@ def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
     with errors_as_failures(request.node.nodeid):
         marker = request.node.get_closest_marker("privacy")
         if marker is None:
-            raise ValueError("the fixture `privacy` needs the marker `privacy(...)`")
+            raise ValueError("The fixture `privacy` needs the marker `@pytest.mark.privacy(...)`.")
         alpha, seed = (ini(request.config, name) for name in INI)
         claim, how = promise_of(request.node.nodeid, marker.args, marker.kwargs)
     return Privacy(
@@ -230,7 +230,7 @@ class Privacy:
         more = {name: value for name, value in options.items() if name not in HOW}
         share = self.alpha * 0.5**self.checks
         if not Reals(0, share, lower_open=True).admits(more.get("alpha", share)):
-            rule = f"must be at most {share!r}, the share of this audit, and above 0"
+            rule = f"must be above 0 and at most {share!r}, the share of this audit"
             raise ValueError(f"alpha ({more['alpha']!r}) {rule}")
         found = audit(
             self.claim.name,
@@ -270,7 +270,7 @@ class Privacy:
     def _extremes(self, data: object, first: object) -> Extremes:
         if first is not MISSING:
             raise ValueError(
-                f"first ({first!r:.60}) must be left out beside data, of which neighbours are made"
+                f"first ({first!r:.60}) must be left out, because dpproof makes the inputs from data"
             )
         return Extremes(data, self.claim.adjacency)
 
@@ -283,14 +283,14 @@ class Privacy:
         if isinstance(first, Neighbours):
             if second is not MISSING:
                 raise ValueError(
-                    f"second ({second!r:.60}) must be left out beside a Neighbours, which has both inputs"
+                    f"second ({second!r:.60}) must be left out, because first already holds both inputs"
                 )
             return first
         if first is MISSING:
-            raise ValueError("first is missing: give two inputs, a Neighbours, or data=")
+            raise ValueError("first is missing. Give two inputs, a Neighbours, or data=.")
         if second is MISSING:
             raise ValueError(
-                f"second is missing beside first ({first!r:.60}): give two inputs, or a Neighbours"
+                f"second is missing; only first ({first!r:.60}) is given. Give two inputs, or a Neighbours."
             )
         return Neighbours(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
 

@@ -72,7 +72,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     held = item.stash.get(HELD, None)
     if item.get_closest_marker("privacy") is not None and not (held and held.checks):
-        pytest.fail("privacy: nothing is held to the promise: call privacy.audit or privacy.certify", False)
+        pytest.fail("privacy: The test checks nothing. Call privacy.audit or privacy.certify.", False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -84,7 +84,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
         terminalreporter.write_line(f"privacy: {len(found)} checks: {said}")
         if outcomes["inconclusive"]:
-            hint = "such an audit might not have seen twice the promise; see strict and budget of the marker"
+            hint = "An inconclusive audit may miss a violation of twice the claim. Raise the marker's budget."
             terminalreporter.write_line(f"privacy: {hint}")
 
 

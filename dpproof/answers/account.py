@@ -88,7 +88,7 @@ def checked_number(value: Number, name: str) -> float:
     except OverflowError:
         shown = math.inf
     if math.isinf(shown) or (shown == 0) != (rational == 0):
-        rule = "must be a number in the range of double precision: 0, or from 4.95e-324 to 1.79e308"
+        rule = "must be 0 or between 4.95e-324 and 1.79e308, the range of double precision."
         raise ValueError(f"{name} ({value!r}) {rule}")
     if name == "delta" and not 0 <= rational < 1:
         raise ValueError(f"delta ({value!r}) must be in [0, 1)")
@@ -116,7 +116,7 @@ def account(
     quantity: Quantity = "delta" if delta is None else "epsilon"
     asked, at = ("epsilon", epsilon) if delta is None else ("delta", delta)
     if at is None or (delta is not None and epsilon is not None):
-        raise ValueError("give exactly one of --delta and --epsilon")
+        raise ValueError("Give exactly one of --delta and --epsilon.")
     shown = checked_number(at, asked)
     check_run(parameters)
     with recorded() as used:

@@ -50,7 +50,8 @@ DELTA = 1e-6
 """Delta at which epsilon is stated, unless another is given or the guarantee is pure."""
 VIEWED = "selective-dpsgd"
 """The mechanism that can be audited from several views of its code."""
-EVENT = ": it describes what is run but gives no code to run, so that it cannot be audited"
+OWN = " dpproof chooses the inputs of its own mechanisms."
+EVENT = " claims name no code to run, so they cannot be audited. `dpproof check` can still account for them."
 
 
 class AuditOptions(TypedDict, total=False):
@@ -165,7 +166,7 @@ def _contained(name: str) -> Iterator[None]:
     except (Exception, KeyboardInterrupt, OutOfTimeError):
         raise
     except BaseException as error:
-        raise ValueError(f"{name}: raised {type(error).__name__}: {error}") from error
+        raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 
 
 def _check_shared(claim: Claim) -> None:
@@ -180,8 +181,10 @@ def _check_shared(claim: Claim) -> None:
         inputs = inputs_of(claim.neighbours or "", claim.data, claim.adjacency)
         pickle.dumps((inputs, claim.command or load(claim.mechanism)))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        why = "must be one that other processes can be sent; leave out --workers and --cluster"
-        raise ValueError(f"mechanism ({claim.mechanism!r}) {why}: {error}") from error
+        why = f"or its input cannot be sent to other processes ({error})"
+        raise ValueError(
+            f"mechanism ({claim.mechanism!r}) {why}. Leave out --workers and --cluster."
+        ) from error
 
 
 def _again(claim: Claim) -> dict[str, Any]:
@@ -228,19 +231,24 @@ def check_ready(claim: Claim) -> None:
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
         for name, value in (("neighbours", claim.neighbours), ("data", claim.data)):
             if value is not None:
-                raise ValueError(f"{name} ({value!r}) must be left out for {claim.mechanism}")
+                raise ValueError(f"{name} ({value!r}) must be left out for {claim.mechanism}.{OWN}")
         return
     if claim.parameters:
-        raise ValueError(f"parameters ({', '.join(claim.parameters)}) must be left out for a callable")
+        raise ValueError(
+            f"parameters ({', '.join(claim.parameters)}) must be left out for a callable or a command"
+        )
     if (claim.neighbours is None) == (claim.data is None):
         raise ValueError(
-            "neighbours must name a callable that gives the two inputs, or data your data, not both"
+            "neighbours or data must be given, and not both. neighbours names a callable that returns the two "
+            "inputs. data names your data."
         )
     if claim.command is None:
         _refuse_audit_keys(claim, ("timeout",), "for a callable")
         _check_callable(claim.mechanism)
     elif shutil.which(claim.command[0]) is None:
-        raise ValueError(f"command ({claim.command[0]!r}) must be a program that can be started from here")
+        raise ValueError(
+            f"command ({claim.command[0]!r}) must be the path of a program, or the name of one on PATH"
+        )
     if claim.neighbours is not None:
         _check_callable(claim.neighbours)
 
@@ -248,7 +256,7 @@ def check_ready(claim: Claim) -> None:
 def _check_event(claim: Claim) -> None:
     """Refuse an invalid event, and claim keys that have no meaning for an event."""
     if claim.parameters or claim.audit or claim.neighbours or claim.data:
-        raise ValueError(f"parameters, neighbours, data and audit must be left out for {kind_of(claim)}")
+        raise ValueError(f"parameters, neighbours, data and audit must be left out beside {kind_of(claim)}")
     guarantee_of_event(claim)
 
 
@@ -265,17 +273,19 @@ def _check_callable(target: str) -> None:
         found = load(target)
         found = getattr(found, "sample", found)
     if not callable(found):
-        raise ValueError(f"callable ({target!r}) must be callable")
+        raise ValueError(f"callable ({target!r}) must name a function, or an object that can be called")
 
 
 def _check_promise(claim: Claim) -> None:
     """Refuse a promise that no sample can refute, or a trust model that hides what an audit sees."""
     seen = _seen(claim)
     if not implies(claim.trust, seen):
-        why = f"it sees what the {seen.value} model shows, more than the promise speaks of"
-        raise NoAuditError(f"trust ({claim.trust.value!r}) must be {seen.value!r} for an audit: {why}")
+        why = (
+            f"An audit sees all that the {seen.value} model reveals, and this claim does not cover all of it."
+        )
+        raise NoAuditError(f"trust ({claim.trust.value!r}) must be {seen.value!r} for an audit. {why}")
     if LIMIT < claim.guarantee.epsilon(0).upper < float("inf"):
-        raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for samples to refute it")
+        raise NoAuditError(f"epsilon ({claim.epsilon!r}) must be at most {LIMIT:g} for an audit")
 
 
 def _seen(claim: Claim) -> TrustModel:

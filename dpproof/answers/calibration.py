@@ -130,7 +130,7 @@ class Asked:
     def power(cls, rates: tuple[Number, Number]) -> Asked:
         """Return the target of a largest true positive rate of an attack at a false positive rate."""
         if isinstance(rates, str) or len(rates) != 2:
-            raise ValueError(f"target_tpr ({rates!r}) must be two numbers: a true and a false positive rate")
+            raise ValueError(f"target_tpr ({rates!r}) must be two numbers, a true and a false positive rate")
         true, false = rates
         goal = AttackTarget(exact(true, "target_tpr"), exact(false, "target_tpr"))
         return cls(goal, "true positive rate", str(true), "false positive rate", str(false))
@@ -196,7 +196,7 @@ def _kept(guarantee: Profile, asked: Asked) -> Bound:
     """Return the limited quantity. Its upper bound is at most the limit, as the goal itself certifies."""
     found, limit = asked.bound(guarantee), neighbours_of(exact(asked.limit))[0]
     if not asked.goal.meets(guarantee):
-        raise ArithmeticError(f"the noise found was not certified to meet {asked}: {found}")
+        raise ArithmeticError(f"The noise found cannot be certified to meet {asked}. The bound is {found}.")
     return Bound(min(found.lower, limit), min(found.upper, limit))
 
 
@@ -210,7 +210,9 @@ def _met(guarantee: Profile, target: Number, delta: Number) -> Bound:
         return bound
     if guarantee.delta(limit).upper <= exact(delta):
         return Bound(min(bound.lower, limit), limit)
-    raise ArithmeticError(f"the noise found was not certified to meet epsilon {target}: {bound}")
+    raise ArithmeticError(
+        f"The noise found cannot be certified to meet epsilon {target}. The bound is {bound}."
+    )
 
 
 def _missed(guarantee: Profile, asked: Asked) -> float:
@@ -221,7 +223,9 @@ def _missed(guarantee: Profile, asked: Asked) -> float:
         return lower
     if guarantee.delta(limit).lower > exact(asked.at):
         return limit
-    raise ArithmeticError(f"a little less noise was not certified to miss {asked}: {lower}")
+    raise ArithmeticError(
+        f"Slightly less noise cannot be certified to miss {asked}. The lower bound is {lower}."
+    )
 
 
 def calibration_of(
@@ -276,7 +280,7 @@ def asked_for(
     ]
     if len(given) != 1:
         told = ", ".join(given) or "none"
-        raise ValueError(f"target ({told}): give exactly one of {', '.join(TARGETS)}")
+        raise ValueError(f"Give exactly one of {', '.join(TARGETS)}. Given: {told}")
     if epsilon is not None:
         return Asked.epsilon(epsilon, delta)
     return Asked.power(rates) if rates is not None else Asked.advantage(advantage or 0)

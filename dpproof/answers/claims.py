@@ -235,12 +235,12 @@ def _advice(claim: Claim, verdict: Outcome, account: Account | None, audit: Evid
 def _unproved(claim: Claim, account: Account) -> str | None:
     """Return the reason why an account does not prove a claim, if the number is not the reason."""
     if not _covers(account, claim):
-        return f"the account is in the {account.trust.value} model: no proof in the {claim.trust.value} one"
+        return f"the guarantee is proved in the {account.trust.value} model, not in the {claim.trust.value} model"
     if account.rests is not None and _undecided(account):
         name = account.rests.id
-        return f"the guarantee rests on {name}, which is {account.rests.verdict.value}: see dpproof verify {name}"
+        return f"the guarantee rests on {name}, which is {account.rests.verdict.value}; see dpproof verify {name}"
     if account.bound.upper == math.inf:
-        return "no epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")
+        return "no finite epsilon is proved at this delta" + ("; give delta" if claim.delta == 0 else "")
     return None
 
 
@@ -298,7 +298,7 @@ def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard
             found = auditing.audit_claim(claim, **options)
             return found, Outcome.OUT_OF_TIME if found.unconfirmed else None, []
     except OutOfTimeError as error:
-        return None, Outcome.OUT_OF_TIME, [f"{_NOT_AUDITED} {error}, after {drawn[0]} samples"]
+        return None, Outcome.OUT_OF_TIME, [f"{_NOT_AUDITED} {error} {drawn[0]} samples were drawn."]
     except (auditing.NoAuditError, ArithmeticError) as error:
         return None, None, [f"{_NOT_AUDITED} {error}"]
     except ValueError as error:

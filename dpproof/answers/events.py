@@ -18,7 +18,7 @@ def _event(given: object) -> Any:
 
     made = given if isinstance(given, DpEvent) or not callable(given) else given()
     if not isinstance(made, DpEvent):
-        raise ValueError(f"event ({type(made).__name__}) must be a DpEvent of dp-accounting, or give one")
+        raise ValueError(f"event (type {type(made).__name__}) must be a dp-accounting DpEvent, or return one")
     return made
 
 
@@ -35,15 +35,17 @@ def _training(given: object) -> Any:
         steps = [(float(rate), float(noise), _whole(count)) for noise, rate, count in history]
     except (TypeError, ValueError) as error:
         rule = (
-            "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps), "
-            "steps a whole number"
+            "must be an Opacus engine or accountant, or a list of (noise multiplier, sampling rate, steps). "
+            "The number of steps must be whole."
         )
-        raise ValueError(f"training ({type(made).__name__}) {rule}") from error
+        raise ValueError(f"training (type {type(made).__name__}) {rule}") from error
     if not any(count > 0 for _rate, _noise, count in steps):
-        raise ValueError(f"training ({type(made).__name__}): nothing was run: no step was made")
+        raise ValueError(
+            f"training (type {type(made).__name__}) shows that nothing was run. It must contain a step."
+        )
     if not any(count > 0 and rate for rate, _noise, count in steps):
-        rule = "the sampling rate must be above 0 in some step"
-        raise ValueError(f"training ({type(made).__name__}): nothing was run on any record: {rule}")
+        rule = "shows that nothing was run on any record. The sampling rate must be above 0 in at least one step."
+        raise ValueError(f"training (type {type(made).__name__}) {rule}")
     return ComposedDpEvent([event_of_training(*step) for step in steps])
 
 
@@ -79,7 +81,7 @@ def guarantee_of_event(claim: Claim) -> Profile:
     except ValueError:
         raise
     except (Exception, SystemExit) as error:  # whatever a user's callable does
-        raise ValueError(f"{kind} ({target!r}) failed: {type(error).__name__}: {error}") from error
+        raise ValueError(f"{kind} ({target!r}) raised {type(error).__name__}: {error}") from error
     return privacy_loss_of(event, claim.adjacency)
 
 

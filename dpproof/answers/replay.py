@@ -99,7 +99,7 @@ def replayed_file(path: Path) -> Replayed:
     try:
         return replayed(_checked(json.loads(path.read_text(encoding="utf-8"))))
     except (ValueError, KeyError) as error:
-        raise ValueError(f"{path}: not a witness that replays: {error}") from error
+        raise ValueError(f"{path}: The file is not a witness that can be replayed: {error}") from error
 
 
 _WITNESS = {"verdict": str, "seed": int, "alpha": float, "delta": float, "replay": dict}
@@ -110,7 +110,7 @@ _CLAIM = {"claim": dict, "budget": int, "sharpen": bool}
 def _checked(witness: Any) -> Mapping[str, Any]:
     """Return a witness after checking the types of the fields that a replay reads."""
     if not isinstance(witness, dict):
-        raise ValueError("it must be a table")
+        raise ValueError("The witness must be a JSON object.")
     _check_types(witness, _WITNESS)
     kind = witness["replay"].get("audit")
     _check_types(witness["replay"], _CLAIM if kind == "claim" else target(kind).fields)

@@ -68,14 +68,14 @@ def claim_from(entry: object) -> Claim:
         ValueError: naming the value and the rule.
     """
     if not isinstance(entry, Mapping):
-        raise ValueError("must be a table")
+        raise ValueError(f"The claim ({entry!r:.60}) must be a table of keys and values.")
     for key in entry:
         if key not in KEYS:
             raise ValueError(f"key ({key!r}) must be one of: {', '.join(KEYS)}{nearest(key, KEYS)}")
     for key in REQUIRED:
         if key not in entry:
-            choices = f": {_relations()}" if key == "adjacency" else ""
-            raise ValueError(f"{key} is missing; there is no default{choices}")
+            choices = f" Choose one of: {_relations()}" if key == "adjacency" else ""
+            raise ValueError(f"{key} is missing and has no default.{choices}")
     for key in TEXT:
         _check_text(key, entry.get(key, ""))
     mechanism, command = _named(entry)
@@ -105,7 +105,7 @@ def _relations() -> str:
 
 def _check_text(label: str, value: object) -> None:
     if not isinstance(value, str):
-        raise ValueError(f"{label} ({value!r}) must be text")
+        raise ValueError(f"{label} ({value!r}) must be text in quotes")
     if not value.isprintable():
         raise ValueError(f"{label} ({value!r}) must be one line of printable text")
 
@@ -113,18 +113,17 @@ def _check_text(label: str, value: object) -> None:
 def _check_target(label: str, value: str) -> None:
     module, _, name = value.partition(":")
     if not module or not name or ":" in name:
-        raise ValueError(f"{label} ({value!r}) must be written package.module:name")
+        raise ValueError(f"{label} ({value!r}) must have the form package.module:name")
 
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
     """Return the subject of the claim by name, and for a command also its words."""
     given = [key for key in NAMED if key in entry]
     if not given:
-        raise ValueError("mechanism is missing; there is no default")
+        raise ValueError(f"mechanism is missing. A claim must have one of: {', '.join(NAMED)}")
     if len(given) > 1:
-        raise ValueError(
-            f"{given[1]} must be left out beside {'a ' if given[0] == 'mechanism' else ''}{given[0]}"
-        )
+        listed = ", ".join(NAMED)
+        raise ValueError(f"{given[1]} and {given[0]} exclude each other. A claim has only one of: {listed}")
     (kind,) = given
     if kind == "mechanism":
         if ":" in entry[kind]:  # event:package.module:name would be taken for an event below
@@ -135,7 +134,7 @@ def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
         return f"{kind}:{entry[kind]}", None
     command = entry["command"]
     if not isinstance(command, list) or not command or command[0] == "":
-        raise ValueError(f"command ({command!r}) must be a list of texts that begins with a program")
+        raise ValueError(f"command ({command!r}) must be a list of texts. The first text names a program.")
     for word in command:
         _check_text("command", word)
     return f"command:{shlex.join(command)}", tuple(command)

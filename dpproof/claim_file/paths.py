@@ -78,8 +78,10 @@ def check_inside(claim: Claim, file: Path) -> None:
     for key, path in paths_of(claim):
         beside = key == "command" and path.absolute().parent == Path(sys.executable).parent
         if "\0" in str(path):
-            raise ValueError(f"{key} ({str(path)!r}) must be the name of a file: none holds a null")
+            raise ValueError(
+                f"{key} ({str(path)!r}) must be a file name. File names cannot contain a null character."
+            )
         real = Path(os.path.realpath(path))  # unlike resolve, it raises nothing on a circle of links
         if not beside and not any(real.is_relative_to(folder) for folder in project):
-            rule = "must be inside the project; --allow-outside lets it pass"
+            rule = "must be inside the project. `dpproof check --allow-outside` accepts other files."
             raise ValueError(f"{key} ({str(path)!r}) {rule}")

@@ -228,14 +228,14 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
         text = path.read_text(encoding="utf-8")
         document = tomllib.loads(readable(text), parse_float=typed)
     except (ValueError, RecursionError) as error:  # no TOML, or no Unicode
-        raise ValueError(f"{path}: not a TOML file: {error}") from error
+        raise ValueError(f"{path}: The file is not valid TOML: {error}") from error
     unknown = sorted(set(document) - {"claim", "budget"})
     if unknown:
         near = nearest(unknown[0], ("claim", "budget"))
         raise ValueError(f"{path}: key ({unknown[0]!r}) must be one of: claim, budget{near}")
     entries = document.get("claim", [])
     if not isinstance(entries, list) or not entries:
-        raise ValueError(f"{path}: there must be at least one [[claim]]")
+        raise ValueError(f"{path}: The file must contain at least one [[claim]].")
     budget = _budget(document.get("budget", {}), path)
     checks = (ready,) if outside else (partial(check_inside, file=path), ready)
     claims, refused = _sorted_out(entries, checks)
@@ -267,7 +267,7 @@ def _sorted_out(
         try:
             claim = claim_from(entry)
             if claim.name in names:
-                raise ValueError(f"name ({claim.name!r}) must be unique")
+                raise ValueError(f"name ({claim.name!r}) must be unique. An earlier claim has the same name.")
             names.add(claim.name)
             for check in checks:
                 check(claim)

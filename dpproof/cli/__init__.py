@@ -78,5 +78,6 @@ def main() -> None:
         if os.environ.get("DPPROOF_TRACEBACK"):
             raise
         kind = type(error).__name__
-        print(f"dpproof: not certified: {kind}: {error} (DPPROOF_TRACEBACK=1 shows where)", file=sys.stderr)
+        said = f"The answer could not be certified: {kind}: {error}"
+        print(f"dpproof: {said} (Set DPPROOF_TRACEBACK=1 to see where.)", file=sys.stderr)
         sys.exit(3)

@@ -87,11 +87,13 @@ def _calibrate(
         [] if target_advantage or target_tpr else [("--target-epsilon", target_epsilon), ("--delta", delta)]
     )
     if lacking := [flag for flag, value in missing if value is None]:
-        raise ValueError(f"Missing option {', '.join(lacking)}; or give --target-advantage or --target-tpr")
+        raise ValueError(
+            f"Missing option {', '.join(lacking)}. Alternatively, give --target-advantage or --target-tpr."
+        )
     relation = accountant.relation(adjacency)
     asked = calibration.asked_for(target_epsilon, 0 if delta is None else delta, target_advantage, target_tpr)
     if what_if and asked.quantity != "epsilon":
-        raise ValueError("--what-if goes with --target-epsilon only")
+        raise ValueError("--what-if can be used only with --target-epsilon.")
     found = calibration.calibrate(accountant, parameters, relation, asked)
     if what_if:
         with recorded() as used:

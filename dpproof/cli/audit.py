@@ -134,17 +134,19 @@ def audit(
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
-        refuse({"view": view}, [], f"for anything but {auditing.VIEWED} against its own guarantee")
+        refuse({"view": view}, [], f"unless the target is {auditing.VIEWED} and --epsilon is not given")
     if target == "corpus":
-        refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "for the corpus")
+        refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "if the target is corpus")
         with journal_at(journal):
             asked: Asked = {"seed": seed, "alpha": alpha}
             if budget is not None:
                 asked["budget"] = budget
             audit_corpus(asked, only, workers, cluster, witnesses, json)
-    refuse({"only": only}, [], "for anything but the corpus")
+    refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
-        raise ValueError("target: give a claim file, a mechanism's name, corpus, or --replay WITNESS")
+        raise ValueError(
+            "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
+        )
     if sharpen:
         options["sharpen"] = True
     if view is not None:

@@ -42,19 +42,20 @@ class Promise:
 
 Job = tuple[str, Callable[..., "Evidence"]]
 """A claim's name, and the function that audits it."""
-NO_PROMISE = "--epsilon is missing: a callable is audited against a promise"
+NO_PROMISE = "--epsilon is missing. Give the epsilon that your function claims."
 NO_NEIGHBOURS = (
-    "--data is missing: data must name your data; or neighbours a callable that gives the two inputs"
+    "--data is missing. Give --data with the name of your data, or --neighbours with the name of a callable "
+    "that returns the two inputs."
 )
 
 
 def refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
     """Refuse options that have no effect, instead of ignoring them."""
     if flags:
-        raise ValueError(f"option ({flags[0]!r}) must be left out {where}")
+        raise ValueError(f"option ({flags[0]!r}) must be left out {where}.")
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} ({value!r}) must be left out {where}")
+            raise ValueError(f"{name} ({value!r}) must be left out {where}.")
 
 
 def jobs_of(
@@ -68,8 +69,12 @@ def jobs_of(
     """Return the jobs by name, and the seconds for them. Everything is checked before anything runs."""
     if target in CATALOGUE:
         given = {"neighbours": promise.neighbours, "data": promise.data}
-        refuse(given, [], f"for {target}: it has hard inputs of its own")
-        refuse({**told, "arithmetic": promise.arithmetic}, [], f"for {target}, a mechanism of this project")
+        refuse(given, [], f"for {target}. dpproof chooses the inputs of its own mechanisms")
+        refuse(
+            {**told, "arithmetic": promise.arithmetic},
+            [],
+            f"for {target}. It applies only to your own functions and programs",
+        )
         values = values_of(target, flags)
         meant = accountant_for(target).adjacency
         _check_complete(_parameters_missing(target, values), _missing(promise, meant))
@@ -83,14 +88,16 @@ def jobs_of(
         own = partial(auditing.audit_mechanism, target, values, relation, **asked)
         return [(target, own)], None
     if flags and (":" in target or Path(target).is_file()):
-        raise ValueError(f"option ({flags[0]!r}) is unknown")
+        raise ValueError(
+            f"option ({flags[0]!r}) is unknown. Functions and claim files take no parameters on the command line."
+        )
     if Path(target).is_file():
-        refuse(vars(promise), [], "for a claim file, which has its own")
+        refuse(vars(promise), [], "for a claim file. Set it in the file")
         return _of_file(Path(target), options, told, alpha)
     if ":" not in target:
         known = (*CATALOGUE, "corpus")
         listed = f"{', '.join(known)}{nearest(target, known)}"
-        rule = f"must be a claim file, package.module:callable, or one of: {listed}"
+        rule = f"must be an existing claim file, package.module:callable, or one of: {listed}"
         raise ValueError(f"target ({target!r}) {rule}")
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
@@ -169,20 +176,22 @@ def _missing(promise: Promise, meant: Adjacency | None) -> list[str]:
     if promise.adjacency is not None or meant is not None:
         return []
     known = ", ".join(relation.value for relation in Adjacency)
-    return [f"--adjacency is missing; there is no default: {known}"]
+    return [f"--adjacency is missing and has no default. Choose one of: {known}."]
 
 
 def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
     """Return a line for each missing parameter of a mechanism."""
     fields = accountant_for(name).parameters.fields()
     required = (field for field in fields if field.default is MISSING and field.name not in values)
-    return [f"parameter ({field.name!r}) is missing: {field.metadata['domain']}" for field in required]
+    return [
+        f"parameter ({field.name!r}) is missing. It must be {field.metadata['domain']}." for field in required
+    ]
 
 
 def _check_complete(*missing: list[str]) -> None:
     """Refuse incomplete input with one message that names everything missing."""
     if any(missing):
-        raise ValueError("; ".join(chain.from_iterable(missing)))
+        raise ValueError(" ".join(chain.from_iterable(missing)))
 
 
 def _callable_claim(target: str, promise: Promise) -> Claim:

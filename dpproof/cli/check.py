@@ -75,7 +75,7 @@ def check(
     TARGET is papers, or a claim file.
     """
     if target != "papers" and not Path(target).is_file():
-        rule = "must be papers, or an existing claim file"
+        rule = "must be 'papers' or an existing claim file"
         raise ValueError(f"target ({target!r}) {rule}{nearest(target, ['papers', *_beside(target)])}")
     check_folder("html", html)
     files = {"sarif": sarif, "junit": junit, "markdown": markdown}
@@ -149,7 +149,9 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
     for refusal in reading.refusals:
         click.echo(f"dpproof: {refusal}", err=True)
     if reading.claims and any(refusal.unloadable for refusal in reading.refusals):
-        click.echo("dpproof: nothing was run: what a claim names must be there before", err=True)
+        click.echo(
+            "dpproof: Nothing was run, because a claim names something that cannot be loaded.", err=True
+        )
         write_findings(findings_of_claims([], [], reading.refusals, str(path), strict=False), asked.files)
         raise Exit(2)
     if not reading.claims:

@@ -46,7 +46,7 @@ def _chosen(given: str) -> str:
     """
     shell = given or Path(os.environ.get("SHELL", "")).name
     if shell not in FILES:
-        raise ValueError(f"shell ({shell!r}) must be one of: {', '.join(FILES)}; name it behind the flag")
+        raise ValueError(f"shell ({shell!r}) must be one of: {', '.join(FILES)}. Give it after the option.")
     return shell
 
 

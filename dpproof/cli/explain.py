@@ -198,7 +198,7 @@ def explain(identity: str) -> None:
         groups = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
         names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
         raise ValueError(
-            f"id ({identity!r}) must be a statement id, as `dpproof verify papers` lists them, "
+            f"id ({identity!r}) must be a statement id that `dpproof verify papers` lists, "
             f"or one of: {groups}{nearest(identity, names)}"
         )
 
@@ -283,7 +283,9 @@ def init(file: Path) -> None:
     beside = file.with_name(SCHEMA_NAME)
     for path in (file, beside):
         if path.exists():
-            raise ValueError(f"file ({path}) must not exist yet: it is left as it is")
+            raise ValueError(
+                f"file ({path}) already exists and was not changed. Remove it, or choose another folder."
+            )
     beside.write_text(schema_text(), encoding="utf-8")
     file.write_text(STARTER, encoding="utf-8")
     click.echo(f"wrote {file} and {beside}; next: dpproof check {file}")

@@ -33,6 +33,6 @@ def values_of(name: str, flags: list[str]) -> dict[str, Any]:
         if flag not in known:
             raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}{nearest(flag, known)}")
         if not words:
-            raise ValueError(f"option ({flag!r}) must have a value: {known[flag].metadata['domain']}")
+            raise ValueError(f"option ({flag!r}) has no value. It must be {known[flag].metadata['domain']}.")
         values[known[flag].name] = read_text(known[flag], words.pop(0))
     return values

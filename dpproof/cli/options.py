@@ -112,7 +112,9 @@ def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
         raise ValueError(f"{name} ({str(file)!r}) must end in one of: {', '.join(suffixes)}")
     folder = file.absolute().parent
     if file.is_dir() or not folder.is_dir() or not _takes_files(folder):
-        raise ValueError(f"{name} ({str(file)!r}) must be a file in a folder that can be written to")
+        raise ValueError(
+            f"{name} ({str(file)!r}) must be a file in an existing folder that can be written to"
+        )
 
 
 def _takes_files(folder: Path) -> bool:

@@ -62,7 +62,9 @@ def verify(*names: str) -> Verdicts:
         ValueError: for an unknown name, or none.
     """
     if not names:
-        raise ValueError("verify () must be given papers, the name of a paper, or the id of a statement")
+        raise ValueError(
+            "verify() needs a name. Give 'papers', the name of a paper, or the id of a statement."
+        )
     return Verdicts(verified(dict.fromkeys(id for name in names for id in ids_named(name))).statements)
 
 
@@ -150,9 +152,8 @@ def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside
     """
     reading = read_all(Path(file), check_ready, outside=allow_outside)
     if not reading.claims:
-        raise ValueError(
-            f"file ({str(file)!r}): {'; '.join(map(str, reading.refusals)) or 'it has no claim'}"
-        )
+        refused = "; ".join(map(str, reading.refusals))
+        raise ValueError(f"file ({str(file)!r}) has no claim that can be checked: {refused}")
     with executor_for(os.cpu_count() or 1, None) as executor:
         found = check_claims(reading.claims, reading.budget, audited=audits, seed=seed, executor=executor)
     return Checked(found, reading.refusals)

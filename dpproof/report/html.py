@@ -309,4 +309,4 @@ def derive_linear(per_step: sympy.Expr, repetitions: sympy.Expr | int = 1) -> De
 
 def _require(holds: object, what: str) -> None:
     if holds is not True and holds is not sympy.true:
-        raise ArithmeticError(f"the derivation stops: {what} was not established")
+        raise ArithmeticError(f"The derivation stops, because {what} was not established.")

@@ -45,14 +45,16 @@ def entries(text: str) -> list[Entry]:
     """
     head, end, _ = text.removeprefix(_BEGIN).partition(_END)
     if not text.startswith(_BEGIN) or not end or not head:
-        raise ValueError("a note begins with a header: ---, functions:, one line each, ---")
+        raise ValueError(
+            "A note must begin with a header. Its lines are ---, functions:, one for each function, and ---."
+        )
     return [_entry(line) for line in head.splitlines()]
 
 
 def _entry(line: str) -> Entry:
     words = line.split()
     if not line.startswith("  - ") or len(words) not in (2, 3):
-        raise ValueError(f"a header's line ({line!r}) must be '  - name hash'")
+        raise ValueError(f"The line {line!r} of a header must have the form '  - name hash'")
     return words[1], words[2] if len(words) == 3 else ""
 
 

@@ -184,7 +184,7 @@ def test_a_claim_on_a_program_is_written_as_it_is_read(survey):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ("mechanism = 'laplace'\n", "command must be left out beside a mechanism"),
+        ("mechanism = 'laplace'\n", "command and mechanism exclude each other"),
         ("audit = 3\n", "audit (3) must be a table"),
         ("audit = { frobs = 1 }\n", "audit: key ('frobs') must be one of: budget"),
         ("audit = { budget = 0 }\n", "audit: budget (0) must be an integer at least 1"),
@@ -205,7 +205,7 @@ def test_a_bad_claim_on_a_program_is_refused(refused, survey, more, says):
         ("[]", "command ([]) must be a list of texts"),
         ("'run'", "command ('run') must be a list of texts"),
         ("[1]", "command (1) must be text"),
-        ("['./nowhere', 'x']", "command ('./nowhere') must be a program that can be started"),
+        ("['./nowhere', 'x']", "command ('./nowhere') must be the path of a program"),
     ],
 )
 def test_a_command_that_is_none_is_refused(refused, tmp_path, user_module, command, says):
@@ -294,8 +294,8 @@ DAMAGE = [
     (lambda w: {**w, "alpha": float("nan")}, "alpha (nan) must be in [1e-300, 1)"),
     (lambda w: {**w, "replay": None}, "replay (None) must be of type dict"),
     (lambda w: {}, "verdict (None) must be of type str"),
-    (lambda w: [w], "it must be a table"),
-    (lambda w: "null", "it must be a table"),
+    (lambda w: [w], "must be a JSON object"),
+    (lambda w: "null", "must be a JSON object"),
     (lambda w: "{", "not a witness"),
 ]
 
@@ -323,13 +323,13 @@ def test_a_users_callable_is_audited(run, user_module, function, verdict, code):
 @pytest.mark.parametrize(
     ("function", "neighbours", "says"),
     [
-        ("good", "three", "must return two inputs, or pairs; it gave 3"),
-        ("good", "failing_pairs", "must return two inputs, or pairs: no data today"),
+        ("good", "three", "must return two inputs or a list of pairs, not 3 objects"),
+        ("good", "failing_pairs", "must return two inputs or a list of pairs: no data today"),
         ("failing", "pairs", "raised RuntimeError (out of order)"),
-        ("not_a_number", "pairs", "outputs are NaN"),
+        ("not_a_number", "pairs", "are or contain NaN"),
         ("nosuch", "pairs", "nosuch') cannot be loaded"),
-        ("", "pairs", ":') must be written package.module:name"),
-        ("np", "pairs", ":np') must be callable"),
+        ("", "pairs", ":') must have the form package.module:name"),
+        ("np", "pairs", ":np') must name a function"),
     ],
 )
 def test_a_callable_that_cannot_be_audited_is_refused(refused, user_module, function, neighbours, says):
@@ -352,11 +352,11 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
 @rows(
     ("arguments", "says"),
     [
-        (["audit"], "target: give a claim file"),
+        (["audit"], "target is missing. Give a claim file"),
         (["audit", "nosuch"], "target ('nosuch') must be a claim file"),
         (["audit", "nosuch.toml"], "target ('nosuch.toml') must be a claim file"),
         (["audit", "."], "target ('.') must be a claim file"),
-        (["audit", "rlsvi", *SIZES], "--adjacency is missing; there is no default"),
+        (["audit", "rlsvi", *SIZES], "--adjacency is missing and has no default. Choose one of: "),
         (SIZED, "parameter ('states') is missing"),
         ([*SIZED, *SIZES, "--states", 0], "states (0) must be an integer at least 1"),
         ([*SIZED, *SIZES, "--states", "x"], "states ('x') must be an integer at least 1"),
@@ -368,7 +368,7 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         ([*SIZED, *SIZES, "--beta-scale", "nan"], "beta_scale (nan) must be a number above 0"),
         ([*SIZED, *SIZES, "--delta", "nan"], "delta (nan) must be in [0, 1)"),
         ([*SIZED, *SIZES, "--delta", 1], "delta (1.0) must be in [0, 1)"),
-        ([*SIZED, *SIZES, "--delta", 0], "delta (0.0) must be one at which the claim promises a finite"),
+        ([*SIZED, *SIZES, "--delta", 0], "delta (0.0) must be larger. The claim has no finite epsilon"),
         ([*SIZED, *SIZES, "--alpha", "nan"], "alpha (nan) must be in [1e-300, 1)"),
         ([*SIZED, *SIZES, "--alpha", 0], "alpha (0.0) must be in [1e-300, 1)"),
         ([*SIZED, *SIZES, "--budget", 0], "budget (0) must be an integer at least 1"),
@@ -389,13 +389,13 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         (["audit", "laplace", "--scale", 1, "--compositions", 0], "compositions (0) must be above 0"),
         (["audit", "laplace", "--scale", 1, "--sensitivity", 0], "sensitivity (0) must be above 0"),
         (["audit", "corpus", "--seed", -1], "seed (-1) must be an integer at least 0"),
-        (["audit", "corpus", "--delta", 0.1], "delta (0.1) must be left out for the corpus"),
-        (["audit", "corpus", "--frobs"], "option ('--frobs') must be left out for the corpus"),
+        (["audit", "corpus", "--delta", 0.1], "delta (0.1) must be left out if the target is corpus"),
+        (["audit", "corpus", "--frobs"], "option ('--frobs') must be left out if the target is corpus"),
         (["audit", "rlsvi", "--replay", "w.json"], "target ('rlsvi') must be left out with --replay"),
         (["audit", "--budget", 9, "--replay", "w.json"], "budget (9) must be left out with --replay"),
         (["audit", "math:sin", "--adjacency", "replace"], "--epsilon is missing"),
         (["audit", "math:sin", "--epsilon", 1], "--adjacency is missing"),
-        (["audit", "math:sin", *CALLABLE], "neighbours must name a callable"),
+        (["audit", "math:sin", *CALLABLE], "neighbours or data must be given"),
         (["audit", "math:sin", *CALLABLE, "--frobs"], "option ('--frobs') is unknown"),
         (["audit", "math:sin", "--adjacency", "replace", "--epsilon", "nan"], "epsilon (nan) must be"),
     ],
@@ -469,7 +469,9 @@ def test_a_sharpened_audit_spends_its_budget_after_a_violation_and_finds_more(ru
     assert first["epsilon_lower"] < sharp["epsilon_lower"] <= 2
     again = run("audit", "--replay", tmp_path / "found" / "laplace.json", "--json")
     assert (again.code, again.json["audits"]) == (1, [sharp])
-    assert "sharpen (True) must be left out for the corpus" in refused("audit", "corpus", "--sharpen")
+    assert "sharpen (True) must be left out if the target is corpus" in refused(
+        "audit", "corpus", "--sharpen"
+    )
 
 
 @pytest.mark.parametrize("name", tiered(["expert-release", "selective-dpsgd"], fast=1))
@@ -523,7 +525,7 @@ def test_the_seconds_of_a_file_hold_for_its_audits(run, claim_file):
     ran = run("audit", path, "--json")
     assert (ran.code, ran.json["audits"], ran.json["out_of_time"]) == (3, [], ["a", "b"])
     assert ran.err.splitlines() == [
-        f"dpproof: {name}: not audited: the time budget is spent" for name in "ab"
+        f"dpproof: {name}: not audited: The time budget is spent." for name in "ab"
     ]
 
 

@@ -154,7 +154,7 @@ def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"]) == (3, "not certified")
     assert entry["account"]["verdict"] == "OPEN"
-    assert any("which is OPEN: see dpproof verify" in text for text in entry["remarks"])
+    assert any("which is OPEN; see dpproof verify" in text for text in entry["remarks"])
 
 
 def _verdict(adjacency=Adjacency.REWARDS_ONLY, parameters=SMALL, **promise):
@@ -195,7 +195,7 @@ def test_a_claim_without_an_audit_says_so(run, claim_file):
     ran = run("check", path, "--json")
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"], entry["audit"]) == (0, "kept", None)
-    assert "no audit of rlsvi makes such neighbours" in entry["remarks"][0]
+    assert "for an audit of rlsvi" in entry["remarks"][0]
 
 
 @pytest.mark.parametrize("where", ["file", "file/below", "file/further/below"])
@@ -209,7 +209,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_any_work(refused, cla
 
 @pytest.mark.parametrize("target", ["paper", "nowhere.toml", ".", ""])
 def test_an_unknown_target_is_refused(refused, target):
-    assert f"target ({target!r}) must be papers, or an existing claim file" in refused("check", target)
+    assert f"target ({target!r}) must be 'papers' or an existing claim file" in refused("check", target)
 
 
 def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monkeypatch):
@@ -219,7 +219,7 @@ def test_nothing_is_written_when_the_work_fails(run, claim_file, tmp_path, monke
     monkeypatch.setattr(check_module, "check_claims", fails)
     ran = run("check", claim_file({}), "--html", tmp_path / "report", "--json")
     assert (ran.code, ran.out) == (3, "")
-    assert "not certified: RuntimeError: lost" in ran.err
+    assert "could not be certified: RuntimeError: lost" in ran.err
     assert not (tmp_path / "report").exists()
 
 
@@ -283,7 +283,7 @@ def test_a_spent_time_budget_is_said_and_nothing_is_guessed(run, claim_file):
     path.write_text("[budget]\nseconds = 1e-9\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     (entry,) = run("check", path, "--json").json["claims"]
     assert (entry["verdict"], entry["audit"]) == ("kept", None)
-    assert entry["remarks"] == ["not audited: the time budget is spent, after 0 samples"]
+    assert entry["remarks"] == ["not audited: The time budget is spent. 0 samples were drawn."]
 
 
 @pytest.mark.usefixtures("few_samples")
@@ -312,8 +312,8 @@ def test_an_audit_ends_when_its_time_is_spent(monkeypatch):
         Claim("noise", "gaussian", {"sigma": 1.0}, Adjacency.BY_SENSITIVITY, {"mu": 1.0}), until=100, seed=0
     )
     assert (ledger.verdict, ledger.audit) == (Outcome.KEPT, None)
-    assert "the time budget is spent, after" in ledger.remarks[0]
-    assert "after 0 samples" not in ledger.remarks[0]
+    assert "The time budget is spent. " in ledger.remarks[0]
+    assert " 0 samples" not in ledger.remarks[0]
 
 
 ENDING = """
@@ -429,7 +429,7 @@ def test_a_program_runs_no_longer_than_the_time_budget(
     assert time.monotonic() - began < 30  # not the 60 seconds of one request
     late, good = ran.json["claims"]
     assert (ran.code, late["verdict"], good["verdict"]) == (3, "out of time", "kept")
-    assert late["remarks"] == ["not audited: the time budget is spent, after 0 samples"]
+    assert late["remarks"] == ["not audited: The time budget is spent. 0 samples were drawn."]
     assert good["remarks"] == late["remarks"]
     assert 'type="out of time"' in (tmp_path / "found.xml").read_text(encoding="utf-8")
     assert "out of time</span>" in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -60,7 +60,7 @@ def test_an_event_or_a_training_is_accounted_for(run, claim_file, module, kind, 
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"], entry["audit"]) == (0, "kept", None)
     assert entry["account"]["epsilon"]["upper"] == pytest.approx(truth.upper, rel=1e-9)
-    assert "gives no code to run" in entry["remarks"][0]
+    assert "name no code to run" in entry["remarks"][0]
 
 
 def test_a_smaller_promise_is_not_certified(run, claim_file, module):
@@ -69,16 +69,16 @@ def test_a_smaller_promise_is_not_certified(run, claim_file, module):
 
 
 REFUSALS = [
-    ({"event": "m:fails"}, "event ('m:fails') failed: RuntimeError: no data today"),
-    ({"event": "m:text"}, "event (str) must be a DpEvent"),
-    ({"training": "m:text"}, "training (str) must be an Opacus engine or accountant, or a list"),
+    ({"event": "m:fails"}, "event ('m:fails') raised RuntimeError: no data today"),
+    ({"event": "m:text"}, "event (type str) must be a dp-accounting DpEvent"),
+    ({"training": "m:text"}, "training (type str) must be an Opacus engine or accountant, or a list"),
     ({"event": "m:nothing"}, "cannot be loaded"),
     ({"event": "m:event", "adjacency": "rewards-only"}, "events know add-remove, replace and by-sensitivity"),
     (
         {"event": "m:event", "parameters": {"x": 1}},
-        "parameters, neighbours, data and audit must be left out for event",
+        "parameters, neighbours, data and audit must be left out beside event",
     ),
-    ({"event": "m:event", "training": "m:history"}, "training must be left out beside event"),
+    ({"event": "m:event", "training": "m:history"}, "training and event exclude each other"),
 ]
 
 
@@ -127,7 +127,7 @@ def test_a_training_without_steps_is_refused(history):
 
 @pytest.mark.parametrize("steps", [10.9, "10", float("nan"), None])
 def test_steps_are_not_rounded(steps):
-    with pytest.raises(ValueError, match="steps a whole number"):
+    with pytest.raises(ValueError, match="number of steps must be whole"):
         _training([(1.0, 0.01, steps)])
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_loaded_is_named_before_anything_runs(run, tmp_path, monk
     assert ran.code == 2
     assert time.monotonic() - started < 30  # auditing the first claim takes minutes
     assert "claim 2: name ('no_such_module:f') cannot be loaded" in ran.err
-    assert "nothing was run" in ran.err
+    assert "Nothing was run" in ran.err
     assert "cannot be loaded" in Path("found.md").read_text(encoding="utf-8")
 
 

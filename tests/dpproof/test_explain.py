@@ -85,14 +85,14 @@ def test_the_starter_is_a_claim_file_that_can_be_audited(run, tmp_path):
 def test_an_existing_file_is_left_alone(refused, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("mine", encoding="utf-8")
-    assert "must not exist yet" in refused("init", path)
+    assert "already exists" in refused("init", path)
     assert path.read_text(encoding="utf-8") == "mine"
     (tmp_path / "dpproof.schema.json").write_text("mine", encoding="utf-8")
-    assert "dpproof.schema.json) must not exist yet" in refused("init", tmp_path / "other.toml")
+    assert "dpproof.schema.json) already exists" in refused("init", tmp_path / "other.toml")
 
 
 def test_a_missing_folder_is_refused(refused, tmp_path):
-    assert "must be a file in a folder that can be written to" in refused(
+    assert "must be a file in an existing folder that can be written to" in refused(
         "init", tmp_path / "nowhere" / "dpproof.toml"
     )
 

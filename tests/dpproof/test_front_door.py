@@ -101,7 +101,7 @@ def test_what_is_misspelt_is_answered_with_what_may_be_meant(refused, arguments,
     [
         ({"mechanism": "rlvsi"}, "did you mean 'rlsvi'?"),
         ({"adjacency": "reward-only"}, "did you mean 'rewards-only'?"),
-        ({"adjacency": None}, f"adjacency is missing; there is no default: {RELATIONS}"),
+        ({"adjacency": None}, f"adjacency is missing and has no default. Choose one of: {RELATIONS}"),
         ({"epsiln": 1.0}, "did you mean 'epsilon'?"),
         ({"parameters": {"state": 2}}, "did you mean 'states'?"),
         ({"audit": {"budgt": 2}}, "did you mean 'budget'?"),
@@ -246,7 +246,7 @@ def test_ten_lines_answer_the_question(run, verb):
         ([], "Missing option --target-epsilon, --delta"),
         (["--target-epsilon", 1], "Missing option --delta"),
         (["--target-advantage", ".1", "--target-tpr", ".2", ".1"], "exactly one"),
-        (["--target-advantage", ".1", "--what-if"], "--target-epsilon only"),
+        (["--target-advantage", ".1", "--what-if"], "only with --target-epsilon"),
     ],
 )
 def test_a_calibration_has_one_target(refused, arguments, says):

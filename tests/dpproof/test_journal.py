@@ -106,6 +106,6 @@ def test_a_corpus_goes_on_where_it_stopped_with_the_same_answer(run, tmp_path):
 @pytest.mark.parametrize("name", ["nowhere/journal", "text"])
 def test_a_file_that_is_no_journal_is_refused(refused, tmp_path, name):
     (tmp_path / "text").write_text("this is no database, but a text of some length", encoding="utf-8")
-    assert "must be a journal, or a file that can be made" in refused(
+    assert "must be a journal of dpproof, or a file that can be created" in refused(
         "audit", "corpus", "--only", "randomised", "--journal", tmp_path / name
     )

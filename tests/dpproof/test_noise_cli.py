@@ -193,7 +193,7 @@ def test_calibrate_says_where_noise_is_not_the_answer(refused, arguments, says):
     ("file", "says"),
     [
         ("plot.pdf", "must end in one of: .svg, .png, .html"),
-        ("nowhere/plot.svg", "a folder that can be written"),
+        ("nowhere/plot.svg", "existing folder that can be written"),
     ],
 )
 def test_a_plot_is_refused_before_any_work(refused, tmp_path, file, says):

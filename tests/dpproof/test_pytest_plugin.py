@@ -122,13 +122,13 @@ def test_strict_wants_an_audit_that_could_have_seen_something(session):
 
 
 SLIPS = [
-    ("", "", "the fixture `privacy` needs the marker `privacy(...)`"),
+    ("", "", "The fixture `privacy` needs the marker `@pytest.mark.privacy(...)`."),
     ("@pytest.mark.privacy(1.0)", "", "value (1.0) must be given by name"),
-    ("@pytest.mark.privacy(epsilon=1.0)", "", "adjacency is missing; there is no default"),
+    ("@pytest.mark.privacy(epsilon=1.0)", "", "adjacency is missing and has no default"),
     (
         "@pytest.mark.privacy(adjacency='replace')",
         "",
-        "epsilon is missing: a promise is epsilon",
+        "epsilon is missing. Give epsilon (with delta), rho or mu.",
     ),
     ("@pytest.mark.privacy(epsilon='x', adjacency='replace')", "", "epsilon ('x') must be a finite number"),
     (
@@ -170,7 +170,7 @@ USES = [
         "privacy.certify('rlsvi', states=2, actions=2, horizon=2, episodes=4)",
         "no guarantee of rlsvi",
     ),
-    ("privacy.audit(3, 0.0, 1.0)", "mechanism (3) must be callable"),
+    ("privacy.audit(3, 0.0, 1.0)", "mechanism (3) must be a function"),
     ("privacy.audit(good, 0.0, 1.0, frobs=3)", "option ('frobs') must be one of: failures, nan, seeded"),
     ("privacy.audit(good, 0.0, 1.0, nan='maybe')", "nan ('maybe') must be one of: error, token"),
     ("privacy.audit(lambda x, n, rng: x, 0.0, 1.0)", "privacy: mechanism"),
@@ -224,21 +224,24 @@ def test_without_the_fixture_nothing_is_imported(session):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("privacy.audit(bad, 0.0, 0.0)", "*must be of two inputs that differ"),
-        ("privacy.audit(good, 0.0, 1.0, alpha=0.5)", "*alpha (0.5) must be at most 0.0005,*"),
+        ("privacy.audit(bad, 0.0, 0.0)", "*must contain two different inputs"),
+        ("privacy.audit(good, 0.0, 1.0, alpha=0.5)", "*alpha (0.5) must be above 0 and at most 0.0005,*"),
         (
             "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.REWARDS_ONLY, 'x', lambda a, b: None))",
-            "*pair (x) is of rewards-only neighbours, the claim of add-remove",
+            "*pair (x) consists of rewards-only neighbours, but the claim is about add-remove neighbours",
         ),
-        ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be at most 0.0005,*"),
-        ("privacy.audit(bad)", "*first is missing: give two inputs, a Neighbours, or data=*"),
-        ("privacy.audit(bad, 0.0, data=[0.0])", "*first (0.0) must be left out beside data*"),
-        ("privacy.audit(bad, 0.0)", "*second is missing beside first (0.0)*"),
+        ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be above 0 and at most 0.0005,*"),
+        ("privacy.audit(bad)", "*first is missing. Give two inputs, a Neighbours, or data=*"),
+        (
+            "privacy.audit(bad, 0.0, data=[0.0])",
+            "*first (0.0) must be left out, because dpproof makes the inputs from data*",
+        ),
+        ("privacy.audit(bad, 0.0)", "*second is missing; only first (0.0) is given*"),
         (
             "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",
-            "*second (2.0) must be left out beside a Neighbours*",
+            "*second (2.0) must be left out, because first already holds both*",
         ),
-        ("assert bad", "*nothing is held to the promise*"),
+        ("assert bad", "*The test checks nothing*"),
     ],
 )
 def test_what_would_show_nothing_fails(session, body, said):

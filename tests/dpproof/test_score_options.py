@@ -185,5 +185,5 @@ def test_an_unknown_epsilon_is_said_in_words(run, counters):
 def test_every_name_makes_scores_and_none_is_missing():
     layout = Layout.of([as_block([0.5, 1.5])])
     assert all(layout.named(name) for name in SCORE_NAMES)
-    with pytest.raises(ValueError, match="every output must be one number"):
+    with pytest.raises(ValueError, match="Every output must be one number"):
         Layout.of([as_block([[0.5, 1.5]])]).named("identity")

@@ -64,7 +64,7 @@ def shuffled(trust, promise):
 def test_a_proof_covers_the_weaker_trust_models_only(trust, verdict):
     ledger = check_claim(shuffled(trust, {"epsilon": 1.0, "delta": 1e-6}), audited=False)
     assert ledger.verdict.value == verdict
-    assert any("no proof in the local one" in remark for remark in ledger.remarks) == (trust.value == "local")
+    assert any("not in the local model" in remark for remark in ledger.remarks) == (trust.value == "local")
 
 
 @pytest.mark.parametrize("trust", [TrustModel.LOCAL, TrustModel.SHUFFLE, TrustModel.CENTRAL])

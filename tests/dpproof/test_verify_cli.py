@@ -82,7 +82,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
 
 @pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
 def test_unknown_names_are_refused(refused, names):
-    assert f"name ({names[-1]!r}) must be papers, a paper (rlsvi" in refused("verify", *names, "--json")
+    assert f"name ({names[-1]!r}) must be 'papers', a paper (rlsvi" in refused("verify", *names, "--json")
 
 
 def test_nothing_named_is_refused(refused):

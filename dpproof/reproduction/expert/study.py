@@ -111,7 +111,7 @@ def check_installed() -> None:
         ValueError: saying what to install.
     """
     if missing():
-        raise ValueError(f"the experiment expert needs {' and '.join(missing())}: {EXTRA}")
+        raise ValueError(f"The experiment expert needs {' and '.join(missing())}: {EXTRA}")
 
 
 def _reversed(returns: Table) -> Iterator[str]:
