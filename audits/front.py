@@ -108,7 +108,7 @@ def audit(
     claimed = {"epsilon": epsilon, "guarantee": guarantee, "adjacency": adjacency}
     if hasattr(what, "audit"):
         given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds}
-        _refuse({**claimed, **given, **told}, "for a target, which says so itself")
+        _refuse({**claimed, **given, **told}, "for a target, which already defines it")
         with plan.timed():
             return cast(Audited, what).audit(plan)
     curve = _claimed(epsilon, delta, guarantee)
@@ -124,16 +124,16 @@ def audit(
 def _refuse(given: Mapping[str, object], where: str) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} ({value!r:.60}) must be left out {where}")
+            raise ValueError(f"{name} ({value!r:.60}) must be left out {where}.")
 
 
 def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:
     """Return the claimed guarantee."""
     if guarantee is not None:
-        _refuse({"epsilon": epsilon}, "beside a guarantee, which has its own")
+        _refuse({"epsilon": epsilon}, "if guarantee is given, because the guarantee contains it")
         return guarantee
     if epsilon is None:
-        raise ValueError("epsilon is missing: give the claimed epsilon and delta, or guarantee=")
+        raise ValueError("epsilon is missing. Give the claimed epsilon and delta, or a guarantee.")
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
@@ -143,21 +143,21 @@ def _inputs(
     """Return the neighbouring inputs: extreme neighbours of the data, or the given pair."""
     if (data is MISSING) == (pair is None):
         raise ValueError(
-            "give either data, from which dpproof makes neighbours, or pair=(x, y), and not both"
+            "Give either data or pair=(x, y), and not both. dpproof makes neighbouring inputs from data."
         )
     if pair is not None:
-        _refuse({"bounds": bounds}, "beside pair=, which has its own values")
+        _refuse({"bounds": bounds}, "if pair is given, because bounds applies only to data")
         if not isinstance(pair, tuple):
             _check_relation(pair, adjacency)
             return pair
     if adjacency is None:
         known = ", ".join(one.value for one in Adjacency if one is not Adjacency.BY_SENSITIVITY)
-        raise ValueError(f"adjacency is missing; there is no default: {known}")
+        raise ValueError(f"adjacency is missing and has no default. Choose one of: {known}")
     relation = Adjacency.of(adjacency)
     if pair is None:
         return Extremes(data, relation, bounds)
     if len(pair) != 2:
-        raise ValueError(f"pair (a tuple of {len(pair)}) must be two inputs, (x, y)")
+        raise ValueError(f"pair (a tuple of length {len(pair)}) must contain two inputs, (x, y)")
     made = Neighbours(*pair, relation, "the two inputs given")
     check_pair(made, relation)
     return made

@@ -146,7 +146,7 @@ class AuditPlan:
         known = [one.name for one in fields(cls) if one.name != "executor"]
         for name in data:
             if name not in known:
-                raise ValueError(f"plan: {name} must be one of: {', '.join(known)}")
+                raise ValueError(f"plan: key ({name!r}) must be one of: {', '.join(known)}")
         asked = cast(Asked, {name: read(value) for name, value in data.items()})
         asked["executor"] = executor
         return cls(**asked)

@@ -130,7 +130,8 @@ def mechanism_target(subject: Subject) -> Audited:
     found = leaf_target(subject.name)
     if found.relations and subject.adjacency not in found.relations:
         relation = subject.adjacency.value
-        raise NoAuditError(f"adjacency ({relation!r}): no audit of {subject.name} makes such neighbours")
+        known = ", ".join(one.value for one in found.relations)
+        raise NoAuditError(f"adjacency ({relation!r}) must be one of {known} for an audit of {subject.name}")
     return found.of(subject)
 
 
@@ -142,7 +143,7 @@ def leaf_target(name: str) -> MechanismTarget:
     """
     if not _exists(_leaf(name)):
         known = ", ".join(one for one in CATALOGUE if _exists(_leaf(one)))
-        raise NoAuditError(f"mechanism ({name!r}): an audit is known of {known} only")
+        raise NoAuditError(f"mechanism ({name!r}) has no audit in dpproof. Audits exist for: {known}")
     found: MechanismTarget = leaf_of(LEAVES, name).TARGET
     return found
 

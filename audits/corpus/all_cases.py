@@ -48,4 +48,4 @@ def case_named(name: str) -> CorpusCase:
     for case in all_cases():
         if case.name == name:
             return case
-    raise ValueError(f"case ({name!r}) must be one of the corpus: {', '.join(c.name for c in all_cases())}")
+    raise ValueError(f"case ({name!r}) must be one of: {', '.join(c.name for c in all_cases())}")

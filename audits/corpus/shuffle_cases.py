@@ -52,7 +52,7 @@ SHAPE = ReleaseShape(3, 2, 2)
 
 def _one_bit(first: int, second: int) -> None:
     if abs(first - second) != 1:
-        raise ValueError(f"{first} and {second} users hold a 1: one bit may differ")
+        raise ValueError(f"{first} and {second} users hold a 1. The numbers must differ by exactly 1.")
 
 
 def _counter(

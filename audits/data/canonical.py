@@ -133,7 +133,7 @@ def _other_text(value: object) -> str:
     if hasattr(value, "__array__"):
         return canonical_text(np.asarray(value))
     raise UnreadableOutputError(
-        f"an output of type {type(value).__name__} cannot be read; return numbers, texts, bytes, None,"
+        f"an output of type {type(value).__name__} cannot be read. Return numbers, texts, bytes, None,"
         " members of an enumeration, or lists, dictionaries, sets, arrays or dataclasses of these"
     )
 

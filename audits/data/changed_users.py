@@ -68,7 +68,9 @@ def _batches(first: Episodes, second: Episodes, adjacency: Adjacency, descriptio
 
 def _rewards_of(rewards: Any, bounds: Bounds | None) -> tuple[float, float]:
     if isinstance(bounds, Mapping):
-        raise ValueError("bounds must be (low, high) of the rewards for episodes and users")
+        raise ValueError(
+            f"bounds ({bounds!r:.60}) must be a pair (low, high) for the rewards of Episodes and Users"
+        )
     observed = float(rewards.min()), float(rewards.max())
     return observed if bounds is None else within(bounds, *observed, "rewards")
 

@@ -48,9 +48,13 @@ def within(bounds: tuple[float, float], low: Any, high: Any, name: Hashable) -> 
     """Return stated bounds, converted to the type of a column's values."""
     made = tuple(type(high)(one) for one in bounds)
     if made != tuple(bounds):
-        raise ValueError(f"bounds ({bounds!r}) of column {name!r} must be of the column's type")
+        raise ValueError(
+            f"bounds ({bounds!r}) of column {name!r} must have the type of its values, {type(high).__name__}"
+        )
     if not made[0] <= low <= high <= made[1]:
-        raise ValueError(f"bounds ({bounds!r}) must hold all values of column {name!r}: {low!r} to {high!r}")
+        raise ValueError(
+            f"bounds ({bounds!r}) must contain all values of column {name!r}, {low!r} to {high!r}"
+        )
     return made
 
 

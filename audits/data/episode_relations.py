@@ -22,7 +22,7 @@ def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
         place = np.flatnonzero(getattr(first, name) != getattr(second, name))
         if place.size:
             a, b = (int(getattr(batch, name)[place[0]]) for batch in (first, second))
-            raise ValueError(f"{name} at step {place[0]} of the batch ({a} and {b}) must be equal")
+            raise ValueError(f"{name} at step {place[0]} must be equal in both batches, not {a} and {b}")
 
 
 def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
@@ -38,25 +38,25 @@ def check_one_user_more(first: Episodes, second: Episodes) -> None:
     small, large = sorted((first, second), key=lambda batch: batch.count)
     only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
     if len(only) != 1:
-        raise ValueError(f"the users of only the larger batch {only[:5]} must be exactly one")
+        raise ValueError(f"The larger batch must have exactly one additional user, not the users {only[:5]}")
     rest = without_user(large, only[0])
     for name in ("user", "lengths", *STEPS):
         if not np.array_equal(getattr(rest, name), getattr(small, name)):
-            raise ValueError(f"without user {only[0]}, its {name} must be those of the smaller batch")
+            raise ValueError(f"Without user {only[0]}, {name} must be equal in both batches")
 
 
 def _check_one_owner(first: Episodes, second: Episodes) -> None:
     for name in ("user", "lengths"):
         one, other = getattr(first, name), getattr(second, name)
         if not np.array_equal(one, other):
-            raise ValueError(f"{name} of the episodes ({_shown(one)} and {_shown(other)}) must be equal")
+            raise ValueError(f"{name} must be equal in both batches, not {_shown(one)} and {_shown(other)}")
     owner = np.repeat(first.user, first.lengths)
     apart = np.any([getattr(first, name) != getattr(second, name) for name in STEPS], axis=0)
     changed = np.unique(owner[apart]).tolist()
     if not changed:
-        raise ValueError("the batches are equal; neighbours must differ")
+        raise ValueError("The batches are equal. Neighbours must differ.")
     if len(changed) > 1:
-        raise ValueError(f"the users whose steps differ {changed[:5]} must be only one")
+        raise ValueError(f"The steps of users {changed[:5]} differ. Neighbours must differ in one user only.")
 
 
 def _shown(values: NDArray[np.generic]) -> str:
@@ -80,7 +80,7 @@ def without_user(data: Episodes, user: int) -> Episodes:
     """
     kept = data.user != user
     if not kept.any():
-        raise ValueError(f"user ({user!r}) must not be the only one: a batch holds at least one episode")
+        raise ValueError(f"user ({user!r}) cannot be removed, because the batch has no other user")
     steps = np.repeat(kept, data.lengths)
     fields: dict[str, Any] = {name: getattr(data, name)[steps] for name in STEPS}
     return replace(data, **fields, lengths=data.lengths[kept], user=data.user[kept])

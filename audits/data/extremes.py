@@ -65,7 +65,7 @@ class Extremes:
         found = tuple(islice(_distinct(_candidates(self)), wanted))
         if not found:
             raise ValueError(
-                "data: all records are equal, so that nothing can differ; give bounds=(low, high) or pair=(x, y)"
+                "data has only equal records, so no neighbours differ. Give bounds=(low, high) or pair=(x, y)."
             )
         return found
 
@@ -108,7 +108,7 @@ def _candidates(asked: Extremes) -> Iterator[Candidate]:
         kind, listed = type(asked.data).__name__, ", ".join(one.value for one in known)
         raise ValueError(
             f"adjacency ({asked.adjacency.value!r}) must be one of {listed} for data of"
-            f" type {kind}; or give pair=(x, y)"
+            f" type {kind}. For another relation give pair=(x, y)."
         )
     if type(asked.data) in USERS:
         return USERS[type(asked.data)](asked.data, asked.adjacency, asked.bounds)

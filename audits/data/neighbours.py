@@ -92,9 +92,9 @@ class VectorRelation:
         """Raise ValueError, showing the difference, unless the two are neighbours and differ."""
         one, other = _vector("first", first), _vector("second", second)
         if one.shape != other.shape:
-            raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
+            raise ValueError(f"The shapes of the inputs, {one.shape} and {other.shape}, must be equal.")
         if (one == other).all():
-            raise ValueError("the vectors are equal; neighbours must differ")
+            raise ValueError("The vectors are equal. Neighbours must differ.")
         gaps = [Fraction(b) - Fraction(a) for a, b in zip(one.tolist(), other.tolist(), strict=True)]
         excess = _EXCESS[self.distance](gaps, Fraction(self.size))
         if excess:
@@ -107,7 +107,7 @@ def _vector(name: str, given: object) -> NDArray[Any]:
         raise ValueError(f"{name} (dtype {array.dtype}) must hold numbers")
     if not np.isfinite(array).all() or not array.size:
         raise ValueError(
-            f"{name} ({np.array2string(array, threshold=5)}) must hold finite numbers, at least one"
+            f"{name} ({np.array2string(array, threshold=5)}) must hold at least one number, and only finite ones"
         )
     return array.astype(np.float64).ravel() if array.dtype.kind == "b" else array.ravel()
 
@@ -201,11 +201,13 @@ def check_one_record_more(first: object, second: object) -> None:
 
     >>> check_one_record_more([1, 0], [1, 2])
     Traceback (most recent call last):
-    ValueError: the difference, cell by cell {1: 2}, must be one cell by 1
+    ValueError: The cells differ by {1: 2}. One cell must differ by 1, and no other cell may differ.
     """
     change = _change(first, second)
     if [abs(by) for by in change.values()] != [1]:
-        raise ValueError(f"the difference, cell by cell {_shown(change)}, must be one cell by 1")
+        raise ValueError(
+            f"The cells differ by {_shown(change)}. One cell must differ by 1, and no other cell may differ."
+        )
 
 
 def check_one_record_moved(first: object, second: object) -> None:
@@ -216,14 +218,14 @@ def check_one_record_moved(first: object, second: object) -> None:
     change = _change(first, second)
     if sorted(change.values()) != [-1, 1]:
         raise ValueError(
-            f"the difference, cell by cell {_shown(change)}, must be one cell by -1 and one by 1"
+            f"The cells differ by {_shown(change)}. One cell must differ by -1, one by 1, and no other cell."
         )
 
 
 def _change(first: object, second: object) -> dict[int, int]:
     one, other = _counts("first", first), _counts("second", second)
     if one.shape != other.shape:
-        raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
+        raise ValueError(f"The shapes of the inputs, {one.shape} and {other.shape}, must be equal.")
     return {int(cell): int(other[cell]) - int(one[cell]) for cell in np.flatnonzero(one != other)}
 
 
@@ -232,7 +234,7 @@ def _counts(name: str, given: object) -> NDArray[Any]:
     whole = counts.dtype.kind in "iu" or (counts.dtype.kind == "f" and (counts == np.floor(counts)).all())
     if not whole or not np.isfinite(counts).all() or (counts < 0).any():
         raise ValueError(
-            f"{name} ({np.array2string(counts, threshold=5)}) must hold numbers of records, 0 or more"
+            f"{name} ({np.array2string(counts, threshold=5)}) must contain whole numbers of at least 0"
         )
     return counts
 
@@ -266,15 +268,17 @@ class StreamRelation:
         """Raise ValueError, showing the difference, unless the two are neighbours and differ."""
         one, other = _stream("first", first), _stream("second", second)
         if one.shape != other.shape:
-            raise ValueError(f"the shapes {one.shape} and {other.shape} must be equal")
+            raise ValueError(f"The shapes of the inputs, {one.shape} and {other.shape}, must be equal.")
         changed = np.flatnonzero((one != other).any(axis=1))
         if not changed.size:
-            raise ValueError("the streams are equal; neighbours must differ")
+            raise ValueError("The streams are equal. Neighbours must differ.")
         self._check_owner(len(one), changed)
         for place in changed:
             gap = max(abs(Fraction(b) - Fraction(a)) for a, b in zip(one[place], other[place], strict=True))
             if gap > self.size:
-                raise ValueError(f"event {place} differs by {float(gap):.17g}; the most is {self.size:g}")
+                raise ValueError(
+                    f"Event {place} differs by {float(gap):.17g}. It must differ by at most {self.size:g}."
+                )
 
     def _check_owner(self, length: int, changed: NDArray[np.int64]) -> None:
         if self.users is None:
@@ -282,7 +286,9 @@ class StreamRelation:
                 raise ValueError(f"events {changed[:5].tolist()} differ; neighbours must differ in one event")
             return
         if len(self.users) != length:
-            raise ValueError(f"users ({len(self.users)} of them) must be one for each of {length} events")
+            raise ValueError(
+                f"users ({len(self.users)} entries) must have one entry for each of {length} events"
+            )
         owners = sorted({self.users[place] for place in changed})
         if len(owners) > 1:
             raise ValueError(f"events of users {owners[:5]} differ; neighbours must differ in one user")
@@ -292,6 +298,6 @@ def _stream(name: str, given: object) -> NDArray[np.float64]:
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or not array.ndim or not array.size or not np.isfinite(array).all():
         raise ValueError(
-            f"{name} (dtype {array.dtype}, shape {array.shape}) must hold finite numbers, an event a row"
+            f"{name} (dtype {array.dtype}, shape {array.shape}) must hold finite numbers, with one event per row"
         )
     return array.reshape(len(array), -1).astype(np.float64)

@@ -40,14 +40,14 @@ def as_block(returned: object) -> Block:
     ('f', 'O', (2,))
     """
     if np.ma.isMaskedArray(returned):
-        raise TypeError("the outputs are a masked array; they must all be there")
+        raise TypeError("the outputs are a masked array. Return an array without masked values.")
     if isinstance(returned, list | tuple):
         return _stacked(returned)
     if not hasattr(returned, "__array__"):
-        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list with one output per row")
     array = np.asarray(returned, object if _mixed_columns(returned) else None)
     if array.ndim == 0:
-        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list, one output a row")
+        raise TypeError(f"the outputs ({returned!r:.80}) must be an array or a list with one output per row")
     return _in_doubles(array) if is_numeric(array) and array.size else _stacked(list(array))
 
 

@@ -45,14 +45,14 @@ class Neighbours:
 
     >>> Neighbours([1, 2, 3], [1, 2], "replace", "two lists")
     Traceback (most recent call last):
-    dpproof.audits.data.pairs.InvalidNeighboursError: pair (two lists) is not adjacent (replace): ...
+    dpproof.audits.data.pairs.InvalidNeighboursError: pair (two lists) is not a pair of neighbours (replace): ...
 
     >>> def at_most_one_apart(a, b):
     ...     if abs(a - b) > 1:
     ...         raise ValueError(f"{a} and {b} differ by more than 1")
     >>> Neighbours(0.0, 3.0, "differ by at most 1", "numbers", at_most_one_apart)
     Traceback (most recent call last):
-    dpproof.audits.data.pairs.InvalidNeighboursError: pair (numbers) is not adjacent (differ by at most 1): ...
+    dpproof.audits.data.pairs.InvalidNeighboursError: pair (numbers) is not a pair of neighbours ...
     """
 
     first: Any
@@ -72,7 +72,7 @@ class Neighbours:
             object.__setattr__(self, "standing", found)
         except ValueError as refused:
             raise InvalidNeighboursError(
-                f"pair ({self.description}) is not adjacent ({self._relation}): {refused}"
+                f"pair ({self.description}) is not a pair of neighbours ({self._relation}): {refused}"
             ) from refused
 
     @property
@@ -99,11 +99,11 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
     """
     if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
         raise InvalidNeighboursError(
-            f"pair ({pair.description}) is of {pair.adjacency.value} neighbours,"
-            f" the claim of {adjacency.value}"
+            f"pair ({pair.description}) consists of {pair.adjacency.value} neighbours,"
+            f" but the claim is about {adjacency.value} neighbours"
         )
     if _plainly_equal(pair.first, pair.second):
-        raise InvalidNeighboursError(f"pair ({pair.description}) must be of two inputs that differ")
+        raise InvalidNeighboursError(f"pair ({pair.description}) must contain two different inputs")
 
 
 def _plainly_equal(first: object, second: object) -> bool:

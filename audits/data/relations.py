@@ -31,8 +31,8 @@ from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_o
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 """The relations under which one input has more records than the other."""
 HINT = (
-    "; inputs that are no data sets of records, such as counts, need a Neighbours with a validator of"
-    " dpproof.audits.data.neighbours or a relation in words"
+    ". For inputs without records, such as counts, give a Neighbours with a validator of"
+    " dpproof.audits.data.neighbours, or with a relation in words."
 )
 Check = Callable[[Any, Any], object]
 
@@ -93,7 +93,7 @@ def _check_readable(data: object, which: str) -> None:
     for value, what in ((data, "is"), *((part, "holds") for part in parts)):
         if isinstance(value, Iterator):
             raise ValueError(
-                f"the {which} input {what} an iterator, which is read only once; give a list of it"
+                f"The {which} input {what} an iterator, which can be read only once. Give a list instead."
             )
 
 
@@ -226,7 +226,8 @@ def _compared(first: object, second: object, adjacency: Adjacency) -> _Compariso
     """Compare the records of two inputs under a relation."""
     one, other = records_of(first), records_of(second)
     if None not in (one.header, other.header) and one.header != other.header:
-        return _Comparison(f"the {one.unit}s have {one.header} and {other.header}", broken=True)
+        said = f"the {one.unit}s must have the same shape or columns, not {one.header} and {other.header}"
+        return _Comparison(said, broken=True)
     if adjacency is Adjacency.REPLACE:
         return _replaced(one, other)
     if adjacency is Adjacency.REWARDS_ONLY:
@@ -239,13 +240,17 @@ def _compared(first: object, second: object, adjacency: Adjacency) -> _Compariso
 def _replaced(one: Records, other: Records) -> _Comparison:
     many, unit = len(one.keys), one.unit
     if many != len(other.keys):
-        return _Comparison(f"the inputs have {many} and {len(other.keys)} {unit}s, not equally many", True)
+        return _Comparison(
+            f"the inputs have {many} and {len(other.keys)} {unit}s, but need equally many", True
+        )
     apart = _changed(one, other)
     if apart == 1:
         return _Comparison(f"1 of {many} {unit}s differs")
     moved = _apart(one.keys, other.keys)
-    order = f"; in one order {moved} would: give both in the same order" if 0 < moved < apart else ""
-    return _Comparison(f"{apart} of {many} {unit}s differ, and must be one{order}", broken=True)
+    order = (
+        f". Sorted alike, only {moved} would differ, so give both in one order" if 0 < moved < apart else ""
+    )
+    return _Comparison(f"{apart} of {many} {unit}s differ, but exactly one must{order}", broken=True)
 
 
 def _changed(one: Records, other: Records) -> int:
@@ -264,11 +269,15 @@ def _more(one: Records, other: Records, *, one_expert: bool) -> _Comparison:
     more, unit = len(large.keys) - len(small.keys), one.unit
     if more != 1 and not (one_expert and more):
         said = f"the inputs have {len(one.keys)} and {len(other.keys)} {unit}s"
-        return _Comparison(f"{said}; one must have {'more' if one_expert else 'one more'}", broken=True)
+        return _Comparison(
+            f"{said}, but one must have {'more' if one_expert else 'exactly one more'}", broken=True
+        )
     if not _contains(large, small):
         missing = _apart(small.keys, large.keys)
-        said = f"{missing} of them are not in the larger" if missing else "they are not in the same order"
-        return _Comparison(f"without {more} {unit}s the inputs must be the same, but {said}", broken=True)
+        said = f"{missing} are missing from it" if missing else "their order differs"
+        return _Comparison(
+            f"the larger input must contain all {unit}s of the smaller one, but {said}", broken=True
+        )
     if more > 1:
         return _Comparison(
             f"one input has {more} {unit}s more; that one expert has them is not seen", certain=False

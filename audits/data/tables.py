@@ -75,7 +75,7 @@ def _read(data: Any) -> Table:
             return _of_records(data, "record", lambda placed, join: type(data)(join(r) for _, r in placed))
     raise ValueError(
         f"data (of type {type(data).__name__}) must be a list, an array, a data frame, a dictionary from a key to"
-        f" a record, Episodes or Users; for anything else {UNKNOWN}"
+        f" a record, Episodes or Users. For anything else {UNKNOWN}."
     )
 
 
@@ -151,8 +151,8 @@ def _of_parts(parts: tuple[NDArray[Any], ...]) -> Table:
     """Return the table whose columns are the arrays of a tuple, such as features and labels."""
     if len({len(part) for part in parts}) > 1:
         raise ValueError(
-            f"data (a tuple of arrays with {[len(part) for part in parts]} rows) must be a tuple of arrays with"
-            f" equally many rows; otherwise {UNKNOWN}"
+            f"data (a tuple of arrays with {[len(part) for part in parts]} rows) must have equally many rows in"
+            f" all arrays. Otherwise {UNKNOWN}."
         )
     tables = [_of_array(part) for part in parts]
     ends = [0, *accumulate(len(table.columns) for table in tables)]
@@ -171,7 +171,7 @@ def _of_dictionary(data: Mapping[Any, Any]) -> Table:
     if len(lengths) == 1 and max(lengths) >= len(keys):
         raise ValueError(
             f"data (a dictionary of {len(keys)} collections of equal length) can be read as columns, or as records"
-            f" by key: give a data frame, or a list of dictionaries, or {UNKNOWN}"
+            f" by key. Give a data frame, or a list of dictionaries, or {UNKNOWN}"
         )
     return _of_records(
         values, "record", lambda placed, join: {keys[place]: join(record) for place, record in placed}

@@ -98,7 +98,7 @@ def check_request(
         if not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
     if scores is not None and not scores:
-        raise ValueError("scores: there must be at least one")
+        raise ValueError("scores must contain at least one score")
 
 
 def _power(trial: Trial, claimed: float, delta: float, alpha: float, seed: int) -> Power:

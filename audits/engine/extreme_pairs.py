@@ -33,8 +33,8 @@ TRIED = 16
 TRAINING = 64
 """The default number of samples that a score is fitted on before it is used."""
 ALONE = (
-    ", and not on the other input: the exception may itself tell the neighbours apart"
-    ' (failures="token" makes it an output)'
+    ", but not on the other input. The exception itself may distinguish the neighbours;"
+    ' use failures="token" to audit it'
 )
 
 
@@ -50,7 +50,8 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
     ran = [one.pair for one in trials if not any(one.failures)]
     if not ran:
         raise MechanismError(
-            f"{trials[0].why} ({trials[0].pair.description}), and it fails on all {len(pairs)} pairs"
+            f"The mechanism fails on all {len(pairs)} pairs of inputs. For the pair"
+            f" ({trials[0].pair.description}): {trials[0].why}"
         )
     kept = ran[: _room(plan)]
     called = {"curve": curve, "sampler": sampler, "made": made, "scores": plan.scores}

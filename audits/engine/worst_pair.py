@@ -70,7 +70,7 @@ class Hunt:
         needed = rounds * len(pairs) * (FEWEST + max(stream.training for stream in streams))
         if budget < needed:
             raise ValueError(
-                f"budget: the search's share ({budget}) must be at least {needed} for {len(pairs)} pairs"
+                f"budget leaves {budget} samples for a search over {len(pairs)} pairs, which needs {needed}. Raise it."
             )
         for step in range(rounds):
             size = budget // (rounds * len(left))
@@ -255,6 +255,6 @@ def _call(name: str, replay: Mapping[str, object] | None, called: Mapping[str, o
 
 def _check(pairs: Sequence[Neighbours], share: float) -> None:
     if not pairs:
-        raise ValueError("pairs: there must be at least one")
+        raise ValueError("pairs must contain at least one pair")
     if not 0 < share < 1:
         raise ValueError(f"share ({share!r}) must be in (0, 1)")

@@ -192,7 +192,7 @@ class Evidence:
         """
         if self.shown is None:
             raise ValueError(
-                f"plot: the finding ({self.verdict.value}) has no event to show; only violations have"
+                f"plot: The finding ({self.verdict.value}) has no event to show. Only violations have one."
             )
         from dpproof.audits.recording.picture import picture  # it loads matplotlib
 
@@ -212,7 +212,7 @@ class Evidence:
         try:
             return cls._read(json.loads(text))
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"text ({text!r:.40}) must be one that to_json wrote: {error!r}") from error
+            raise ValueError(f"text ({text!r:.40}) must come from to_json: {error!r}") from error
 
     @classmethod
     def _read(cls, data: Mapping[str, Any]) -> Evidence:

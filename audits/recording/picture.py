@@ -18,7 +18,7 @@ def picture(shown: Shown, title: str) -> Figure:
         ValueError: there are no histograms.
     """
     if not shown.edges:
-        raise ValueError("plot: there is no number whose histograms could be drawn")
+        raise ValueError("plot: The outputs contain no number, so there are no histograms to draw.")
     figure = Figure(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
     for counts, colour, label in zip(shown.counts, COLOURS, ("first input", "second input"), strict=True):

@@ -49,7 +49,7 @@ def replay(
     """
     again, last = _again if run is None else run, _how(witness).get("last")
     if last is not None and type(last) is not int:
-        raise ReplayError(f"witness: last ({last!r}) must be a number of samples")
+        raise ReplayError(f"witness: last ({last!r}) must be a whole number of samples")
     with ending_where(last):
         evidence = again(witness)
     given, found = _plain(witness), _plain(evidence.witness())
@@ -60,8 +60,8 @@ def replay(
     if different:
         key = different[0]
         raise ReplayError(
-            f"witness: {', '.join(different)} came out differently: "
-            f"{key} is {found.get(key)!r}, not {given.get(key)!r}",
+            f"witness: {', '.join(different)} came out differently. "
+            f"Now {key} is {found.get(key)!r}, but the witness says {given.get(key)!r}.",
             evidence,
             different,
         )
@@ -78,7 +78,9 @@ def _again(witness: Mapping[str, object]) -> Evidence:
     try:
         found = target(how.get("audit"))
     except ValueError as error:
-        raise ReplayError(f"witness: {error}, or `run` be given") from error
+        raise ReplayError(
+            f"witness: {error}. For another audit give run, a function that repeats it."
+        ) from error
     return found.read(Told(how)).audit(AuditPlan.of_witness(witness))
 
 

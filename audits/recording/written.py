@@ -114,7 +114,7 @@ def _loaded(name: str) -> Any:
     try:
         return getattr(import_module(module), inside)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"name ({name!r}) must be of something that is there: {error}") from None
+        raise ValueError(f"name ({name!r}) must name an object that can be imported: {error}") from None
 
 
 def read(data: object) -> Any:
@@ -130,7 +130,7 @@ def read(data: object) -> Any:
     for kind, reader in _READERS.items():
         if kind in data:
             return reader(data)
-    raise ValueError(f"argument ({data!r:.80}) must be one that a witness holds")
+    raise ValueError(f"argument ({data!r:.80}) is not in the format of a witness")
 
 
 def _read_array(data: Mapping[str, Any]) -> Any:

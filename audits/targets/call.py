@@ -92,7 +92,7 @@ def audit(
     """
     if isinstance(what, str):
         if curve is None or sampler is None or inputs is None:
-            raise TypeError(f"audit ({what!r}) must be given a guarantee, what is sampled, and its inputs")
+            raise TypeError(f"audit ({what!r}) needs a guarantee, a mechanism and its inputs")
         asked["claim"] = what
         what = Call(curve, sampler, inputs)
     if scores is not None:

@@ -43,7 +43,7 @@ def load(target: str) -> Any:
     """
     module, colon, name = target.partition(":")
     if not (module and colon and name):
-        raise ValueError(f"name ({target!r}) must be written package.module:name")
+        raise ValueError(f"name ({target!r}) must have the form package.module:name")
     try:
         return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
@@ -132,7 +132,7 @@ def _promise(values: Mapping[str, object]) -> dict[str, float]:
 def _argv(value: object) -> str | list[str]:
     words = value if isinstance(value, list) else [value]
     if not words or not all(isinstance(word, str) for word in words):
-        raise ValueError(f"target ({value!r}) must be a text, or a list of texts")
+        raise ValueError(f"target ({value!r}) must be a text or a list of texts")
     return cast(str | list[str], value)
 
 
@@ -174,13 +174,15 @@ def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:
         found = load(neighbours)()
         inputs = (found,) if isinstance(found, Neighbours) else tuple(found)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"neighbours ({neighbours!r}) must return two inputs, or pairs: {error}") from error
+        raise ValueError(
+            f"neighbours ({neighbours!r}) must return two inputs or a list of pairs: {error}"
+        ) from error
     given = [isinstance(one, Neighbours) for one in inputs]
     if len(inputs) == 2 and not any(given):
         inputs = (Neighbours(*inputs, adjacency, neighbours),)
     elif not inputs or not all(given):
         raise ValueError(
-            f"neighbours ({neighbours!r}) must return two inputs, or pairs; it gave {len(inputs)}"
+            f"neighbours ({neighbours!r}) must return two inputs or a list of pairs, not {len(inputs)} objects"
         )
     for pair in inputs:
         check_pair(pair, adjacency)

@@ -40,9 +40,9 @@ NUMBERS = 50_000_000
 FEWEST = 2_000
 """The smallest default budget."""
 ABSENT = {
-    "compositions": "nothing is released",
-    "steps": "nothing is released",
-    "sensitivity": "nothing moves",
+    "compositions": "nothing would be released",
+    "steps": "nothing would be released",
+    "sensitivity": "neighbouring inputs would be equal",
 }
 """Parameters with which there is nothing to audit if they are 0, and the reason."""
 
@@ -84,7 +84,9 @@ class Setting:
         """
         for field, why in ABSENT.items():
             if getattr(subject.parameters, field, 1) == 0:
-                raise NoAuditError(f"{field} (0) must be above 0 for an audit of {subject.name}: {why}")
+                raise NoAuditError(
+                    f"{field} (0) must be above 0 for an audit of {subject.name}; otherwise {why}"
+                )
         return Primitive(subject, self)
 
     def known(self, parameters: object) -> bool:

@@ -47,7 +47,7 @@ class Canaries:
 
     def __post_init__(self) -> None:
         if self.count < 2:
-            raise ValueError(f"count ({self.count!r}) must be at least 2 canaries")
+            raise ValueError(f"count ({self.count!r}) must be at least 2")
 
 
 def record_canaries(
@@ -82,10 +82,14 @@ def _one_record_more(one: Sequence[object], other: Sequence[object]) -> None:
     """Raise ValueError unless one list has one record more; records are compared in order, which canaries keep."""
     few, many = sorted((list(one), list(other)), key=len)
     if len(many) - len(few) != 1:
-        raise ValueError(f"{len(one)} and {len(other)} records; neighbours have one more or one less")
+        raise ValueError(
+            f"The inputs have {len(one)} and {len(other)} records. One must have exactly one more."
+        )
     at = next((i for i, record in enumerate(few) if not _same(record, many[i])), len(few))
     if not all(_same(a, b) for a, b in zip(few[at:], many[at + 1 :], strict=True)):
-        raise ValueError(f"the records from place {at} on differ in more than one that was added")
+        raise ValueError(
+            f"The inputs must be equal except for one added record. They also differ after place {at}."
+        )
 
 
 def _same(one: object, other: object) -> bool:
@@ -110,7 +114,8 @@ def played(
     scores = np.asarray(canaries.score(output), dtype=np.float64)
     if scores.shape != (canaries.count,) or np.isnan(scores).any():
         raise ValueError(
-            f"score: shape {scores.shape} with {int(np.isnan(scores).sum())} NaN must be ({canaries.count},)"
+            f"score: Scores of shape {scores.shape} with {int(np.isnan(scores).sum())} NaN were returned. The shape"
+            f" must be ({canaries.count},), without NaN."
         )
     return coins, scores, pair
 

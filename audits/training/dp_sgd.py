@@ -316,7 +316,7 @@ def canary_pair() -> Neighbours:
 def one_canary_more(first: bool, second: bool) -> None:
     """Raise ValueError unless exactly one of the two inputs has the canary."""
     if first == second:
-        raise ValueError("the canary is in both or in neither; neighbours differ in it")
+        raise ValueError("The canary must be in exactly one of the two inputs.")
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,9 @@ class Viewed:
         asked = replace(plan, delta=SHOWN if plan.delta is None else plan.delta)
         if self.view == CANARIES:
             if plan.sharpen:
-                raise ValueError(f"sharpen must be left out where view is {CANARIES}: all runs are made")
+                raise ValueError(
+                    f"sharpen must be left out if view is {CANARIES!r}, because all runs are made anyway"
+                )
             settings = ExpertSettings(self.parameters, canaries=MANY)
             return ExpertCanaries(settings, plan.budget or 1).audit(asked)
         words = [one.value for one in STARTS]

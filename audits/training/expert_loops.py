@@ -88,7 +88,7 @@ def differ_by_one_expert(first: Transitions, second: Transitions) -> None:
     (at,) = np.nonzero(first.counts != second.counts)
     if len(at) != 1 or min(first.counts[at[0]], second.counts[at[0]]) != 0:
         raise ValueError(
-            f"experts with another number of transitions ({at.tolist()}) must be one, new to one"
+            f"Exactly one expert must be in only one of the inputs. Experts {at.tolist()} differ."
         )
     kept = [data.expert != at[0] for data in (first, second)]
     for name in ("observations", "following", "actions", "rewards", "terminal"):
@@ -96,7 +96,7 @@ def differ_by_one_expert(first: Transitions, second: Transitions) -> None:
             getattr(data, name).numpy()[rows] for data, rows in zip((first, second), kept, strict=True)
         )
         if not np.array_equal(one, other):
-            raise ValueError(f"{name} of the experts in both must be the same")
+            raise ValueError(f"{name} must be equal for the experts that are in both inputs")
 
 
 Floats = NDArray[np.float64]

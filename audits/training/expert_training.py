@@ -73,7 +73,7 @@ class ExpertSettings:
             raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")
         if given.batch == "exact" and given.sampling_rate * MOST_OTHERS < 1:
             raise NoAuditError(
-                f"sampling_rate ({given.sampling_rate!r}) must be at least 1/{MOST_OTHERS} where batch is exact"
+                f"sampling_rate ({given.sampling_rate!r}) must be at least 1/{MOST_OTHERS} if batch is 'exact'"
             )
 
     @property
@@ -120,7 +120,9 @@ def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
         ValueError: the view is of epochs, which this training does not have.
     """
     if view is View.EPOCH:
-        raise ValueError(f"view ({view.value!r}) must be another: batches are drawn afresh in every step")
+        raise ValueError(
+            f"view ({view.value!r}) does not exist here, because every step draws a new batch. Choose another view."
+        )
     parameters = settings.parameters
     if view is View.STEP:
         noisy = 1.0 if parameters.coin == "fixed" else parameters.branch_probability
@@ -143,7 +145,7 @@ def check_torch() -> None:
         NoAuditError: torch is not installed; the message names the command that installs it.
     """
     if find_spec("torch") is None:
-        raise NoAuditError("the audit of a training needs torch: pip install 'dpproof[torch]'")
+        raise NoAuditError("The audit of a training needs torch: pip install 'dpproof[torch]'")
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class ExpertTraining:
         curve, steps = claim_for(settings, view).guarantee, settings.parameters.steps
         if settings.canaries != 1:
             raise ValueError(
-                f"canaries ({settings.canaries!r}) must be 1 where every coin has a step or a run"
+                f"canaries ({settings.canaries!r}) must be 1 if every sample is one step or one run"
             )
         if view is not View.STEP and steps > LONGEST:
             raise NoAuditError(f"steps ({steps}) must be at most {LONGEST} for an audit of many whole runs")

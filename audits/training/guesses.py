@@ -47,8 +47,8 @@ class Guesses:
     def __post_init__(self) -> None:
         if not (0 <= self.right <= self.guesses <= self.canaries and self.guesses >= 1):
             raise ValueError(
-                f"right ({self.right!r}), guesses ({self.guesses!r}) and canaries ({self.canaries!r}) must be"
-                " in this order, right at least 0 and guesses at least 1"
+                f"right ({self.right!r}), guesses ({self.guesses!r}) and canaries ({self.canaries!r}) must satisfy"
+                " 0 <= right <= guesses <= canaries and guesses >= 1"
             )
 
     @property

@@ -348,10 +348,10 @@ def _checked(
         if not isinstance(value, int) or value < least:
             raise ValueError(f"{name} ({value!r}) must be an integer at least {least}")
     if shares is not None and not (shares and all(0 < share <= 1 for share in shares)):
-        raise ValueError(f"shares ({shares!r}) must be numbers in (0, 1], at least one")
+        raise ValueError(f"shares ({shares!r}) must be a non-empty list of numbers in (0, 1]")
     claimed = curve.epsilon(delta).upper
     if not claimed < float("inf"):
-        raise ValueError(f"delta ({delta!r}) must be one at which the claim promises a finite epsilon")
+        raise ValueError(f"delta ({delta!r}) must be larger. The claim has no finite epsilon at this delta.")
     return claimed
 
 

@@ -127,7 +127,7 @@ def labelled_steps(
         labels = coins.integers(0, 2, size)
         seen = np.array([_timely(training, label) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():
-            raise MechanismError("training: what is seen of a step is NaN")
+            raise MechanismError("training: The observed value of a step is NaN.")
         taken += size
         if tell is not None:
             tell(taken, budget)
@@ -144,7 +144,9 @@ def _scores(plan: AuditPlan) -> tuple[Score, ...]:
         return (Identity(oriented=True),)
     for one in plan.scores:
         if isinstance(one, str):
-            raise ValueError(f"scores ({one!r}) must be scores, not names, for the steps of a training")
+            raise ValueError(
+                f"scores ({one!r}) must be score objects for an audit of training steps, not names"
+            )
     return cast(tuple[Score, ...], tuple(plan.scores))
 
 

@@ -166,11 +166,11 @@ def test_other_pairs_are_no_neighbours(loops):
     loops.differ_by_one_expert(one, two)
     loops.differ_by_one_expert(two, other)
     for first, second in ((one, other), (one, one)):
-        with pytest.raises(ValueError, match="must be one, new to one"):
+        with pytest.raises(ValueError, match="Exactly one expert must be in only one"):
             loops.differ_by_one_expert(first, second)
     moved = loops.private_data(settings, np.array([1, 1, 0]))
     moved.rewards[0] += 1
-    with pytest.raises(ValueError, match="rewards of the experts in both"):
+    with pytest.raises(ValueError, match="rewards must be equal for the experts"):
         loops.differ_by_one_expert(one, moved)
 
 
@@ -181,7 +181,7 @@ def test_claims_are_the_accountants():
     assert step.epsilon(1e-5).upper == pytest.approx(noisy.epsilon(1e-5).upper, rel=1e-9)
     whole = account(settings.parameters, Adjacency.EXPERT).guarantee
     assert claim_for(settings, View.FINAL).guarantee.epsilon(1e-5).upper == whole.epsilon(1e-5).upper
-    with pytest.raises(ValueError, match=r"view \('epoch'\) must be another"):
+    with pytest.raises(ValueError, match=r"view \('epoch'\) does not exist here"):
         claim_for(settings, View.EPOCH)
 
 

@@ -139,8 +139,16 @@ def test_a_changed_mechanism_does_not_replay(tmp_path):
 @pytest.mark.parametrize(
     ("neighbours", "adjacency", "why"),
     [
-        ("clinic:vectors", Adjacency.REPLACE, "is of by-sensitivity neighbours, the claim of replace"),
-        ("clinic:moved", Adjacency.REWARDS_ONLY, r"states at step 0 of the batch \(0 and 1\)"),
+        (
+            "clinic:vectors",
+            Adjacency.REPLACE,
+            "consists of by-sensitivity neighbours, but the claim is about replace",
+        ),
+        (
+            "clinic:moved",
+            Adjacency.REWARDS_ONLY,
+            r"states at step 0 must be equal in both batches, not 0 and 1",
+        ),
     ],
 )
 def test_pairs_of_another_relation_are_refused(neighbours, adjacency, why):
@@ -153,7 +161,7 @@ def test_pairs_of_another_relation_are_refused(neighbours, adjacency, why):
     ("name", "why"),
     [
         ("equal", "differ"),
-        ("three", "it gave 3"),
+        ("three", "not 3 objects"),
         ("failing", "no data"),
         ("missing", "cannot be loaded"),
     ],

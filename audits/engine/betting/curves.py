@@ -57,11 +57,11 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
     """
     pure = curve.epsilon(0.0).upper
     if LIMIT < pure < math.inf:
-        raise ValueError(f"epsilon ({pure!r}) must be at most {LIMIT:g} for samples to refute it")
+        raise ValueError(f"epsilon ({pure!r}) must be at most {LIMIT:g} for an audit")
     if math.isfinite(pure):
         return (CurvePoint(pure, 0.0),)
     if not math.isfinite(stated):
-        raise ValueError(f"delta ({delta!r}) must be one at which the claim promises a finite epsilon")
+        raise ValueError(f"delta ({delta!r}) must be larger. The claim has no finite epsilon at this delta.")
     reach = min(stated, LIMIT)
     last = CurvePoint(reach, curve.delta(reach).upper)
     others = (CurvePoint(share * reach, curve.delta(share * reach).upper) for share in SHARES)
@@ -132,7 +132,7 @@ def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
     reach = curve.epsilon(delta).upper
     if not reach <= LIMIT:
         raise ValueError(
-            f"delta ({delta!r}) must be one where the claim's epsilon ({reach!r}) is at most {LIMIT:g}"
+            f"delta ({delta!r}) must be larger. The claim's epsilon ({reach!r}) must be at most {LIMIT:g}."
         )
     nodes = [float(node) for node in np.linspace(0.0, reach, NODES)[:-1]] if reach else []
     deltas = [curve.delta(node).upper for node in nodes]

@@ -110,17 +110,17 @@ LEAST, SHARE = 64, 0.5
 UNLIKE_LEVEL = 1e-8
 """The level of one comparison of calls. An audit makes at most nine comparisons."""
 SHARED = (
-    "mechanism: the outputs of one call depend on each other: rows come again in blocks, or within a call,"
-    " far beyond chance, as tiled noise or a generator that is seeded again has it; rows must be independent"
+    "mechanism returns rows that depend on each other. They repeat in blocks or within a call far more often"
+    " than by chance, for example because a generator is seeded again. Rows must be independent."
 )
 IN_TURN = (
-    "mechanism: the outputs of one call depend on each other: equal rows stand side by side far beyond"
-    " chance, as where some calls, or parts of a call, have outputs of their own; rows must be independent"
+    "mechanism returns rows that depend on each other. Equal rows are adjacent far more often than by chance,"
+    " for example because each call prefers some outputs. Rows must be independent."
 )
 UNLIKE = (
-    "mechanism: the outputs of one call are unlike those of another, far beyond chance: their law depends on"
-    " how many outputs are asked for, or the call draws once what every output must draw anew;"
-    " f(data, n, rng) must return n independent outputs, and n must not be taken for the number of records"
+    "mechanism returns outputs whose distribution differs between calls, far beyond chance. It depends on n,"
+    " or the call draws something once for all outputs. f(data, n, rng) must return n independent outputs;"
+    " n is not the number of records."
 )
 
 SHORT = (

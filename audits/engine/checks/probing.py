@@ -152,12 +152,12 @@ def _check_repeats(before: tuple[Block, str], after: tuple[Block, str]) -> None:
     """Check that equal calls have equal outputs and leave their generators in equal states."""
     if not same(before[0], after[0]):
         raise MechanismError(
-            "mechanism: equal generators give different outputs; it draws from elsewhere, or keeps a state"
-            " between calls (seeded=False is for mechanisms with randomness of their own)"
+            "mechanism gives different outputs for equal generators. It uses other randomness, or keeps a state"
+            " between calls. Draw from rng only, or set seeded=False."
         )
     if before[1] != after[1]:
         raise MechanismError(
-            "mechanism: equal calls use the generator differently; it keeps a state between calls"
+            "mechanism uses the generator differently in equal calls. It must not keep a state between calls."
         )
 
 
@@ -165,8 +165,8 @@ def _check_used(made: Mechanism, pair: Neighbours, label: int, seed: int, after:
     """Check that the call changed the state of its generator, so that the next call differs."""
     if made.seeded and after == _state(generator(seed, PROBES, SAMPLES, label)):
         raise MechanismError(
-            "mechanism: its outputs depend on the generator but leave it as it was, so that all calls with"
-            " one generator, on either input, share their randomness; draw from it, or spawn from it"
+            "mechanism uses its generator but leaves it unchanged, so all calls with one generator share their"
+            " randomness. Draw from the generator itself, or from generators that it spawns."
         )
 
 
@@ -181,8 +181,8 @@ def _varies(made: Mechanism, pair: Neighbours, label: int, seed: int) -> bool:
     if same(both[0], first):
         return False
     raise MechanismError(
-        "mechanism: ignores its generator; different generators give identical outputs, which vary within a"
-        " call: they are not independent samples"
+        "mechanism ignores its generator. Different generators give identical outputs, which vary within a"
+        " call. Draw every output from the generator."
     )
 
 
@@ -193,4 +193,6 @@ def _check_independence(made: Mechanism, pair: Neighbours, label: int, seed: int
         calls = np.stack([layout.numbers(outputs(made, pair, label, CALLS, rng)) for _ in range(CALLS)])
         if not looks_dependent(calls):
             return
-    raise MechanismError("mechanism: the outputs of one call depend on each other; rows must be independent")
+    raise MechanismError(
+        "mechanism returns rows that depend on each other within a call. Rows must be independent."
+    )

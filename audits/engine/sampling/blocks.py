@@ -139,8 +139,8 @@ def check_repeats(
         again, _ = draw(made, pair, noted.size, seed, noted.block, layout)
         if digest(again) != digest(noted.outputs):
             raise MechanismError(
-                f"mechanism: asked again for block {noted.block}, with an equal generator, it gives"
-                " other outputs; it keeps a state between calls"
+                f"mechanism gives other outputs when block {noted.block} is drawn again with an equal"
+                " generator. It must not keep a state between calls."
             )
 
 

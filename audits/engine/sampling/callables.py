@@ -77,24 +77,26 @@ def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.ra
     try:
         returned = made(data, n, rng)
     except MechanismError as failure:
-        raise MechanismError(f"mechanism: {failure}, {where}") from failure
+        raise MechanismError(f"mechanism failed {where}: {failure}") from failure
     except (Exception, SystemExit) as failure:
         raised = f"raised {type(failure).__name__} ({failure})"
-        raise MechanismError(f"mechanism: {raised} {where}{_how_often(made, data, n, rng)}") from failure
+        raise MechanismError(f"mechanism {raised} {where}{_how_often(made, data, n, rng)}") from failure
     try:
         return _checked(as_block(returned), n, made.nan == "token")
     except (TypeError, ValueError, RecursionError) as wrong:
-        raise MechanismError(f"mechanism: {wrong}, {where}") from wrong
+        raise MechanismError(f"mechanism returned invalid outputs {where}: {wrong}") from wrong
 
 
 def _checked(block: Block, n: int, nan: bool) -> Block:
     if len(block) != n:
-        raise ValueError(f"the outputs' shape {block.shape} must begin with {n}, one per sample")
+        raise ValueError(f"their shape {block.shape} must begin with {n}, with one row per sample")
     if is_numeric(block) and not has_nan(block):
         return block
     found = nan_count(block)
     if found and not nan:
-        raise ValueError(f'{found} of {n} outputs are NaN, or hold one (nan="token" makes NaN an output)')
+        raise ValueError(
+            f'{found} of {n} outputs are or contain NaN. With nan="token" NaN counts as an output.'
+        )
     return block
 
 
@@ -107,7 +109,7 @@ def _how_often(made: Mechanism, data: object, n: int, rng: np.random.Generator) 
             made(data, 1, rng)
         except (Exception, SystemExit):
             failed += 1
-    return f" when asked for {n} samples, and in {failed} of {AGAIN} further calls for one{HINT}"
+    return f" when asked for {n} samples, and in {failed} of {AGAIN} further calls for one sample.{HINT}"
 
 
 Sampler = Callable[[Any, int, np.random.Generator], Any]
@@ -115,7 +117,7 @@ Sampler = Callable[[Any, int, np.random.Generator], Any]
 Auditable = Callable[..., Any] | Samples[Any]
 """The types that `as_mechanism` accepts."""
 CHOICES = ("error", "token")
-HINT = ' (failures="token" makes an exception an output)'
+HINT = ' With failures="token" an exception counts as an output.'
 
 
 class MechanismError(ValueError):
@@ -187,7 +189,9 @@ class Each:
             except Exception as failure:
                 failed.append(failure)
         if failed and n > 1:
-            raised = f"raised {type(failed[0]).__name__} ({failed[0]}) in {len(failed)} of {n} calls{HINT}"
+            raised = (
+                f"it raised {type(failed[0]).__name__} ({failed[0]}) in {len(failed)} of {n} calls.{HINT}"
+            )
             raise MechanismError(raised) from failed[0]
         if failed:
             raise failed[0]
@@ -224,7 +228,8 @@ def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
     if count not in (2, 3):
         name = getattr(function, "__name__", type(function).__name__)
         raise MechanismError(
-            f"mechanism ({name}) takes {count} arguments; it must take (data, n, rng) or (data, rng)"
+            f"mechanism ({name}) requires {count} arguments. It must accept (data, n, rng) or (data, rng);"
+            " give all other arguments a default."
         )
     return Mechanism(function if count == 3 else Each(function), **options)
 
@@ -236,7 +241,9 @@ def as_mechanism(given: Auditable) -> Mechanism:
     if hasattr(given, "sample"):
         return Mechanism(given.sample)
     if not callable(given):
-        raise MechanismError(f"mechanism ({given!r:.80}) must be callable, or have a method `sample`")
+        raise MechanismError(
+            f"mechanism ({given!r:.80}) must be a function, or an object with a method `sample`"
+        )
     return mechanism(given)
 
 
@@ -250,7 +257,9 @@ def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism
     if not options:
         return as_mechanism(given)
     if isinstance(given, Mechanism):
-        raise ValueError(f"{next(iter(options))} must be left out for a Mechanism, which says so itself")
+        raise ValueError(
+            f"{next(iter(options))} must be left out for a Mechanism. Give it to Mechanism(...) instead."
+        )
     return mechanism(given.sample if hasattr(given, "sample") else given, **options)
 
 

@@ -71,7 +71,9 @@ class Command:
 
     def __post_init__(self) -> None:
         if not self.argv or not all(isinstance(word, str) for word in self.argv):
-            raise ValueError(f"command ({self.argv!r}) must be a list of texts that begins with a program")
+            raise ValueError(
+                f"command ({self.argv!r}) must be a list of texts. The first text names a program."
+            )
         if not 0 < self.timeout < float("inf"):
             raise ValueError(f"timeout ({self.timeout!r}) must be a number of seconds above 0")
 
@@ -85,7 +87,7 @@ class Command:
         answer = self._run(json.dumps({"data": data, "n": n, **seed}, default=_plain))
         lines = answer.removesuffix("\n").split("\n") if answer else []
         if len(lines) != n:
-            raise self._error(f"wrote {len(lines)} lines, not {n}", "lines")
+            raise self._error(f"wrote {len(lines)} lines instead of {n}, one for each output", "lines")
         return [self._read(place, line) for place, line in enumerate(lines, 1)]
 
     def _run(self, request: str) -> str:
@@ -109,7 +111,7 @@ class Command:
                 raise
         if started.returncode:
             code, end = started.returncode, said.decode(errors="replace").strip()[-SHOWN:]
-            raise self._error(f"ended with exit code {code}; stderr: {end or 'nothing'}", f"exit code {code}")
+            raise self._error(f"ended with exit code {code}; stderr: {end or '(empty)'}", f"exit code {code}")
         return written.decode(errors="replace")
 
     def _read(self, place: int, line: str) -> Any:
@@ -137,7 +139,9 @@ def _plain(value: object) -> Any:
         return value.tolist()
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
-    raise CommandError((), f"cannot be sent an input of type {type(value).__name__}", "input")
+    raise CommandError(
+        (), f"cannot receive an input of type {type(value).__name__}, which JSON cannot represent", "input"
+    )
 
 
 def command(

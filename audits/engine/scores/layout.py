@@ -152,7 +152,7 @@ class Layout:
         """
         check_scores([name])
         if name == "identity" and not self.single:
-            raise ValueError("score (identity): every output must be one number; choose others for these")
+            raise ValueError("score (identity): Every output must be one number. Choose another score.")
         if name == "low_bytes":
             return (self._low_bytes(self.count or 1),)
         made: Mapping[str, tuple[Score, ...]] = {

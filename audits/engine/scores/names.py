@@ -31,4 +31,4 @@ def check_scores(names: object) -> None:
         if name not in SCORE_NAMES:
             raise ValueError(f"scores: {name!r} must be one of: {', '.join(SCORE_NAMES)}")
     if len(set(names)) < len(names):
-        raise ValueError(f"scores ({', '.join(names)}) must differ from each other")
+        raise ValueError(f"scores ({', '.join(names)}) must not contain a name twice")

@@ -84,7 +84,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
     """
     flat = outputs.reshape(len(outputs), -1)
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
-        raise ValueError("score: an integer is beyond 2^53, which no double holds")
+        raise ValueError("score: An integer in the outputs is beyond 2^53, too large for an exact double.")
     flat = flat.astype(np.float64)
     return np.clip(flat, -1e300, 1e300, out=flat)
 
@@ -148,5 +148,5 @@ class LogLikelihoodRatio:
 
 def _only_number(outputs: NDArray[np.generic]) -> NDArray[Any]:
     if outputs.size != len(outputs):
-        raise ValueError(f"score (identity): the outputs' shape {outputs.shape} must hold one number each")
+        raise ValueError(f"score (identity): The outputs (shape {outputs.shape}) must be one number each.")
     return exact_order(outputs.reshape(-1))

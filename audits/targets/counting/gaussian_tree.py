@@ -59,14 +59,16 @@ class OneUser:
         """Raise ValueError, showing the difference, unless the two are neighbours."""
         if np.abs(second - first).max() > self.size:
             raise ValueError(
-                f"a leaf changes by {np.abs(second - first).max():.17g}; the most is {self.size!r}"
+                f"A leaf changes by {np.abs(second - first).max():.17g}. It may change by at most {self.size!r}."
             )
         for run, changed in enumerate(np.flatnonzero(row) for row in first != second):
             if changed.size > self.leaves:
-                raise ValueError(f"run {run}: {changed.size} leaves change; the most is {self.leaves}")
+                raise ValueError(
+                    f"In run {run} {changed.size} leaves change. At most {self.leaves} may change."
+                )
             if changed.size > 1 and np.diff(changed).min() < self.separation:
                 raise ValueError(
-                    f"run {run}: leaves {np.diff(changed).min()} apart; least: {self.separation}"
+                    f"In run {run} changed leaves are {np.diff(changed).min()} apart, not {self.separation} or more."
                 )
 
 

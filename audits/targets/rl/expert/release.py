@@ -38,7 +38,9 @@ def one_expert_more(first: Floats, second: Floats) -> None:
     """Raise ValueError unless one array consists of the other's rows and one more row at the end."""
     small, large = sorted((first, second), key=len)
     if len(large) != len(small) + 1 or not np.array_equal(large[:-1], small):
-        raise ValueError(f"experts ({len(first)} and {len(second)}) must be the same but for one more")
+        raise ValueError(
+            f"experts ({len(first)} and {len(second)}) must be equal except for one additional expert"
+        )
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ TARGET = ReleaseAudit
 def _pair(parameters: ExpertReleaseParameters) -> Neighbours:
     if parameters.draws != "fresh":
         raise NoAuditError(
-            f"draws ({parameters.draws!r}) must be 'fresh': no audit walks through logged data"
+            f"draws ({parameters.draws!r}) must be 'fresh' for an audit. Logged data are not audited."
         )
     least, steps = parameters.least_probability, min(parameters.length, _STEPS)
     alike = math.ceil(parameters.design.cutoff / (1 - least) ** ((steps + 1) / 2))

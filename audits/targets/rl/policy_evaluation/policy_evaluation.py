@@ -80,7 +80,7 @@ class PolicyEvaluationAudit:
         claimed = account(parameters, adjacency).guarantee if self.curve is None else self.curve
         if parameters.dimension > WIDEST:
             why = f"({parameters.dimension}) must be at most {WIDEST} for an audit"
-            raise NoAuditError(f"dimension {why}: batches that everybody crosses grow with the square")
+            raise NoAuditError(f"dimension {why}. The size of the audited batches grows with its square.")
         model = estimator(parameters)
         pair = _hardest(model, evaluation_pairs(parameters.dimension, adjacency), claimed, asked.stated)
         again = {"audit": KIND, "parameters": parameters.as_json(), "adjacency": adjacency.value}

@@ -33,9 +33,11 @@ def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Ne
     """
     users, steps = parameters.users, parameters.shape.steps
     if parameters.states * parameters.actions == 1:
-        raise NoAuditError("states (1) and actions (1) must leave another cell for the user who is replaced")
+        raise NoAuditError(
+            "states (1) times actions (1) must be at least 2 for an audit. A replaced user needs another cell."
+        )
     if users * steps > MOST:
-        raise NoAuditError(f"users ({users}) must be at most {MOST // steps}: trajectories are written out")
+        raise NoAuditError(f"users ({users}) must be at most {MOST // steps} for an audit with {steps} steps")
     rewards = np.zeros((users, steps))
     rewards[0] = 1.0
     states, actions = np.zeros((users, steps + 1), np.int64), np.zeros((users, steps), np.int64)
@@ -48,7 +50,7 @@ def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Ne
 
 def _alike_but_one(first: Trajectories, second: Trajectories) -> None:
     if not differ_in_one_trajectory(first, second):
-        raise ValueError("more than one user's trajectory differs")
+        raise ValueError("The trajectories of more than one user differ.")
 
 
 def batch_ratio(

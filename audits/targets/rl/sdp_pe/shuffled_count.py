@@ -20,7 +20,7 @@ def _bits(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Neighbou
 
 def _one_more(first: int, second: int) -> None:
     if abs(second - first) != 1:
-        raise ValueError(f"{first!r} and {second!r} ones differ by {abs(second - first)}, not by one bit")
+        raise ValueError(f"The numbers of ones ({first!r} and {second!r}) must differ by exactly 1.")
 
 
 def _ratio(outputs: Numbers, parameters: ShuffledCountParameters, first: int, second: int) -> Floats:

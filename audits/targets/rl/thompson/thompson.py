@@ -27,7 +27,7 @@ def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbou
         NoAuditError: there is one round without initial pulls, so the draws depend on no reward.
     """
     if parameters.square == 0:
-        raise NoAuditError("rounds (1) must be above 1 for an audit of thompson: no reward is seen")
+        raise NoAuditError("rounds (1) must be above 1, or pulls above 0, for an audit of thompson")
     quiet = np.ones((Thompson(parameters).users, parameters.arms))
     if parameters.pulls:
         quiet[:, 0] = 0.0
@@ -45,7 +45,7 @@ def _differ_in_one_user(first: NDArray[np.float64], second: NDArray[np.float64])
             raise ValueError("rewards must be in [0, 1]")
     users = np.flatnonzero((first != second).any(axis=1))
     if users.size > 1:
-        raise ValueError(f"users {users[:5].tolist()} differ; at most one may")
+        raise ValueError(f"Users {users[:5].tolist()} differ. At most one may differ.")
 
 
 TARGET = Setting(first_user, log_likelihood_ratio)
