@@ -141,7 +141,9 @@ def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | N
 
 def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = ()) -> Result:
     if identity in path:
-        raise ValueError(f"statements rest on each other: {' -> '.join((*path, identity))}")
+        raise ValueError(
+            f"Statements must not rest on each other in a circle: {' -> '.join((*path, identity))}"
+        )
     if identity not in known:
         entry = lookup(identity)
         needed = (*entry.parts, *entry.rests_on)

@@ -102,17 +102,21 @@ class Statement:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f"statement {self.id}: kind {self.kind!r} is not one of {', '.join(KINDS)}")
+            raise ValueError(f"statement {self.id}: kind {self.kind!r} must be one of: {', '.join(KINDS)}")
         if self.parts and self.obligations:
-            raise ValueError(f"statement {self.id}: parts and obligations exclude each other")
+            raise ValueError(f"statement {self.id}: it cannot have both parts and obligations")
         if self.reason and (self.parts or self.obligations):
-            raise ValueError(f"statement {self.id}: a reason is for what is assumed, not for what is proved")
+            raise ValueError(
+                f"statement {self.id}: a statement with parts or obligations cannot have a reason"
+            )
         if self.reason and (self.kind == "definition") != (self.reason == DEFINITION):
-            raise ValueError(f"statement {self.id}: only a definition is no assumption: {self.reason}")
+            raise ValueError(
+                f"statement {self.id}: a definition, and nothing else, must have the reason {DEFINITION!r}"
+            )
         if unknown := [name for name in self.laws if name not in LAWS]:
             raise ValueError(f"statement {self.id}: laws {unknown} are not in dpproof.proofs_check.laws")
         if len({x.name for x in self.obligations}) != len(self.obligations):
-            raise ValueError(f"statement {self.id}: an obligation's name occurs twice")
+            raise ValueError(f"statement {self.id}: two obligations have the same name")
 
 
 def formula(identity: str, **values: str) -> str:
@@ -181,7 +185,7 @@ def relation(text: str) -> list[Any]:
     """
     match = re.fullmatch(r"(.*?)(>=|==|>)(.*)", text, re.DOTALL)
     if match is None:
-        raise ValueError(f"relation {text!r} has none of >=, >, ==")
+        raise ValueError(f"relation {text!r} must contain >=, > or ==")
     return [match[2], expression(match[1].strip()), expression(match[3].strip())]
 
 

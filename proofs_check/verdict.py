@@ -172,8 +172,8 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
     """
     if below.keys() != {*statement.parts, *statement.rests_on}:
         raise ValueError(
-            f"statement {statement.id}: results are given for {sorted(below)}, "
-            f"but it rests on {sorted({*statement.parts, *statement.rests_on})}"
+            f"statement {statement.id}: the results are those of {sorted(below)}, "
+            f"but must be those of {sorted({*statement.parts, *statement.rests_on})}"
         )
     domain, assumptions = _domain(statement, below), _assumptions(statement, below)
     readings = _readings(statement, below)

@@ -102,7 +102,7 @@ def _verify(chosen: Mapping[str, Lemma]) -> None:
     assumed = foundations(compiled(source(chosen.values()), ALL, folder))
     print("axioms: " + ", ".join(sorted(assumed)))
     if foreign := strangers(assumed):
-        raise CoqError(f"assumptions that are not on the list of allowed ones: {', '.join(foreign)}")
+        raise CoqError(f"The proofs use assumptions that are not allowed: {', '.join(foreign)}")
 
 
 def _summary(coq: str, count: int) -> str:
@@ -116,7 +116,7 @@ def _recorded_lemmas() -> dict[str, Lemma]:
     known = record.recorded()["lemmas"]
     exported, reasons = lemmas()
     if broken := [reason for key, reason in reasons.items() if key in known]:
-        raise CoqError(f"recorded, but no longer exported: {'; '.join(broken)}")
+        raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(broken)}")
     if stale := sorted(known[key] for key in known.keys() - exported.keys()):
         print(f"recorded for claims that are no longer made: {', '.join(stale)}")
     return {key: x for key, x in exported.items() if key in known}

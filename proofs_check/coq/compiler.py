@@ -75,7 +75,7 @@ def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
                 ["coqc", "-q", path.name], cwd=path.parent, capture_output=True, text=True, timeout=timeout
             )
         except subprocess.TimeoutExpired:
-            raise CoqError(f"no answer within {timeout:g} s") from None
+            raise CoqError(f"coqc gave no answer within {timeout:g} s") from None
     if done.returncode:
         raise CoqError(f"{_place(text, done.stderr)}{done.stderr.strip()[-1500:]}")
     return done.stdout
