@@ -131,7 +131,7 @@ def mechanism_target(subject: Subject) -> Audited:
     if found.relations and subject.adjacency not in found.relations:
         relation = subject.adjacency.value
         known = ", ".join(one.value for one in found.relations)
-        raise NoAuditError(f"adjacency ({relation!r}) must be one of {known} for an audit of {subject.name}")
+        raise NoAuditError(f"adjacency ({relation!r}) has no audit for {subject.name}. Use one of: {known}")
     return found.of(subject)
 
 

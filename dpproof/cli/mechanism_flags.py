@@ -31,7 +31,9 @@ def values_of(name: str, flags: list[str]) -> dict[str, Any]:
     while words:
         flag = words.pop(0)
         if flag not in known:
-            raise ValueError(f"option ({flag!r}) must be one of: {', '.join(known)}{nearest(flag, known)}")
+            listed = f"{', '.join(known)}{nearest(flag, known)}"
+            rule = f"is not among the options of `dpproof audit` and the parameters of {name}"
+            raise ValueError(f"option ({flag!r}) {rule}: {listed}")
         if not words:
             raise ValueError(f"option ({flag!r}) has no value. It must be {known[flag].metadata['domain']}.")
         values[known[flag].name] = read_text(known[flag], words.pop(0))

@@ -195,7 +195,7 @@ def test_a_claim_without_an_audit_says_so(run, claim_file):
     ran = run("check", path, "--json")
     (entry,) = ran.json["claims"]
     assert (ran.code, entry["verdict"], entry["audit"]) == (0, "kept", None)
-    assert "for an audit of rlsvi" in entry["remarks"][0]
+    assert "has no audit for rlsvi" in entry["remarks"][0]
 
 
 @pytest.mark.parametrize("where", ["file", "file/below", "file/further/below"])

@@ -222,7 +222,11 @@ class ScoreStream:
         assert self._scorer is not None
         scores = exact_order(np.asarray(self._scorer(outputs)))
         if scores.shape != (len(outputs),):
-            raise ValueError(f"score ({self.score.name}): shape {scores.shape} must be ({len(outputs)},)")
+            raise ValueError(
+                f"score ({self.score.name}): The shape {scores.shape} must be ({len(outputs)},)."
+            )
         if has_nan(scores):
-            raise ValueError(f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN")
+            raise ValueError(
+                f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN. None may be."
+            )
         return scores
