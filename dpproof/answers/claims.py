@@ -123,7 +123,9 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
         ValueError: the stored verdict does not follow from the account and the finding.
     """
     if events.kind_of(claim):
-        raise ValueError(f"claim {claim.name!r}: claims of an event run code; call check on the claim file")
+        raise ValueError(
+            f"claim {claim.name!r}: reading a claim about an event would run code. Call check on the claim file."
+        )
     without = [text for text in remarks if text.startswith(_NOT_AUDITED)]
     ended = verdict if audit is None and verdict in (Outcome.REFUSED, Outcome.OUT_OF_TIME) else None
     if audit is not None and audit.unconfirmed:
@@ -134,7 +136,7 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
         found = _refused(claim, error)
     if found.verdict is not verdict:
         raise ValueError(
-            f"claim {claim.name!r}: the verdict of the text is {verdict.value!r}, but {found.verdict.value!r} follows"
+            f"claim {claim.name!r}: the text states the verdict {verdict.value!r}, not {found.verdict.value!r}"
         )
     return found
 

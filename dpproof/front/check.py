@@ -120,7 +120,7 @@ class Checked:
                 [_claim(entry) for entry in data["claims"]], [_refusal(each) for each in data["refused"]]
             )
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"text ({text!r:.40}) must be one that to_json wrote: {error!r}") from error
+            raise ValueError(f"text ({text!r:.40}) must come from to_json: {error!r}") from error
 
 
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
