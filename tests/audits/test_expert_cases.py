@@ -57,7 +57,7 @@ def test_a_plain_step_shows_its_coin_and_nothing_else():
 
 
 def test_other_pairs_are_no_neighbours():
-    with pytest.raises(ValueError, match="one more"):
+    with pytest.raises(ValueError, match="one additional expert"):
         one_expert_more(np.zeros(3), np.zeros(3))
-    with pytest.raises(ValueError, match="one more"):
+    with pytest.raises(ValueError, match="one additional expert"):
         one_expert_more(np.zeros(3), np.ones(2))
