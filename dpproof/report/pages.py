@@ -53,18 +53,17 @@ def ledger(found: Mapping[str, Result]) -> str:
 _HOW_TO_READ = (
     "# The ledger",
     "",
-    "Every statement of the papers, with the verdict that its certificates give. Generated: `make docs`.",
+    "The ledger lists every statement of the papers with its verdict. `make docs` generates this page.",
     "",
     *(f"- **{verdict.value}**: {verdict.meaning}" for verdict in Verdict),
     "",
-    "A *reading* is a step of the argument that people read: how obligations make up a statement, what",
-    "a definition means in them. It is counted through everything that a statement rests on. A *law* is a",
-    "density, a tail or a generating function that is taken as known, from one table,",
-    "`proofs_check/laws.py`. *Not covered* lists what the formal claims leave out. A deleted or changed step",
-    "is noticed by comparison with a recorded manifest ([what a verdict rests on](notes/verdicts.md)).",
-    "Coq is named where it checked a statement and all it rests on. The counts are over the statements that",
-    "the papers number (`proofs_check/papers/ids.txt`). One is decided if all its parts are. One part that",
-    "is open leaves it open.",
+    "A *reading* is a step of the argument that people read and the kernel does not check. Examples are how",
+    "obligations make up a statement, and the meaning of a definition. The number of readings includes those of",
+    "everything that a statement rests on. A *law* is a density, a tail or a generating function that is taken as",
+    "known, from one table, `proofs_check/laws.py`. *Not covered* lists what the formal claims leave out. A comparison",
+    "with a recorded manifest detects a deleted or changed step ([what a verdict rests on](notes/verdicts.md)).",
+    "*Cross-checked by Coq* means that Coq checked a statement and everything it rests on. The table counts the",
+    "statements that the papers number (`proofs_check/papers/ids.txt`). A statement is decided if all its parts are.",
     "",
 )
 _HEADING = (
@@ -91,8 +90,12 @@ def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str,
     lines += [f"Not decided: {', '.join(share.undecided)}.", ""] if share.undecided else []
     lines += ["| statement | kind | verdict | method | Coq | corrected by |", "|---|---|---|---|---|---|"]
     lines += [_row(entry, prefix) for entry in own]
-    lines += ["", "What rests on what (statements of other pages dashed; parts are drawn in):", ""]
-    lines += [f"![What rests on what]({name}.svg)", ""]
+    lines += [
+        "",
+        "The graph shows which statements rest on others (statements of other pages are dashed; it includes parts):",
+        "",
+    ]
+    lines += [f"![Which statements rest on others]({name}.svg)", ""]
     return "\n".join([*lines, *(line for entry in own for line in _block(entry, prefix, found))])
 
 
@@ -157,7 +160,12 @@ def _obligations(statement: Statement) -> Iterator[str]:
 
 def parameters() -> str:
     """Return the parameters of every mechanism, with unit, domain and default, as Markdown."""
-    lines = ["# Parameters", "", "Flags of the command line, keys of claim files. Generated.", ""]
+    lines = [
+        "# Parameters",
+        "",
+        "These names are flags of the command line and keys of claim files. `make docs` generates this page.",
+        "",
+    ]
     for name in CATALOGUE:
         accountant = accountant_for(name)
         lines += [
@@ -199,7 +207,12 @@ def _proved(accountant: Accountant) -> Adjacency:
 
 def public_names() -> str:
     """Return the public names of ``dpproof`` as Markdown, each with the first line of its docstring."""
-    lines = ["# Public names", "", "`from dpproof import NAME` loads what stands here. Generated.", ""]
+    lines = [
+        "# Public names",
+        "",
+        "Import each name with `from dpproof import NAME`. `make docs` generates this page.",
+        "",
+    ]
     lines += ["| name | what it is | defined in |", "|---|---|---|"]
     package = importlib.import_module((__package__ or "dpproof").partition(".")[0])
     for name in sorted(set(package.__all__) - {"__version__"}):
