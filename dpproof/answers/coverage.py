@@ -126,12 +126,12 @@ def line(share: Share) -> str:
     """Return a summary in one line.
 
     >>> line(Share(4, ("a", "b", "c"), ("a",), ("d",), 2, ("q",)))
-    '3 of 4 statements decided (75%), 1 without named rules (25%); 1 of 2 quoted theorems decided'
+    '3 of 4 statements decided (75%), 1 without assumptions (25%); 1 of 2 quoted theorems decided'
     """
     decided, outright = len(share.decided), len(share.outright)
     return (
         f"{decided} of {share.statements} statements decided ({_percent(decided, share.statements)}), "
-        f"{outright} without named rules ({_percent(outright, share.statements)}); "
+        f"{outright} without assumptions ({_percent(outright, share.statements)}); "
         f"{len(share.quoted_decided)} of {share.quoted} quoted theorems decided"
     )
 

@@ -67,7 +67,7 @@ _HOW_TO_READ = (
     "",
 )
 _HEADING = (
-    "| paper | statements | decided | open | without named rules | quoted theorems decided |",
+    "| paper | statements | decided | open | without assumptions | quoted theorems decided |",
     "|---|---:|---:|---:|---:|---:|",
 )
 

@@ -238,7 +238,7 @@ def _pairs(table: Table, one: Group, other: Group, label: str) -> list[str]:
             for second in where(table, group=other.value, algorithm=algorithm, counts="joint")
             if first["epsilon"] == second["epsilon"]
         ]
-        lines.append(f"{label}, {algorithm}: from {', '.join(changes)}.")
+        lines.append(f"{label}, {algorithm}: the mean regret changes from {', '.join(changes)}.")
     return lines
 
 
