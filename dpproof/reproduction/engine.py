@@ -34,8 +34,8 @@ Table = Sequence[Row]
 Plots = Mapping[str, Callable[[Figure], object]]
 """Functions that draw a plot, by the name of its file."""
 ARITHMETIC: Final = (
-    "Certified figures of this page were computed in several processes, or found in a journal. They are "
-    "taken to rest on everything that is assumed of the machine's arithmetic: "
+    "Certified figures of this page were computed in several processes, or read from a journal. We take them "
+    "to rest on all assumptions on the machine's arithmetic: "
     f"{'; '.join(assumption.text for assumption in Assumption)} "
     "([explained](../explanation/trust.md#arithmetic))."
 )
