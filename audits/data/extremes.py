@@ -81,7 +81,9 @@ class Extremes:
     def untried(self) -> tuple[str, ...]:
         """Descriptions of the neighbours that were not tried."""
         values = (
-            [] if self.bounds is not None else ["values outside those in your data (bounds= states more)"]
+            []
+            if self.bounds is not None
+            else ["values outside those in your data (give bounds= to include them)"]
         )
         large = [f"more than {self.most} pairs, because the data are large"] if self.most < MOST else []
         sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []

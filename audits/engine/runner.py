@@ -60,7 +60,7 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
 
     def measure(ended: Trial) -> Power:
         if not power:
-            return unmeasured("the audit was asked not to")
+            return unmeasured("power=False was given")
         left = [stream.score for stream in (ended.in_values if ended.refuted else ended.streams)]
         return measured(
             partial(_planting, made, pair, layout, left, points, ended.samples, alpha, seed, executor),

@@ -21,7 +21,7 @@ INDEPENDENCE = "the outputs are independent, but for the kinds of dependence tha
 
 UNCONFIRMED = (
     "the bets refute the claim, but the time budget was spent before the outputs were checked for shared"
-    " randomness, without which nothing is called a violation; raise the time budget"
+    " randomness, and without this check no violation is reported; raise the time budget"
 )
 """The reason why an unconfirmed finding is no violation, and what to do about it."""
 

@@ -151,7 +151,7 @@ def _scores(plan: AuditPlan) -> tuple[Score, ...]:
 
 
 def _unmeasured(_trial: Trial) -> Power:
-    return unmeasured("the steps of a training depend on each other, and their law is not known")
+    return unmeasured("the steps of a training depend on each other, and their distribution is not known")
 
 
 def _timely(training: Training, label: int) -> Any:

@@ -54,6 +54,9 @@ VIEW = (
 DATA = (
     "Your data, package.module:name, or a callable that gives them; dpproof makes extreme neighbours of them."
 )
+NO_TARGET = (
+    "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
+)
 PLOT = "Write the picture of the first violation to this file: the histograms on both inputs, and the event."
 SHARPEN = "spend the whole budget also after a violation, for a larger epsilon"
 SCORES = f"what is looked at, instead of the scores that suit the outputs: {', '.join(SCORE_NAMES)}"
@@ -144,9 +147,7 @@ def audit(
             audit_corpus(asked, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
-        raise ValueError(
-            "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
-        )
+        raise ValueError(NO_TARGET)
     if sharpen:
         options["sharpen"] = True
     if view is not None:

@@ -183,9 +183,7 @@ def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
     """Return a line for each missing parameter of a mechanism."""
     fields = accountant_for(name).parameters.fields()
     required = (field for field in fields if field.default is MISSING and field.name not in values)
-    return [
-        f"parameter ({field.name!r}) is missing. It must be {field.metadata['domain']}." for field in required
-    ]
+    return [f"parameter ({field.name!r}) is missing. Give {field.metadata['domain']}." for field in required]
 
 
 def _check_complete(*missing: list[str]) -> None:

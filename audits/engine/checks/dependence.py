@@ -124,8 +124,8 @@ UNLIKE = (
 )
 
 SHORT = (
-    "before the violation was pronounced, shared randomness was looked for in fresh calls of {size} rows"
-    " instead of {wanted}, since the time budget allows no more"
+    "the search for shared randomness used fresh calls of {size} rows instead of {wanted}, because the time"
+    " budget allowed no more"
 )
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
