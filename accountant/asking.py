@@ -44,7 +44,9 @@ def account(
     chosen = parameters_of(accountant, parameters)
     check_run(chosen)
     if unit is not None and not unit.strip():
-        raise ValueError(f"unit ({unit!r}) must be a word for whose data one record holds, such as 'patient'")
+        raise ValueError(
+            f"unit ({unit!r}) must not be blank. Name whose data one record holds, such as 'patient'."
+        )
     relation = accountant.relation(adjacency)
     found = result_of(accountant, chosen, relation, parallel)
     return found if unit is None else replace(found, unit=unit)

@@ -35,7 +35,7 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
     """
     for one in results:
         if not hasattr(one, "guarantee"):
-            raise TypeError(f"compose ({one!r:.60}) must be given results of account")
+            raise TypeError(f"compose must be given results of account, not {one!r:.60}")
     for name, rule in _ALIKE.items():
         _check_alike(
             name, [str(getattr(getattr(one, name), "value", getattr(one, name))) for one in results], rule
@@ -61,18 +61,18 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
 
 
 _ALIKE = {
-    "adjacency": "give the same adjacency to each account, and the sensitivity under it where there is one",
-    "unit": "a guarantee for one record says nothing of a user with several; give the same unit to each account",
-    "trust": "they protect against different adversaries",
+    "adjacency": "Call account with the same adjacency, and with the sensitivity under this relation.",
+    "unit": "Call account with the same unit. A guarantee for one record does not cover a user with several.",
+    "trust": "Guarantees against different adversaries cannot be composed.",
 }
 """What all composed results must have in common, and what to do if they differ."""
 
 
 def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
     if not words:
-        raise ValueError("compose () must be given at least one result of account")
+        raise ValueError("compose must be given at least one result of account.")
     if len(set(words)) > 1:
-        raise ValueError(f"compose: {name} ({', '.join(words)}) must be the same in all results; {rule}")
+        raise ValueError(f"compose: {name} ({', '.join(words)}) must be the same in all results. {rule}")
 
 
 def result_from_json(text: str) -> PrivacyResult:
@@ -83,7 +83,7 @@ def result_from_json(text: str) -> PrivacyResult:
     """
     data = json.loads(text)
     if not isinstance(data, dict) or "question" not in data:
-        raise ValueError(f"text ({text[:40]!r}...) must be what to_json of a result of account has written")
+        raise ValueError(f"text ({text[:40]!r}...) must be the output of to_json of a result of account.")
     return _asked(data["question"])
 
 
@@ -108,19 +108,21 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
     Raises:
         ValueError: for a relation that does not say what a record is, or without a proof.
     """
-    if getattr(parameters, "records", 1) > 1:
+    records = getattr(parameters, "records", 1)
+    if records > 1:
         raise ValueError(
-            "parallel: records must be 1, because the records of one user may be in several groups"
+            f"records ({records}) must be 1 if parallel is given, because one user's records may be in "
+            "several groups."
         )
     if relation is Adjacency.ADD_REMOVE:
         found = accountant.account(parameters, relation)
         return replace(found, notes=(*found.notes, IN_PARALLEL), parallel=True)
     if relation is not Adjacency.REPLACE:
-        raise ValueError(f"parallel: adjacency ({relation.value!r}) must be add-remove or replace")
+        raise ValueError(f"adjacency ({relation.value!r}) must be add-remove or replace if parallel is given")
     if not (accountant.by_records or getattr(parameters, "query", None) is not None):
         raise ValueError(
-            "parallel: a replaced record may also leave a group, of which the parameters under replace say nothing;"
-            " give query instead of a sensitivity, or ask under add-remove"
+            "parallel: a replaced record may move to another group, and the sensitivity under replace does not cover "
+            "this. Use adjacency add-remove, or give query instead of sensitivity if the mechanism takes a query."
         )
     inside, moved = (accountant.account(parameters, one) for one in (relation, Adjacency.ADD_REMOVE))
     with recorded():

@@ -72,7 +72,7 @@ class Entropy(np.random.Generator):
         Raises:
             TypeError: always.
         """
-        raise TypeError("a generator of entropy must not be saved: its state would reveal the noise")
+        raise TypeError("A generator of entropy must not be saved, because its state would reveal the noise.")
 
 
 def _whole(value: Any) -> bool:
@@ -114,7 +114,9 @@ class Randomness:
         Raises:
             TypeError: always.
         """
-        raise TypeError("randomness must not be saved: the state of its generator gives the noise away")
+        raise TypeError(
+            "Randomness must not be saved, because the state of its generator would reveal the noise."
+        )
 
     @classmethod
     def of(cls, source: Source = None) -> Randomness:
@@ -133,7 +135,7 @@ class Randomness:
         try:
             return cls(np.random.default_rng(source))
         except (TypeError, ValueError) as error:
-            rule = "must be whole, at least 0, or a numpy generator; leave it out for a release"
+            rule = "must be an integer of at least 0 or a numpy generator. Leave it out for a release."
             raise ValueError(f"seed ({source!r}) {rule}") from error
 
     def spawn(self, count: int) -> list[Randomness]:
@@ -158,9 +160,9 @@ def guaranteed(simulated: bool, guarantee: Callable[[], PrivacyResult]) -> Priva
 
     >>> guaranteed(True, lambda: None)
     Traceback (most recent call last):
-    dpproof.mechanisms.randomness.SimulationError: a simulation has no guarantee: ...
+    dpproof.mechanisms.randomness.SimulationError: A simulation has no guarantee, ...
     """
     if simulated:
-        rule = "whoever has the seed or the generator can subtract the noise; leave both out for a release"
-        raise SimulationError(f"a simulation has no guarantee: {rule}")
+        rule = "because whoever has the seed or the generator can subtract the noise. Leave out both."
+        raise SimulationError(f"A simulation has no guarantee, {rule}")
     return guarantee()

@@ -94,7 +94,9 @@ class Accountant:
             return Adjacency.of(given)
         if self.adjacency is None:
             known = ", ".join(relation.value for relation in Adjacency)
-            raise ValueError(f"adjacency is missing; {self.name} has users, and there is no default: {known}")
+            raise ValueError(
+                f"adjacency is missing, and {self.name} has no default. The relations are: {known}"
+            )
         return self.adjacency
 
     def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
@@ -201,4 +203,4 @@ def check_run(parameters: Parameters) -> None:
     """
     for name in RUNS:
         if getattr(parameters, name, 1) == 0:
-            raise ValueError(f"{name} (0): nothing was run on any record; {name} must be above 0")
+            raise ValueError(f"{name} (0) must be above 0. Otherwise nothing is run on the data.")

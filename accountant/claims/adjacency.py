@@ -41,4 +41,4 @@ class UnprovedAdjacencyError(ValueError):
 
     def __init__(self, mechanism: str, adjacency: Adjacency, why: str) -> None:
         self.mechanism, self.adjacency, self.why = mechanism, adjacency, why
-        super().__init__(f"adjacency ({adjacency.value!r}): no guarantee of {mechanism} is proved; {why}")
+        super().__init__(f"adjacency ({adjacency.value!r}) has no proved guarantee for {mechanism}. {why}")

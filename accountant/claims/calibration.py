@@ -99,7 +99,7 @@ class AttackTarget:
     def __post_init__(self) -> None:
         if not 0 < self.false_positive < self.true_positive < 1:
             given = f"{float(self.true_positive):g}, {float(self.false_positive):g}"
-            rule = "must be a true and a false positive rate, in this order, with 0 < false < true < 1"
+            rule = "must be the true positive rate, then the false positive rate, with 0 < false < true < 1"
             raise ValueError(f"target_tpr ({given}) {rule}")
 
     def __str__(self) -> str:
@@ -294,10 +294,14 @@ def _beyond(judge: Judge, scale: _Scale, end: float, side: bool, name: str) -> E
     """Build the exception for a bracket without a sign change."""
     value = scale.to_value(end)
     if side and judge.misses(value):
-        return UnreachableTargetError(f"{judge.target} cannot be met: {name} = {value!r} is not enough")
+        most = f"Even {name} = {value!r}, the most noise that dpproof tries, is not enough."
+        return UnreachableTargetError(f"{judge.target} cannot be met. {most}")
     if not side and judge.meets(value):
-        return NoNoiseNeededError(f"{judge.target} needs no noise to speak of: {name} = {value!r} meets it")
-    return ArithmeticError(f"{judge.target} is not decided at {name} = {value!r}")
+        least = f"The least noise that dpproof tries, {name} = {value!r}, already meets the target."
+        return NoNoiseNeededError(f"{judge.target} needs almost no noise. {least}")
+    return ArithmeticError(
+        f"The bounds at {name} = {value!r} are too wide to decide whether {judge.target} is met."
+    )
 
 
 def _whole(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[int, int]:
@@ -317,7 +321,8 @@ def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, 
     meets = _certified(judge.meets, scale, root + step, step, judge.target)
     misses = _certified(judge.misses, scale, root - step, -step, judge.target)
     if abs(meets - misses) > _FARTHEST * meets:
-        raise ArithmeticError(f"{judge.target} is met at {name} = {meets!r}, and missed only at {misses!r}")
+        known = f"certified to be met at {name} = {meets!r} and to be missed only at {misses!r}"
+        raise ArithmeticError(f"{judge.target} is {known}. The bounds are too wide to find the least noise.")
     return meets, misses
 
 
@@ -352,4 +357,5 @@ def _certified(decided: Callable[[Any], bool], scale: _Scale, place: float, step
         if decided(value):
             return value
         place, step = place + step, step * 4
-    raise ArithmeticError(f"{target} is not decided by the guarantee near {scale.to_value(place)!r}")
+    near = f"The bounds near {scale.to_value(place)!r}"
+    raise ArithmeticError(f"{near} are too wide to decide whether {target} is met.")

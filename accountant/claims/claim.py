@@ -81,7 +81,7 @@ class Claim:
         for label in ("name", "mechanism"):
             value = getattr(self, label)
             if not isinstance(value, str) or not value.strip():
-                raise ValueError(f"{label} ({value!r}) must be text that is not empty")
+                raise ValueError(f"{label} ({value!r}) must be non-empty text")
         if self.arithmetic not in ARITHMETIC:
             raise ValueError(f"arithmetic ({self.arithmetic!r}) must be one of: {', '.join(ARITHMETIC)}")
         for label, value in self.promise.items():
@@ -90,7 +90,9 @@ class Claim:
         make = _PROMISES.get(frozenset(self.promise))
         if make is None:
             given = ", ".join(sorted(self.promise)) or "nothing"
-            raise ValueError(f"promise ({given}) must be epsilon with delta, or rho, or mu")
+            raise ValueError(
+                f"promise ({given}) must be epsilon and delta together, or rho alone, or mu alone."
+            )
         object.__setattr__(self, "guarantee", make(self.promise))
 
     @property

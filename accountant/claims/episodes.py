@@ -102,7 +102,9 @@ class Episodes:
     def table(self, name: str) -> npt.NDArray[Any]:
         """Return the field ``name`` as an array of shape (episodes, steps), for episodes of equal length."""
         if (self.lengths != self.lengths[0]).any():
-            raise ValueError("lengths must all be equal for a rectangular table")
+            raise ValueError(
+                "lengths must all be equal, because a table has the same number of steps in each row."
+            )
         found: npt.NDArray[Any] = getattr(self, name).reshape(self.count, -1)
         return found
 
@@ -125,7 +127,9 @@ class Episodes:
         with np.load(path, allow_pickle=False) as stored:
             names = {"format", *cls.__dataclass_fields__}
             if set(stored.files) != names:
-                raise ValueError(f"{path.name}: fields {sorted(stored.files)} must be {sorted(names)}")
+                raise ValueError(
+                    f"{path.name}: the archive must hold {sorted(names)}, not {sorted(stored.files)}"
+                )
             if int(stored["format"]) != _FORMAT:
                 raise ValueError(f"{path.name}: format ({int(stored['format'])}) must be {_FORMAT}")
             return cls(**{name: stored[name] for name in cls.__dataclass_fields__})

@@ -263,7 +263,7 @@ class Parameters:
                 raise ValueError(f"parameter ({name!r}) must be one of: {listed}")
         for name, field in known.items():
             if name not in values and field.default is dataclasses.MISSING:
-                raise ValueError(f"parameter ({name!r}) is missing; it must be {field.metadata['domain']}")
+                raise ValueError(f"parameter ({name!r}) is missing. Give {field.metadata['domain']}.")
         return cls(**values)
 
     def as_json(self) -> dict[str, Any]:

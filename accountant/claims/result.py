@@ -222,7 +222,7 @@ class PrivacyResult:
             ValueError: the result was not made by `dpproof.account` or `dpproof.compose`.
         """
         if not self.mechanism:
-            raise ValueError("the result does not say its mechanism; make it with dpproof.account")
+            raise ValueError("The result must name its mechanism. Make the result with dpproof.account.")
         return {
             "mechanism": self.mechanism,
             "parameters": {name: _written(value) for name, value in self.parameters.items()},

@@ -53,9 +53,11 @@ class Query:
             raise ValueError(f"query ({text!r}) must be {Queries()}")
         lower, upper = (exact(end.strip(), "query") for end in found.groups())
         if not lower < upper:
-            raise ValueError(f"query ({text!r}): the lower end must be below the upper end")
+            raise ValueError(f"query ({text!r}) must have its lower bound below its upper bound.")
         if max(abs(lower), abs(upper)) > 1 / _LEAST or upper - lower < _LEAST:
-            raise ValueError(f"query ({text!r}) must have ends in [-1e300, 1e300], at least 1e-300 apart")
+            raise ValueError(
+                f"query ({text!r}) must have bounds in [-1e300, 1e300] that are at least 1e-300 apart"
+            )
         return cls("sum", lower, upper)
 
     def moved(self, adjacency: Adjacency) -> tuple[Fraction, ...]:
@@ -68,8 +70,8 @@ class Query:
             return (max(abs(self.lower), abs(self.upper)),)
         if adjacency is not Adjacency.REPLACE:
             raise ValueError(
-                f"query ({str(self)!r}) fixes a sensitivity under add-remove and replace only, not under "
-                f"{adjacency.value}: give sensitivity instead of query, or another adjacency"
+                f"query ({str(self)!r}) determines a sensitivity under add-remove and replace only, not under "
+                f"{adjacency.value}. Give sensitivity instead of query, or another adjacency."
             )
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
@@ -134,7 +136,7 @@ class Measured(Parameters):
         super().__post_init__()
         if query is not None and given is not None:
             raise ValueError(
-                f"sensitivity ({given!r}) must be left out beside query ({query!r}), from which it follows"
+                f"sensitivity ({given!r}) must be left out, because it follows from query ({query!r})."
             )
 
     def as_json(self) -> dict[str, Any]:
@@ -217,10 +219,10 @@ def sensitivity_of(parameters: Any, adjacency: Adjacency, norm: str) -> Sensitiv
 def _missing(parameters: Any, adjacency: Adjacency) -> str:
     about = next(field.metadata["help"] for field in parameters.fields() if field.name == "sensitivity")
     asks = hasattr(parameters, "query") and adjacency in (Adjacency.ADD_REMOVE, Adjacency.REPLACE)
-    other = f", or query ({FORMS}; one record a user)" if asks else ""
+    other = f", or query ({FORMS}) if each user has one record" if asks else ""
     return (
-        f"sensitivity is missing: under {adjacency.value} neighbours it depends on what is asked and is "
-        f"not guessed. Give sensitivity ({about}){other}"
+        f"sensitivity is missing. Under {adjacency.value} neighbours it depends on what is computed, so dpproof "
+        f"does not guess it. Give sensitivity ({about}){other}."
     )
 
 
@@ -248,11 +250,13 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
     found = sensitivity_of(parameters, adjacency, norm)
     query = None if parameters.query is None else Query.of(parameters.query)
     if query is not None and not query.lower.denominator == query.upper.denominator == 1:
-        raise ValueError(f"query ({parameters.query!r}) must have whole ends: the noise is on whole numbers")
+        raise ValueError(
+            f"query ({parameters.query!r}) must have integer bounds, because the noise is integer."
+        )
     (domain,) = (field.metadata["domain"] for field in parameters.fields() if field.name == "sensitivity")
     if not domain.admits(int(found.moved)):
         raise ValueError(
-            f"query ({parameters.query!r}): a coordinate moves by {found.moved}, which must be {domain}"
+            f"query ({parameters.query!r}) changes a coordinate by {found.moved}. The change must be {domain}."
         )
     if query is not None and query.kind == "sum":
         found = replace(found, rule=found.rule.replace("(one record a user)", "(one whole number a user)"))
@@ -284,8 +288,8 @@ def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
         return
     if not Query.of(parameters.query).monotone(adjacency):
         raise ValueError(
-            f"monotone (True) must be left out: queries ({parameters.query}) move in both directions between "
-            f"{adjacency.value} neighbours"
+            f"monotone (True) must be left out. Queries of the form {parameters.query!r} can rise and can fall "
+            f"between {adjacency.value} neighbours."
         )
 
 

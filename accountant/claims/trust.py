@@ -63,5 +63,7 @@ def billboard(model: TrustModel) -> TrustModel:
         ValueError: for a model in which there is no billboard to speak of.
     """
     if model is not TrustModel.CENTRAL:
-        raise ValueError(f"trust model ({model.value!r}) must be 'central': the lemma speaks of a billboard")
+        raise ValueError(
+            f"trust model ({model.value!r}) must be 'central', because the billboard lemma holds for this model only"
+        )
     return TrustModel.JOINT

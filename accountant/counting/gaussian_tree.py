@@ -87,7 +87,7 @@ def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int,
     """
     if adjacency not in _NORMS:
         known = ", ".join(relation.value for relation in _NORMS)
-        raise UnprovedAdjacencyError("tree", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("tree", adjacency, f"Use one of: {known}")
     low, high = _NORMS[adjacency](parameters)
     return (parameters.restarts + 1) * low, (parameters.restarts + 1) * high
 
@@ -153,7 +153,7 @@ def finite_mu(mu: flint.arb, sigma: float) -> Bound:
     found = bound_of(mu)
     if math.isinf(found.upper):
         raise ValueError(
-            f"sigma ({sigma!r}) must be large enough that norm * sensitivity / sigma is a double"
+            f"sigma ({sigma!r}) is too small for double precision. Use a larger sigma or a smaller sensitivity."
         )
     return found
 
@@ -172,7 +172,9 @@ def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bo
     enough, short = norms[-1] / arb_of(exact(meets)), norms[0] / arb_of(exact(misses))
     found = Bound(round_down(short / margin), round_up(enough * margin))
     if not (found.lower > 0 and found.upper < float("inf")):
-        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) needs a sigma outside double precision. Use a less extreme epsilon."
+        )
     return found
 
 

@@ -166,7 +166,7 @@ def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fra
     """
     if adjacency not in _TOTALS:
         known = ", ".join(relation.value for relation in _TOTALS)
-        raise UnprovedAdjacencyError("laplace-tree", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("laplace-tree", adjacency, f"Use one of: {known}")
     total = _TOTALS[adjacency](parameters)
     return (parameters.restarts + 1) * total / _ratio(parameters, adjacency)
 

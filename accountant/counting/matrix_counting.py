@@ -104,7 +104,7 @@ def account(
     """
     if adjacency not in _RELATIONS:
         known = ", ".join(relation.value for relation in _RELATIONS)
-        raise UnprovedAdjacencyError("matrix-counting", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("matrix-counting", adjacency, f"Use one of: {known}")
     with precision(_BITS):
         mu = finite_mu(_mu(parameters, adjacency), parameters.sigma)
     pair = "streams that differ as far as allowed at the leaves 1, 1 + separation, ..."

@@ -72,10 +72,14 @@ def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _C
     target = inside_unit(beta, "beta")
     most = union_bound(leaves, noise, beta).upper
     if math.isinf(most):
-        raise ValueError(f"beta ({beta!r}) must be one at which the error is a finite double")
+        raise ValueError(
+            f"beta ({beta!r}) gives an error beyond double precision. Use a larger beta or less noise."
+        )
     step = Fraction(most) / _checked(cells)
     if step == 0:
-        raise ValueError(f"beta ({beta!r}) must be one at which the error is a double above 0")
+        raise ValueError(
+            f"beta ({beta!r}) gives an error of 0 in double precision. Use a smaller beta or more noise."
+        )
     least, largest = (
         _first_below(_Grid.of(noise, step, 2 * cells, upper), leaves, target, 2 * cells)
         for upper in (False, True)

@@ -91,8 +91,8 @@ def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = No
 def _replaced(leaves: int, participations: int, nodes: Nodes, power: int) -> _Table:
     if _participations(participations) > _MOST_REPLACED:
         raise ValueError(
-            f"participations ({participations}) must be at most {_MOST_REPLACED} under replacement: "
-            "the dynamic programme takes time in their fourth power"
+            f"participations ({participations}) must be at most {_MOST_REPLACED} under replace. "
+            "The computing time grows with their fourth power."
         )
     return _best(leaves, participations, participations, nodes, power)
 

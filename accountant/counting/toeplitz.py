@@ -80,8 +80,8 @@ class Strategy(Protocol):
 def _stream(leaves: int) -> None:
     if levels(leaves) and leaves > MOST_LEAVES:
         raise ValueError(
-            f"leaves ({leaves}) must be at most {MOST_LEAVES}: norms are summed term by term, "
-            "which needs about 200 bytes and a microsecond for each leaf"
+            f"leaves ({leaves}) must be at most {MOST_LEAVES}. The computation needs "
+            "about 200 bytes and a microsecond for each leaf."
         )
 
 
@@ -149,7 +149,9 @@ class Banded:
         if isinstance(self.coefficients, str):
             raise ValueError(f"coefficients ({self.coefficients!r}) must be several numbers, not text")
         if not 1 <= len(self.coefficients) <= self.leaves:
-            raise ValueError(f"bands ({len(self.coefficients)}) must be an integer in [1, {self.leaves}]")
+            raise ValueError(
+                f"coefficients ({len(self.coefficients)} numbers) must be 1 to {self.leaves} numbers"
+            )
         if self.exact_coefficients()[0] <= 0:
             raise ValueError(f"first coefficient ({self.coefficients[0]!r}) must be above 0")
 
@@ -192,7 +194,7 @@ def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
         guess = _midpoints(_cut(guess * (1 + _residual(series, guess, count)), count))
     wrong = sum((abs(value) for value in _residual(series, guess, count).coeffs()), flint.arb(0))
     if not wrong < flint.arb(1) / 2:
-        raise ArithmeticError("the inverse of these coefficients cannot be certified: it grows too fast")
+        raise ArithmeticError("The inverse of these coefficients grows too fast to be certified.")
     largest = max((abs(value) for value in guess.coeffs()), key=float) * (1 + flint.arb(2) ** -40)
     radius = flint.arb(0, (largest * wrong / (1 - wrong)).upper())
     return flint.arb_poly([value + radius for value in guess.coeffs()])
@@ -250,7 +252,7 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
     if participations > 1 and strategy.bands > separation and not strategy.decreasing:
         raise ValueError(
             f"separation ({separation}) must be at least the number of bands ({strategy.bands}), "
-            "or the coefficients nonnegative and decreasing"
+            "unless the coefficients are nonnegative and decreasing."
         )
     moved = _moved(strategy, participations, separation)
     return sum((value * value for value in moved), flint.arb(0))

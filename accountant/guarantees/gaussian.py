@@ -78,7 +78,9 @@ def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     """
     at_least_zero(epsilon, "epsilon")
     if below_one(delta, "delta") == 0:
-        raise ValueError("delta (0) must be above 0: no Gaussian noise gives pure differential privacy")
+        raise ValueError(
+            "delta (0) must be above 0, because Gaussian noise never gives pure differential privacy."
+        )
     # The profile increases in mu, so it decreases in 1/mu, which is what the bracket wants.
     low, high = bracket(lambda inverse: _at_inverse(inverse, epsilon), delta)
     with precision(128):

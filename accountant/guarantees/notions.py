@@ -332,7 +332,9 @@ def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
         ValueError: if the guarantee has a delta above 0.
     """
     if ends_of(guarantee.delta_parameter, "delta")[1] > 0:
-        raise ValueError(f"delta ({guarantee.delta_parameter!r}) must be 0: only pure DP implies zCDP")
+        raise ValueError(
+            f"delta ({guarantee.delta_parameter!r}) must be 0, because only pure DP implies zCDP"
+        )
     low, high = ends_of(guarantee.epsilon_parameter, "epsilon")
     with precision(128):
         return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))

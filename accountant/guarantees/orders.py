@@ -30,7 +30,7 @@ class Orders:
             if order <= 1:
                 raise ValueError(f"order ({order}) must be above 1")
         if self.listed == ():
-            raise ValueError("listed orders (()) must hold at least one order")
+            raise ValueError("listed (()) must hold at least one order")
 
     def admits(self, order: Fraction) -> bool:
         """Whether the curve is known at ``order``."""

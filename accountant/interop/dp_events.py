@@ -38,7 +38,7 @@ class UnsupportedEventError(ValueError):
 
     def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
         self.event, self.adjacency = event, adjacency
-        super().__init__(f"event ({type(event).__name__}) under {adjacency.value}: {why}")
+        super().__init__(f"event ({type(event).__name__}) is not supported under {adjacency.value}. {why}")
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
@@ -65,8 +65,8 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
     """
     parts = parts_of(event, adjacency)
     if not _ran(event):
-        rule = "it must hold at least one step that can use a record"
-        raise ValueError(f"event ({type(event).__name__}): nothing was run: {rule}")
+        rule = "must hold at least one step that uses records. Otherwise nothing is run on the data."
+        raise ValueError(f"event ({type(event).__name__}) {rule}")
     return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
 
@@ -99,7 +99,7 @@ def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPa
         UnsupportedEventError: for an event without an accounting.
     """
     if adjacency not in _RELATIONS:
-        raise UnsupportedEventError(event, adjacency, "events know add-remove, replace and by-sensitivity")
+        raise UnsupportedEventError(event, adjacency, f"Use one of: {_known()}")
     primitives = list(_flat(event, 1))
     rho = sum(
         (_rho(one, adjacency) * n for one, n in primitives if isinstance(one, dp.ZCDpEvent)), Fraction(0)
@@ -129,13 +129,13 @@ Made = list[tuple[DominatingPair, int]]
 def _primitive(event: dp.DpEvent, adjacency: Adjacency) -> Made:
     maker = _MAKERS.get(type(event))
     if maker is None:
-        raise UnsupportedEventError(event, adjacency, "no pair is known for it")
+        raise UnsupportedEventError(event, adjacency, "dpproof has no guarantee for this kind of event.")
     return maker(event, adjacency)
 
 
 def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
     if event.xi:
-        raise UnsupportedEventError(event, adjacency, f"xi ({event.xi!r}) must be 0")
+        raise UnsupportedEventError(event, adjacency, f"Its xi ({event.xi!r}) must be 0.")
     if not 0 <= event.rho < math.inf:
         raise ValueError(f"rho ({event.rho!r}) must be at least 0 and finite")
     return Fraction(event.rho)
@@ -167,7 +167,9 @@ def _moved(adjacency: Adjacency) -> int:
 
 def _response(event: dp.RandomizedResponseDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is Adjacency.ADD_REMOVE:
-        raise UnsupportedEventError(event, adjacency, "a missing record has no answer to randomise")
+        raise UnsupportedEventError(
+            event, adjacency, "A record that is missing gives no answer to randomise. Use replace."
+        )
     uniform = Fraction(event.noise_parameter) / event.num_buckets
     if event.num_buckets == 1:
         return []
@@ -186,14 +188,18 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
     if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives):
         return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
     if isinstance(primitives[0][0], dp.RandomizedResponseDpEvent):
-        raise UnsupportedEventError(event, adjacency, "an empty record's answer is not that of no record")
+        raise UnsupportedEventError(
+            event, adjacency, "A record outside the sample gives no answer to randomise."
+        )
     if len(primitives) != 1 or primitives[0][1] != 1 or adjacency is Adjacency.REPLACE:
         raise UnsupportedEventError(
-            event, adjacency, "only one primitive can be sampled, and not under replace"
+            event,
+            adjacency,
+            "Several events on one sample, or replace, are supported for Gaussian events only.",
         )
     (pair, times), *more = _primitive(primitives[0][0], adjacency)
     if more or times != 1:
-        raise UnsupportedEventError(event, adjacency, "only one primitive can be sampled")
+        raise UnsupportedEventError(event, adjacency, "Only one event, run once, can use a sample.")
     return [(pair if rate == 1 else Subsampled(pair, rate), 1)]
 
 
@@ -212,20 +218,20 @@ def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
 
 def _fixed_size(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is not Adjacency.REPLACE:
-        raise UnsupportedEventError(event, adjacency, "a sample of fixed size is known under replace")
+        raise UnsupportedEventError(event, adjacency, "Sampling a fixed number of records needs replace.")
     parts = parts_of(event.event, adjacency)
     if not parts:
         return []
     (pair, times), *more = parts
     if more or times != 1:
-        raise UnsupportedEventError(event, adjacency, "only one primitive can be sampled")
+        raise UnsupportedEventError(event, adjacency, "Only one event, run once, can use a sample.")
     return [(without_replacement(pair, event.sample_size, event.source_dataset_size), 1)]
 
 
 def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is Adjacency.ADD_REMOVE:
         raise UnsupportedEventError(
-            event, adjacency, "with a record more all later ones move to other leaves"
+            event, adjacency, "An added record moves all later records to other leaves. Use replace."
         )
     return [(_gaussian(1.0, event.noise_multiplier, adjacency), _levels(event))]
 
@@ -264,7 +270,7 @@ def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
         UnsupportedEventError: for a guarantee of mechanisms that have no event.
     """
     if adjacency not in _RELATIONS:
-        raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, f"events know {_known()}")
+        raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, f"Use one of: {_known()}")
     return _event(guarantee, adjacency)
 
 
@@ -275,7 +281,7 @@ def _known() -> str:
 @singledispatch
 def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
     """Return the event of a notion; raise an error if it has none."""
-    why = f"a guarantee of the kind {type(guarantee).__name__} has no event; use its epsilon and delta"
+    why = f"A guarantee of the type {type(guarantee).__name__} has no event. Use its epsilon and delta."
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
 
 
@@ -309,7 +315,9 @@ def _of_loss(guarantee: PrivacyLoss, adjacency: Adjacency) -> dp.DpEvent:
     parts, *others = (tuple(one) for one in guarantee.alternatives)
     if others and others != [tuple((pair.reversed(), count) for pair, count in parts)]:
         raise UnsupportedEventError(
-            dp.UnsupportedDpEvent(), adjacency, "it is the worst of several guarantees"
+            dp.UnsupportedDpEvent(),
+            adjacency,
+            "The guarantee is the worst of several, and no single event describes it.",
         )
     events = [_repeated(_of_pair(pair, adjacency), count) for pair, count in parts if count]
     return events[0] if len(events) == 1 else dp.ComposedDpEvent(events)
@@ -332,5 +340,5 @@ def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
             with precision(192):
                 rate = round_up(1 / arb_of(Fraction(pair.scale)))
             return dp.DiscreteLaplaceDpEvent(rate, pair.shift)
-    why = f"the pair {type(pair).__name__} has no event; use the result's epsilon and delta"
+    why = f"The pair {type(pair).__name__} has no event. Use the epsilon and delta of the result."
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)

@@ -43,8 +43,9 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
             (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate and steps
         ]
         if not parts:
-            rule = "the engine must have made at least one step, at a sample_rate above 0"
-            raise ValueError(f"history: nothing was run: {rule}")
+            raise ValueError(
+                "history must hold at least one step at a sample_rate above 0. Train the model first."
+            )
         return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
     def epsilon(self, delta: float) -> Bound:

@@ -35,5 +35,7 @@ def guarantee_of_measurement(measurement: Any, distance: Any) -> Profile:
     measure = str(measurement.output_measure)
     if measure not in _MEASURES:
         known = ", ".join(_MEASURES)
-        raise ValueError(f"output measure ({measure!r}) must be one of: {known}; fix delta first")
+        raise ValueError(
+            f"output measure ({measure!r}) must be one of: {known}. For a privacy curve, use make_fix_delta first."
+        )
     return _MEASURES[measure](measurement.map(distance))

@@ -60,11 +60,13 @@ def account(parameters: DPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """
     if adjacency not in _PROVED:
         known = ", ".join(relation.value for relation in _PROVED)
-        raise UnprovedAdjacencyError("dp-sgd", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("dp-sgd", adjacency, f"Use one of: {known}")
     distance, statement, pair = _PROVED[adjacency]
     if parameters.records > 1:
         if adjacency is not Adjacency.ADD_REMOVE:
-            raise UnprovedAdjacencyError("dp-sgd", adjacency, "users with several records: add-remove only")
+            raise UnprovedAdjacencyError(
+                "dp-sgd", adjacency, "Use add-remove for users with several records."
+            )
         statement = "classic.group_sampled_gaussian"
     found = _guarantee(parameters, distance * parameters.records)
     return PrivacyResult(

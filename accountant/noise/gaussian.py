@@ -64,7 +64,9 @@ def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSI
     with precision(_BITS):
         found = bound_of(_unit(parameters, moved) / arb_of(exact(parameters.sigma)))
     if math.isinf(found.upper):
-        raise ArithmeticError("mu = sensitivity * sqrt(compositions) / sigma is beyond double precision")
+        raise ArithmeticError(
+            "sensitivity * sqrt(compositions) / sigma is beyond double precision. Use a larger sigma."
+        )
     return found
 
 
@@ -120,7 +122,7 @@ def _calibrate(
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     moved = sensitivity_of(parameters, adjacency, L2)
     if not (parameters.compositions and moved.moved):
-        raise NoNoiseNeededError("sigma is not needed: nothing that depends on the data is released")
+        raise NoNoiseNeededError("sigma is not needed, because nothing that depends on the data is released.")
     meets = gaussian_mu(exact(target.below), target.delta)[0]
     misses = gaussian_mu(exact(target.above), target.delta)[1]
     with precision(_BITS):
@@ -128,7 +130,9 @@ def _calibrate(
         enough = round_up(_unit(parameters, moved) / arb_of(exact(meets)) * margin)
         short = round_down(_unit(parameters, moved) / arb_of(exact(misses)) / margin)
     if not (short > 0 and enough < math.inf):
-        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) needs a sigma outside double precision. Use a less extreme epsilon."
+        )
     return replace(parameters, sigma=enough), replace(parameters, sigma=short)
 
 

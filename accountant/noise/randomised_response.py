@@ -54,7 +54,7 @@ def account(
     """
     if adjacency not in _COVERED:
         known = ", ".join(relation.value for relation in _COVERED)
-        why = f"whether a person answers at all is seen by everybody; proved relations: {known}"
+        why = f"Everybody can see whether a person answers at all. Use one of: {known}"
         raise UnprovedAdjacencyError("randomised-response", adjacency, why)
     count = parameters.compositions if parameters.randomness < 1 else 0
     found = composed(count, *([truthful_response(truth(parameters), parameters.categories)] if count else []))

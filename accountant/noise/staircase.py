@@ -67,7 +67,7 @@ def width(parameters: StaircaseParameters) -> Fraction:
     if parameters.step is not None:
         return exact(parameters.step)
     if parameters.query is not None:
-        raise ValueError("step is missing: with a query, the width of the noise's steps has to be given")
+        raise ValueError("step is missing. Give the width of the steps of the noise if you give query.")
     return exact(parameters.sensitivity or 1)
 
 
@@ -89,16 +89,16 @@ def _guarantee(parameters: StaircaseParameters, moved: Sensitivity) -> Profile:
     """Return the guarantee; each coordinate that changes counts as one answer."""
     step, count = width(parameters), parameters.compositions * moved.coordinates
     if moved.moved > step:
-        rule = f"must be at least {float(moved.moved):g}, how far an answer moves"
+        rule = f"must be at least {float(moved.moved):g}, the largest change of an answer between neighbours."
         raise ValueError(f"step ({float(step):g}) {rule}")
     if moved.moved == 0 or count == 0:
         return PureDP(0)
     loss = step / exact(parameters.scale)
     if not RAREST <= loss <= MOST_EPSILON:
-        rule = f"must be at least {float(step):g}/{MOST_EPSILON} and at most {float(step):g} * 1e300"
+        rule = f"must be at least step/{MOST_EPSILON} and at most 1e300 * step, where step is {float(step):g}"
         raise ValueError(f"scale ({parameters.scale!r}) {rule}")
     if moved.moved < RAREST * step:
-        rule = f"must be 0 or at least 1e-300 of the step ({float(step):g})"
+        rule = f"must be 0 or at least 1e-300 * step, where step is {float(step):g}"
         raise ValueError(f"sensitivity ({float(moved.moved):g}) {rule}")
     return BoundedLoss(
         count * loss, composed(count, Staircase(loss, exact(parameters.gamma), moved.moved / step))

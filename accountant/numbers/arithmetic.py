@@ -200,7 +200,7 @@ class _CachedProperty:
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
-        raise AttributeError(f"{self._place.removeprefix('_cached_')} cannot be set: it is computed")
+        raise AttributeError(f"{self._place.removeprefix('_cached_')} cannot be set, because it is computed")
 
 
 if not TYPE_CHECKING:

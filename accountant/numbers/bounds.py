@@ -25,7 +25,7 @@ class Truth(enum.Enum):
     (True, False)
     >>> bool(Truth.UNDECIDED)
     Traceback (most recent call last):
-    dpproof.accountant.numbers.bounds.UndecidedError: the enclosures overlap: neither proved nor refuted
+    dpproof.accountant.numbers.bounds.UndecidedError: The bounds overlap, so the comparison is undecided.
     """
 
     PROVED = "proved"
@@ -34,7 +34,7 @@ class Truth(enum.Enum):
 
     def __bool__(self) -> bool:
         if self is Truth.UNDECIDED:
-            raise UndecidedError("the enclosures overlap: neither proved nor refuted")
+            raise UndecidedError("The bounds overlap, so the comparison is undecided.")
         return self is Truth.PROVED
 
 
@@ -87,9 +87,9 @@ class Bound:
     def __post_init__(self) -> None:
         for end in ("lower", "upper"):
             if math.isnan(getattr(self, end)):
-                raise ValueError(f"bound: {end} is NaN; a bound encloses a number")
+                raise ValueError(f"{end} must not be NaN, because a bound encloses a number")
         if self.lower > self.upper:
-            raise ValueError(f"bound: lower ({self.lower!r}) must not exceed upper ({self.upper!r})")
+            raise ValueError(f"lower ({self.lower!r}) must be at most upper ({self.upper!r})")
 
     def at_most(self, limit: float | Bound) -> Truth:
         """Whether the enclosed number is at most ``limit`` (a number, or another enclosed number)."""
@@ -140,5 +140,5 @@ def exactly(value: float) -> Bound:
 def _ends(limit: float | Bound) -> tuple[float, float]:
     low, high = (limit.lower, limit.upper) if isinstance(limit, Bound) else (limit, limit)
     if math.isnan(low) or math.isnan(high):
-        raise ValueError("limit is NaN; a comparison needs a number")
+        raise ValueError("limit must not be NaN, because a comparison needs a number")
     return low, high

@@ -37,7 +37,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
     try:
         match value:
             case bool():
-                raise TypeError("a truth value is no number")
+                raise TypeError("a truth value is not a number")
             case Written():
                 return value.rational
             case str() if "/" not in value:
@@ -125,7 +125,7 @@ def round_down(value: flint.arb) -> float:
         ArithmeticError: if ``value`` is not a number (an evaluation outside its domain).
     """
     if value.is_nan():
-        raise ArithmeticError("an enclosure came out as NaN: the formula left its domain")
+        raise ArithmeticError("The result is NaN, because a formula was evaluated outside its domain.")
     if not value.is_finite():
         return math.inf if value > 0 else -math.inf
     candidate = _nearest(value.lower())

@@ -33,14 +33,14 @@ def check_least(delta: Fraction) -> None:
 
     >>> check_least(Fraction(1, 10**301))
     Traceback (most recent call last):
-    ValueError: delta (1e-301) must be 0 or at least 1e-300: this loss is computed in double precision, ...
+    ValueError: delta (1e-301) must be 0 or at least 1e-300. Double precision is too coarse for less. ...
     """
     if delta >= LEAST_DELTA:
         return
     power = len(str(delta.denominator)) - len(str(delta.numerator))
     shown = f"{float(delta):g}" if float(delta) else f"about 1e-{power}"
-    why = "this loss is computed in double precision, which is not accurate below. Ask at a larger delta"
-    raise ValueError(f"delta ({shown}) must be 0 or at least 1e-300: {why}")
+    why = "Double precision is too coarse for less. Use a larger delta."
+    raise ValueError(f"delta ({shown}) must be 0 or at least 1e-300. {why}")
 
 
 def crossing(
@@ -68,7 +68,7 @@ def _log_excess(value: float, delta: Fraction, goal: float) -> float:
         ArithmeticError: for NaN, which neither exceeds ``delta`` nor stays below it.
     """
     if math.isnan(value):
-        raise ArithmeticError("the profile is not a number at some epsilon")
+        raise ArithmeticError("The privacy profile is NaN at some epsilon.")
     if value > delta:
         return max(math.log(min(value, 1e300)) - goal, 1e-18)
     return min(math.log(max(value, 1e-320)) - goal, -1e-18)
@@ -243,7 +243,7 @@ def first_step(holds: Callable[[float], bool], place: float, step: float, end: f
         ArithmeticError: where the place or the step is not a number.
     """
     if math.isnan(place) or math.isnan(step):
-        raise ArithmeticError(f"no search can begin at {place!r} in steps of {step!r}")
+        raise ArithmeticError(f"The search cannot begin at {place!r} with a step of {step!r}.")
     step = math.copysign(max(abs(step), math.ulp(place) if math.isfinite(place) else 0.0), step)
     while (place < end if step > 0 else place > end) and not holds(place):
         place, step = (min if step > 0 else max)(place + step, end), 2 * step

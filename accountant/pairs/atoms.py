@@ -44,7 +44,7 @@ class Atoms:
 
     def __post_init__(self) -> None:
         if len(self.p) != len(self.q):
-            raise ValueError(f"p and q must be as long as each other, not {len(self.p)} and {len(self.q)}")
+            raise ValueError(f"p and q must have the same length, not {len(self.p)} and {len(self.q)}")
         for name in ("p", "q"):
             masses = [exact(mass, name) for mass in getattr(self, name)]
             if any(mass < 0 for mass in masses):

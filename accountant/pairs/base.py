@@ -106,7 +106,7 @@ def double(value: Number, name: str) -> float:
     (0.5, 2.0)
     >>> double("0.1", "scale")
     Traceback (most recent call last):
-    ValueError: scale ('0.1') must be a number in double precision: give a float
+    ValueError: scale ('0.1') must be exactly a double. Give a float.
 
     Raises:
         ValueError: for what is no finite number, or none in double precision.
@@ -114,7 +114,7 @@ def double(value: Number, name: str) -> float:
     number = exact(value, name)
     if abs(number) < Fraction(2) ** 1023 and Fraction(float(number)) == number:
         return float(number)
-    raise ValueError(f"{name} ({value!r}) must be a number in double precision: give a float")
+    raise ValueError(f"{name} ({value!r}) must be exactly a double. Give a float.")
 
 
 def within(value: Number, name: str, least: float, most: float) -> float:

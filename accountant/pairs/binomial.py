@@ -48,7 +48,9 @@ class ShiftedBinomial:
         check_chance(share)
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
-            raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
+            raise ValueError(
+                f"trials ({self.trials!r}) is too large. At most {MOST_OUTCOMES} outcomes may be likely."
+            )
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``.
@@ -164,7 +166,9 @@ class ShuffledBinary:
             check_chance(exact(self.second), "second")
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
-            raise ValueError(f"trials ({self.trials!r}) must leave at most {MOST_OUTCOMES} likely outcomes")
+            raise ValueError(
+                f"trials ({self.trials!r}) is too large. At most {MOST_OUTCOMES} outcomes may be likely."
+            )
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``. The loss of every likely sum is computed; its error is the slack."""

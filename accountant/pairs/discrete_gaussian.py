@@ -75,7 +75,7 @@ class DiscreteGaussian:
         whole(self.shift, "shift", 1)
         if self.shift**2 > 10**8 * variance:
             raise ValueError(
-                f"variance ({self.variance!r}) must be at least shift^2/10^8, shift {self.shift}"
+                f"variance ({self.variance!r}) must be at least shift^2/10^8, where shift is {self.shift}"
             )
 
     @property

@@ -63,7 +63,7 @@ class FixedSize:
     def __post_init__(self) -> None:
         sampling_rate(self.rate)
         if pair_of(self.pair).reversed() != self.pair:
-            raise ValueError(f"pair ({self.pair!r}) must have one privacy loss in both directions")
+            raise ValueError(f"pair ({self.pair!r}) must have the same privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``. All mass that is not in the cells above or below is in the cell of 0."""
@@ -140,7 +140,7 @@ def _around(
     rest = 1 - outer - (lost[0] + lost[1]) / 2
     if rest < -doubt:
         raise ValueError(
-            f"masses (sum {1 - rest!r}) must leave some for loss 0: the pair's directions differ"
+            f"masses (sum {1 - rest!r}) must be at most 1. The two directions of the pair differ."
         )
     low, high = max(rest - doubt, 0.0), max(rest, 0.0) + doubt
     left, left_error = masses[0][::-1].copy(), errors[0][::-1].copy()

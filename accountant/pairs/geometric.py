@@ -43,7 +43,7 @@ class Geometric:
         whole(self.shift, "shift", 1, _MOST_SHIFT)
         if self.shift > _MOST_LOSS * exact(self.scale):
             raise ValueError(
-                f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, shift {self.shift}"
+                f"scale ({self.scale!r}) must be at least shift/{_MOST_LOSS}, where shift is {self.shift}"
             )
 
     @property

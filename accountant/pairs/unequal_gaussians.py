@@ -58,7 +58,9 @@ class SphericalGaussians:
     def __post_init__(self) -> None:
         at_least_zero(self.shift, "shift")
         if exact(self.log_ratio, "log_ratio") == 0:
-            raise ValueError(f"log_ratio ({self.log_ratio!r}) must not be 0: the variances differ")
+            raise ValueError(
+                f"log_ratio ({self.log_ratio!r}) must not be 0, because the variances must differ"
+            )
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
@@ -257,7 +259,7 @@ class UnequalGaussians:
             if exact(getattr(self, name), name) <= 0:
                 raise ValueError(f"{name} ({getattr(self, name)!r}) must be above 0")
         if mean == 0 and exact(self.sigma_p) == exact(self.sigma_q):
-            raise ValueError(f"mean ({self.mean!r}) must not be 0 where sigma_p equals sigma_q")
+            raise ValueError(f"mean ({self.mean!r}) must not be 0 if sigma_p equals sigma_q")
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``."""

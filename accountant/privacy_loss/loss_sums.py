@@ -331,7 +331,7 @@ def _tilted(law: LossLaw, tilt: float, sign: int) -> tuple[Floats, float]:
     with np.errstate(divide="ignore"):
         top = float((np.log(masses) + exponents).max())
     if math.isnan(top):
-        raise ArithmeticError("a mass on the grid is no number")
+        raise ArithmeticError("A probability on the grid is NaN.")
     if math.isinf(top):
         return np.zeros_like(masses), 0.0
     scale = top + math.log(float((masses * np.exp(np.minimum(exponents - top, 700.0))).sum()))

@@ -171,7 +171,7 @@ def plan(
     if excess > 30:
         needed = 2 ** math.ceil(math.log2(longest / step))
         raise GridTooLargeError(
-            f"points ({points}) must be about {needed} for a relative width of {accuracy:.0e}"
+            f"A grid of {points} points is too small. A relative accuracy of {accuracy:.0e} needs about {needed}."
         )
     size = 2 ** min(max(round(math.log2(longest / step)), 14), round(math.log2(points)))
     step, origins = _aligned(longest / (size - 16), parts)

@@ -86,7 +86,9 @@ def _by_cells(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     edges = np.append(epsilon - 2 * slack, edges)  # an atom at epsilon may be counted just below it
     cells = pair.cells(edges)
     if cells.slack > slack:
-        raise ArithmeticError(f"the cells near epsilon ({epsilon!r}) are not told apart")
+        raise ArithmeticError(
+            f"Privacy losses near epsilon ({epsilon!r}) are indistinguishable in double precision."
+        )
     gain = (
         -np.expm1(np.minimum(epsilon - edges + slack, 0.0)),
         -np.expm1(np.minimum(epsilon - edges - slack, 0.0)),

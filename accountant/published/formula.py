@@ -57,7 +57,9 @@ def _read(node: ast.expr, text: str, functions: Mapping[str, int]) -> Expression
         ):
             return (name, *(_read(argument, text, functions) for argument in arguments))
     names = ", ".join(functions)
-    raise ValueError(f"formula {text!r}: {ast.unparse(node)!r} is not + - * / **integer or one of {names}")
+    raise ValueError(
+        f"formula {text!r}: {ast.unparse(node)!r} must be one of +, -, *, /, ** with an integer, or {names}"
+    )
 
 
 def _literal(node: ast.Constant, text: str) -> Fraction:

@@ -338,7 +338,9 @@ def _size_and_place(local: Fraction, epsilon: Fraction) -> tuple[float, float]:
         size = -gap * (1 + scale) / (2 + gap)
         place = arb_of(epsilon - local).expm1() / (gap * (1 + scale))
     if min(size.rel_accuracy_bits(), place.rel_accuracy_bits()) < _SURE:
-        raise ArithmeticError(f"local_epsilon ({float(local)!r}) is beyond what {_BITS} bits resolve")
+        raise ArithmeticError(
+            f"local_epsilon ({float(local)!r}) is too extreme to be computed with {_BITS} bits"
+        )
     return float(size.mid()), float(place.mid())
 
 

@@ -202,11 +202,13 @@ def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bou
     local, failure = exact(local_epsilon, "local_epsilon"), exact(delta, "delta")
     whole(users, "users", 1)
     if local < 0 or not 0 < failure < 1:
-        raise ValueError(f"local_epsilon ({local_epsilon!r}) must be at least 0, delta ({delta!r}) in (0, 1)")
+        raise ValueError(
+            f"local_epsilon ({local_epsilon!r}) must be at least 0, and delta ({delta!r}) in (0, 1)"
+        )
     with precision(192):
         values = {"n": arb_of(exact(users)), "delta": arb_of(failure)}
         if not arb_of(local) <= _REACH.arb(**values):
-            rule = "at most log(n/(16 log(2/delta))): the theorem stops there"
+            rule = "at most log(n/(16 log(2/delta))), because the theorem ends there"
             raise ValueError(f"local_epsilon ({local_epsilon!r}) must be {rule}")
         return bound_of(CLOSED_FORM.arb(e=arb_of(local), **values))
 
@@ -251,13 +253,17 @@ def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> Am
 def _noise_bits(users: int, flip: float) -> tuple[int, float]:
     """Return the number and probability of noise bits whose variance is at most that of the unbiased count."""
     if flip >= 0.5:
-        raise ValueError("local_epsilon (0) must be positive: answers that ignore the bit count nothing")
+        raise ValueError(
+            "local_epsilon (0) must be above 0, because at 0 the answers do not depend on the bits"
+        )
     share = flip * (1 - flip) / (1 - 2 * flip) ** 2
     bits = math.floor(4 * share)
     if bits < 1:
         return users, (1 - math.sqrt(1 - 4 * share)) / 2
     if users * bits > MOST_TRIALS:
-        raise ValueError(f"flip ({flip!r}) must need at most {MOST_TRIALS:.0e} noise bits for its variance")
+        raise ValueError(
+            f"flip ({flip!r}) needs more than {MOST_TRIALS:.0e} noise bits. Use a larger local_epsilon."
+        )
     return users * bits, 0.5
 
 
@@ -265,6 +271,6 @@ def _closed_form(users: int, local_epsilon: Number, delta: Number) -> Bound | No
     try:
         return closed_form_epsilon(users, local_epsilon, delta)
     except ValueError as refused:
-        if "the theorem stops there" in str(refused):
+        if "the theorem ends there" in str(refused):
             return None
         raise

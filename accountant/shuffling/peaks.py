@@ -123,7 +123,9 @@ def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | 
             return low
         middle = (low + high) // 2
         ranges += [(middle + 1, high), (low, middle)]
-    raise UndecidedError(f"peaks {ranges[-1]} of {last} are too near the target ({float(target)!r})")
+    raise UndecidedError(
+        f"peaks {ranges[-1]} of {last} are too close to the target ({float(target)!r}) to decide"
+    )
 
 
 def _falling(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:

@@ -54,7 +54,9 @@ class Coordinates:
         """
         scale, beta = positive(noise, "noise"), exact(smoothing, "smoothing")
         if beta < 0 or dimension < 1:
-            raise ValueError(f"smoothing ({smoothing!r}), dimension ({dimension!r}) must be at least 0 and 1")
+            raise ValueError(
+                f"smoothing ({smoothing!r}) must be at least 0, and dimension ({dimension!r}) at least 1"
+            )
         with precision(128):
             moved = self.shift() / arb_of(scale)
             scaled = flint.arb(dimension).sqrt() * self.dilation() * arb_of(beta)
@@ -70,7 +72,7 @@ class Coordinates:
             ValueError: for a family whose loss is not bounded.
         """
         if not self.bounded:
-            raise ValueError(f"noise ({self.name}) must be purely private")
+            raise ValueError(f"noise ({self.name}) must give pure differential privacy")
         with precision(128):
             moved = flint.arb(dimension).sqrt() * self.shift() / arb_of(positive(noise, "noise"))
             return PureDP(
@@ -114,7 +116,7 @@ def laplace_log_normal(spread: float) -> Coordinates:
 def _most_rho(target: Target) -> float:
     """Return a rho that is certified to meet the target, about the largest."""
     if not _within(ZCDP(2.0**-40), target):
-        raise UnreachableTargetError(f"{target} is met by no rho that was tried")
+        raise UnreachableTargetError(f"{target} cannot be met by any rho that dpproof tries.")
     return float(2.0 ** last_where(lambda place: _within(ZCDP(2.0**place), target), -40.0, 20.0)[0])
 
 
@@ -134,7 +136,9 @@ def least_coordinates(
     if family.bounded:
         scales.append(_purely(family, target, dimension, smoothing))
     if math.isinf(min(scales)):
-        raise UnreachableTargetError(f"smoothing ({smoothing!r}) alone costs more than {target}")
+        raise UnreachableTargetError(
+            f"smoothing ({smoothing!r}) alone costs more than {target}. Use a smaller smoothing."
+        )
     return min(scales)
 
 

@@ -46,7 +46,7 @@ def student_epsilon(noise: Number, smoothing: Number, degrees: Number) -> Bound:
 def _certified(epsilon: flint.arb, **given: Number) -> Bound:
     if not epsilon.is_finite():
         named = ", ".join(f"{name} ({value!r})" for name, value in given.items())
-        raise ValueError(f"{named}: one must be less extreme for the largest loss to be enclosed")
+        raise ValueError(f"{named}: at least one value is too extreme to bound the privacy loss.")
     return bound_of(epsilon)
 
 
@@ -97,7 +97,9 @@ def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bo
     shift, beta = _setting(noise, smoothing)
     gamma = exact(exponent, "exponent")
     if gamma <= 1:
-        raise ValueError(f"exponent ({exponent!r}) must be above 1: else there is no such law")
+        raise ValueError(
+            f"exponent ({exponent!r}) must be above 1, because otherwise there is no such distribution"
+        )
     ratios = (Fraction(0), beta) if beta else (Fraction(0),)
     ways = [(ratio, wide) for ratio in ratios for wide in (True, False)]
 

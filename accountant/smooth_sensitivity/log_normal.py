@@ -47,7 +47,7 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
         rho = bound_of(epsilon**2 / 2)
     if math.isinf(rho.upper):
         given = f"spread ({spread!r}), noise ({noise!r}) and smoothing ({smoothing!r})"
-        raise ValueError(f"{given} must be so moderate that rho is a double")
+        raise ValueError(f"{given} are too extreme, because rho is beyond double precision")
     return rho
 
 

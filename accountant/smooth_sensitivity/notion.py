@@ -161,7 +161,7 @@ def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
         at_least_zero(smoothing, "smoothing"),
     )
     if not values or values[0] < 0 or any(b < a for a, b in pairwise(values)):
-        raise ValueError("profile must be a nonempty nondecreasing list of numbers at least 0")
+        raise ValueError("profile must be a nonempty list of nondecreasing numbers of at least 0")
     with precision(128):
         rate = arb_of(beta)
         return bound_of(largest([(-rate * t).exp() * arb_of(value) for t, value in enumerate(values)]))

@@ -133,7 +133,7 @@ def loss_of_runs(
     """
     threshold, query, answer = rates
     if not threshold:
-        raise ValueError("sensitivity (0) must be above 0 for there to be a loss")
+        raise ValueError("sensitivity (0) must be above 0, because otherwise there is no privacy loss")
     parts: list[tuple[DominatingPair, int]] = [
         (_laplace(threshold), runs),
         (_coins(query * (1 if monotone else 2)), runs * positives),

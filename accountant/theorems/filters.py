@@ -41,7 +41,7 @@ class _Filter(Generic[Cost]):
     def __post_init__(self) -> None:
         limits = self._limits()
         if self.spent and len(self.spent) != len(limits):
-            raise ValueError(f"spent ({self.spent!r}) must hold {len(limits)} amounts, or none")
+            raise ValueError(f"spent ({self.spent!r}) must hold {len(limits)} amounts or be empty")
         for amount in self.spent:
             _amount(amount)
 
@@ -66,7 +66,7 @@ class _Filter(Generic[Cost]):
             BudgetExceededError: if it does not fit.
         """
         if not self.admits(cost):
-            raise BudgetExceededError(f"cost ({cost!r}) must fit into what is left of the budget")
+            raise BudgetExceededError(f"cost ({cost!r}) exceeds what is left of the budget")
         return replace(self, spent=self._after(cost))
 
 
@@ -174,7 +174,9 @@ class RenyiFilter(_Filter[RenyiDP]):
         orders = [order for order, _ in self._table()]
         for order in orders:
             if not cost.orders.admits(order):
-                raise ValueError(f"order ({order}) must be one at which the cost's curve is known")
+                raise ValueError(
+                    f"order ({order}) must be an order at which the Renyi curve of the cost is known"
+                )
         with precision(_BITS):
             values = [round_up(cost.curve(arb_of(order))) for order in orders]
         return tuple(exact(value, "cost") for value in values)

@@ -123,7 +123,9 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
         1 + (x - 1) / records for x in first if x > 1 and all(orders.admits(x + j) for j in range(records))
     )
     if not known:
-        raise ValueError(f"records ({records}) asks for orders beyond those the curve is known at")
+        raise ValueError(
+            f"records ({records}) is too large, because the Renyi curve is not known at the orders needed"
+        )
     return known
 
 

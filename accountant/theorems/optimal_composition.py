@@ -235,7 +235,7 @@ class _Composed:
         for kind in self.kinds:
             if kind.epsilon > _MOST_EPSILON:
                 size = f"epsilon ({float(kind.epsilon)!r}) of a part must be at most {_MOST_EPSILON}"
-                raise ValueError(f"{size} where so many parts of different epsilons are composed")
+                raise ValueError(f"{size}, because so many different epsilons are composed")
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:
@@ -269,7 +269,7 @@ class _Composed:
                 found = self._root(coins, target)
                 if found is not None:
                     return max(round_down(found), 0.0), round_up(found)
-        raise ArithmeticError(f"delta ({float(target)!r}): no epsilon could be certified")
+        raise ArithmeticError(f"No epsilon could be certified at delta ({float(target)!r}).")
 
     def _root(self, coins: Coins, target: Fraction) -> flint.arb | None:
         """Return the epsilon for ``target``; None if the precision in force does not give the accuracy of a double."""

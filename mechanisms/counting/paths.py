@@ -251,7 +251,7 @@ class FactorisedPaths:
         """
         if times > self.strategy.leaves + 1:
             raise ValueError(
-                f"times ({times}) must be at most {self.strategy.leaves + 1}, the leaves and one"
+                f"times ({times}) must be at most {self.strategy.leaves + 1}, one more than leaves"
             )
         paths = np.zeros((times, counters), np.float32)
         if times > 1:

@@ -61,7 +61,7 @@ def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]
         ModuleNotFoundError: without OpenDP, naming the extra.
     """
     if law not in _LAWS:
-        raise ValueError(f"law ({law!r}) must be one of: {', '.join(_LAWS)}; drawn is integer noise")
+        raise ValueError(f"law ({law!r}) must be integer noise, one of: {', '.join(_LAWS)}")
     if isinstance(scale, bool) or not 0 < scale <= _LARGEST:
         raise ValueError(f"scale ({scale!r}) must be a number above 0 and at most 2^40")
     measurement = _measurement(law, scale)
@@ -77,7 +77,7 @@ def _measurement(law: str, scale: float) -> Any:
         import opendp.prelude as dp
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "noise for a release needs OpenDP: pip install 'dpproof[release]'"
+            "Noise for a release needs OpenDP. Run: pip install 'dpproof[release]'"
         ) from error
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
@@ -179,14 +179,14 @@ class StreamingTree:
             ValueError: for a time that has not come, or has passed.
         """
         if time is not None and at_least("time", time, 0) != self._time:
-            raise ValueError(f"time ({time}) must be the present one, {self._time}")
+            raise ValueError(f"time ({time}) must be {self._time}, the number of leaves so far")
         found: NDArray[np.float64] = (self._sums + self._noises).sum(axis=0)
         return found
 
     def _room(self, count: int) -> None:
         if self._time + count > self._leaves:
             raise ValueError(
-                f"leaf ({self._time + count}) must be at most {self._leaves}, the stream's length"
+                f"leaf ({self._time + count}) must be at most {self._leaves}, the length of the stream"
             )
 
     def _checked(self, leaf: ArrayLike) -> NDArray[np.float64]:

@@ -69,7 +69,9 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
     """
     true = np.asarray(streams, dtype=np.float64)
     if true.shape != (runs, leaves) or not np.isfinite(true).all():
-        raise ValueError(f"streams (shape {true.shape}) must be finite, of the shape ({runs}, {leaves})")
+        raise ValueError(
+            f"streams (shape {true.shape}) must be finite numbers of the shape ({runs}, {leaves})"
+        )
     return true
 
 

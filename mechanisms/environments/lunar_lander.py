@@ -55,7 +55,7 @@ class LunarLander:
             ModuleNotFoundError: Box2D is not installed.
         """
         if not has_box2d():
-            raise ModuleNotFoundError("LunarLander needs Box2D: pip install 'dpproof[rl]'")
+            raise ModuleNotFoundError("LunarLander needs Box2D. Run: pip install 'dpproof[rl]'")
         return _Simulations([self._one(int(seed)) for seed in rng.integers(2**31, size=count)], rng)
 
     def _one(self, seed: int) -> tuple[Any, Any]:

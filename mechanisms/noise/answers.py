@@ -41,7 +41,7 @@ def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
     """
     given = _shaped(_each_by_itself(answers), parameters)
     if not all(_is_whole(value) for value in given.tolist()):
-        rule = "must be whole numbers in [-2^62, 2^62], so that 64 bits hold them with their noise"
+        rule = "must be whole numbers in [-2^62, 2^62], because 64 bits must also hold the noise"
         raise ValueError(f"answers ({given.tolist()}) {rule}")
     return given.astype(np.int64)
 
@@ -80,5 +80,5 @@ def scaled(noise: float, data: Data) -> Data:
     """Return the answer, and the scale of the noise that is added to it."""
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
-        raise ValueError(f"data ({data!r}) must be a finite answer and a bound at least 0")
+        raise ValueError(f"data ({data!r}) must be a finite answer and a smooth bound of at least 0")
     return answer, noise * bound

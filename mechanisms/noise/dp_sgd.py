@@ -30,7 +30,7 @@ def sample(
         ValueError: the vector is longer than the clipping norm.
     """
     if not -1 <= vector <= 1:
-        raise ValueError(f"vector ({vector!r}) must be in [-1, 1]: vectors are clipped")
+        raise ValueError(f"vector ({vector!r}) must be in [-1, 1], because vectors are clipped to norm 1")
     shape = (n, parameters.steps)
     sampled = rng.binomial(parameters.records, parameters.sampling_rate, shape)
     return sampled * vector + rng.normal(0, parameters.noise_multiplier, shape)

@@ -90,7 +90,7 @@ def read_episodes(
     lengths = np.diff(np.append(firsts, len(numbers)))
     moved = np.flatnonzero(user != np.repeat(user[firsts], lengths))
     if len(moved):
-        raise table.error("user must be the same at all steps of an episode", int(order[moved[0]]))
+        raise table.error("user must be the same in all rows of an episode", int(order[moved[0]]))
     return OwnEpisodes(
         _counted(table, "state")[order],
         _counted(table, "action")[order],
@@ -142,14 +142,14 @@ def _rewards(table: Table, map_: RewardMap) -> NDArray[np.float64]:
     try:
         found = np.asarray(table.columns["reward"], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise table.error(f"reward must be numbers: {error}") from error
+        raise table.error(f"reward must hold numbers. {error}") from error
     if found.ndim != 1:
-        raise table.error(f"reward (shape {found.shape}) must be one number a step")
+        raise table.error(f"reward (shape {found.shape}) must be one number for each step")
     outside = np.flatnonzero(~((found >= map_.low) & (found <= map_.high)))
     if len(outside):
         row = int(outside[0])
         rule = f"rewards ({float(found[row])!r}) must be in [{map_.low:g}, {map_.high:g}]"
-        raise table.error(rule if np.isnan(found[row]) else f"{rule}; {RULE}", row)
+        raise table.error(rule if np.isnan(found[row]) else f"{rule}. {RULE}", row)
     return found
 
 
@@ -201,5 +201,7 @@ def _parquet(path: Path, episodes: Episodes) -> None:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise ValueError(f"{path.name}: writing Parquet needs the extra dpproof[interop]") from error
+        raise ValueError(
+            f"{path.name}: writing Parquet needs pyarrow. Run: pip install 'dpproof[interop]'"
+        ) from error
     parquet.write_table(pyarrow.table(_columns(episodes)), path)

@@ -50,7 +50,7 @@ def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None
     user = table.columns["user"][order] if "user" in table.columns else numbers
     owner = first_seen(user)[0]
     if (owner != np.repeat(owner[firsts], ends - firsts + 1)).any():
-        raise table.error("user must be the same at all steps of an episode")
+        raise table.error("user must be the same in all rows of an episode")
     actions = integers(table, "action") if "action" in table.columns else np.zeros(table.rows, np.int64)
     steps = Steps(
         seen,
@@ -75,9 +75,7 @@ def _following(
         return following
     cut = np.flatnonzero(~over[ends])
     if len(cut):
-        rule = (
-            "next_observations must be there, because this episode was cut: what came after it is not known"
-        )
+        rule = "next_observations is missing. It is needed because the last row of this episode is not terminated."
         raise table.error(rule, int(order[ends[cut[0]]]))
     found = np.concatenate([seen[1:], seen[-1:]])
     found[ends] = seen[ends]
@@ -89,7 +87,7 @@ def _numbers(table: Table, name: str, kind: type) -> NDArray[Any]:
     try:
         found: NDArray[Any] = np.asarray(table.columns[name], dtype=kind)
     except (TypeError, ValueError) as error:
-        raise table.error(f"{name} must be numbers: {error}") from error
+        raise table.error(f"{name} must hold numbers. {error}") from error
     bad = np.flatnonzero(~np.isfinite(found.reshape(len(found), -1)).all(axis=1))
     if len(bad):
         raise table.error(f"{name} must be finite numbers", int(bad[0]))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RULE = (
-    "give reward_range=(low, high) from public knowledge; it is never taken from the data, whose extreme rewards"
-    " it would reveal"
+    "Give reward_range=(low, high) from public knowledge. dpproof never takes it from the data, because it would"
+    " reveal extreme rewards"
 )
 
 
@@ -32,7 +32,7 @@ class RewardMap:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(
-                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers, low below high"
+                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers with low below high"
             )
 
     def forward(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,9 +95,9 @@ def renamed(table: Table, columns: Mapping[str, str]) -> Table:
     """
     for name, given in columns.items():
         if name not in USED:
-            raise table.error(f"columns ({name!r}) must be names used here: {', '.join(USED)}")
+            raise table.error(f"columns: the key {name!r} must be one of {', '.join(USED)}")
         if given not in table.columns:
-            raise table.error(f"columns: {given!r} must be one of {', '.join(table.columns)}")
+            raise table.error(f"columns: the value {given!r} must be one of {', '.join(table.columns)}")
     kept = {name: values for name, values in table.columns.items() if name not in columns}
     named = {name: table.columns[given] for name, given in columns.items()}
     return Table(table.source, {name: x for name, x in kept.items() if name not in columns.values()} | named)
@@ -113,17 +113,17 @@ def checked(table: Table) -> Table:
     """
     lacking = {"state", "reward"} - table.columns.keys()
     if lacking:
-        raise table.error(f"columns ({', '.join(table.columns)}) must have {', '.join(sorted(lacking))}")
+        raise table.error(f"columns ({', '.join(table.columns)}) must include {', '.join(sorted(lacking))}")
     lengths = {name: len(np.atleast_1d(column)) for name, column in table.columns.items() if name in USED}
     if not lengths["reward"]:
-        raise table.error("rows (none) must hold at least one step")
+        raise table.error("the data must hold at least one step")
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name}: {length}" for name, length in lengths.items())
-        raise table.error(f"columns ({shown}) must be of equal length")
+        raise table.error(f"columns ({shown}) must have equal lengths")
     for name in {"episode", "user"} & table.columns.keys():
         for row, value in enumerate(table.columns[name].tolist()):
             if value is None or value == "" or value != value:
-                raise table.error(f"{name} ({value!r}) must be there in every row", row)
+                raise table.error(f"{name} ({value!r}) must have a value in every row", row)
     return table
 
 
@@ -147,7 +147,7 @@ def _csv_with_words(path: Path) -> Mapping[str, Column]:
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
             raise ValueError(
-                f"{path.name}: row {number}: {len(row)} cells must be {len(names)}, one a column"
+                f"{path.name}: row {number}: the row has {len(row)} cells, but there are {len(names)} columns"
             )
     return {name: _typed([row[place] for row in rows]) for place, name in enumerate(names)}
 
@@ -172,7 +172,7 @@ def _json_lines(path: Path) -> Mapping[str, Column]:
             raise ValueError(f"{path.name}: row {number}: the line is not JSON: {error}") from error
         if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):
             raise ValueError(
-                f"{path.name}: row {number}: the line must be an object with the keys of the first"
+                f"{path.name}: row {number}: the line must be a JSON object with the keys of the first line"
             )
         rows.append(row)
     return {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
@@ -182,13 +182,13 @@ def _of_recording(source: Sequence[Any]) -> Mapping[str, Column]:
     """Return the steps (observation, action, reward, terminated, truncated) of all episodes, concatenated."""
     if source and isinstance(source[0], Mapping):
         held = ", ".join(map(str, source[0]))
-        raise ValueError(f"recording (of dictionaries with {held}) must hold steps: ({', '.join(STEP)})")
+        raise ValueError(f"recording (dictionaries with {held}) must be a list of steps ({', '.join(STEP)})")
     nested = not all(
         isinstance(one, Sequence) and len(one) == len(STEP) and _is_flag(one[3]) for one in source
     )
     episodes = source if nested else [source]
     if not all(isinstance(episode, Sequence) for episode in episodes):
-        raise ValueError(f"recording must hold episodes, lists of steps: ({', '.join(STEP)})")
+        raise ValueError(f"recording must be a list of episodes, each a list of steps ({', '.join(STEP)})")
     for number, step in enumerate(step for episode in episodes for step in episode):
         if not isinstance(step, Sequence) or len(step) != len(STEP):
             raise ValueError(f"recording: step {number + 1} ({step!r}) must be ({', '.join(STEP)})")
@@ -218,12 +218,14 @@ def episodes_of(table: Table) -> tuple[Column, Column]:
             ends |= flags(table, name)
         numbers = np.concatenate([[0], np.cumsum(ends)[:-1]])
     else:
-        raise table.error("columns must have episode, or say where episodes end (terminated, truncated)")
+        raise table.error(
+            "columns must include episode, or else terminated or truncated, which mark where episodes end"
+        )
     if "step" in table.columns:
         return _in_order(table, numbers)
     back = np.flatnonzero(np.diff(numbers) < 0)
     if len(back):
-        rule = "the rows of an episode must stand together, or a column step must number them"
+        rule = "the rows of an episode must be adjacent, unless a column step numbers them"
         raise table.error(rule, int(back[0]) + 1)
     return numbers, np.arange(table.rows)
 
@@ -238,14 +240,15 @@ def _in_order(table: Table, numbers: Column) -> tuple[Column, Column]:
         place = int(wrong[0])
         row = int(order[place + 1])
         if moved[place] == 0:
-            raise table.error(f"step {steps[place]} must occur once in an episode", row)
-        raise table.error(f"step {steps[place] + 1} is missing: the step before is {steps[place]}", row)
+            raise table.error(f"step {steps[place]} must occur only once in an episode", row)
+        raise table.error(f"step {steps[place] + 1} is missing after step {steps[place]}", row)
     firsts = np.append(0, np.flatnonzero(~same) + 1)
     late = np.flatnonzero(steps[firsts] != steps[firsts].min())
     if len(late) or steps[0] not in (0, 1):
         place = int(firsts[late[0]]) if len(late) else 0
         raise table.error(
-            f"step {steps[place]} must be the first, numbered 0 (or 1) in every episode", int(order[place])
+            f"step {steps[place]} is the first of its episode. All episodes must begin at 0, or all at 1.",
+            int(order[place]),
         )
     return numbers, order
 
@@ -287,12 +290,12 @@ def integers(table: Table, name: str) -> NDArray[np.int64]:
     column = table.columns[name]
     if column.ndim != 1:
         raise table.error(
-            f"{name} (shape {column.shape}) must be one integer a step; map observations to states first"
+            f"{name} (shape {column.shape}) must be one integer for each step. Map observations to states first."
         )
     if column.dtype.kind not in "iu":
         bad = [row for row, value in enumerate(column.tolist()) if not _is_whole(value)]
         if bad:
-            raise table.error(f"{name} must be integers: {column[bad[0]]!r} is none", bad[0])
+            raise table.error(f"{name} ({column.tolist()[bad[0]]!r}) must be an integer", bad[0])
     return column.astype(np.int64)
 
 

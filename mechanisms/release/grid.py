@@ -63,7 +63,7 @@ class _Fixed:
     """Base class of objects whose attributes cannot be set, so type and mechanism cannot be changed."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name} of what was drawn cannot be changed")
+        raise AttributeError(f"{name} cannot be changed after the draw")
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,8 +94,8 @@ class OnGrid(_Fixed):
     def __post_init__(self, randomness: Randomness) -> None:
         """Refuse a release that a seed or a given generator drew, and a simulation that entropy drew."""
         if randomness.simulated != self.simulated:
-            rule = f"must be {'a seed or a generator' if self.simulated else 'entropy'} to make this type"
-            raise ValueError(f"randomness ({randomness!r}) {rule}: {type(self).__name__}")
+            rule = f"must be {'a seed or a generator' if self.simulated else 'entropy'} for the type"
+            raise ValueError(f"randomness ({randomness!r}) {rule} {type(self).__name__}")
 
     @property
     def simulated(self) -> bool:

@@ -119,7 +119,9 @@ class _Law:
 
 def _laws(means: Sequence[Fraction], variances: Sequence[Fraction], exponent: int) -> list[_Law]:
     if len(means) != len(variances):
-        raise ValueError(f"variances ({len(variances)}) must be as many as means ({len(means)})")
+        raise ValueError(
+            f"variances ({len(variances)}) must have the same number of entries as means ({len(means)})"
+        )
     return [_law(mean, variance, exponent) for mean, variance in zip(means, variances, strict=True)]
 
 

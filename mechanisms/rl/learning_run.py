@@ -56,7 +56,7 @@ class LearningRun:
             ValueError: they were not kept.
         """
         if self.states is None:
-            raise ValueError("the trajectories were not kept; run with keep=True")
+            raise ValueError("The trajectories were not kept. Run with keep=True.")
         return Episodes.rectangular(self.states[:, :-1], self.actions, self.rewards)
 
 

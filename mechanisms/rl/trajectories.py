@@ -36,7 +36,7 @@ class Trajectories:
         """Check and freeze the fields."""
         costs = _checks.unit_interval("costs", self.costs)
         if costs.ndim != 2 or 0 in costs.shape:
-            raise ValueError(f"the shape of costs {costs.shape} must be (K, H), both at least 1")
+            raise ValueError(f"the shape of costs {costs.shape} must be (K, H) with both at least 1")
         users, steps = costs.shape
         object.__setattr__(self, "costs", costs)
         for name, length in (("states", steps + 1), ("actions", steps)):
@@ -63,7 +63,7 @@ class Trajectories:
         """
         S, A, H, T = parameters.states, parameters.actions, parameters.horizon, parameters.tables
         if self.costs.shape[1] != H:
-            raise ValueError(f"steps ({self.costs.shape[1]}) must be the horizon, {H}")
+            raise ValueError(f"steps ({self.costs.shape[1]}) must equal the horizon ({H})")
         _checks.indices("states", self.states, S)
         _checks.indices("actions", self.actions, A)
         table = np.zeros(H, np.int64) if parameters.pooled else np.arange(H)

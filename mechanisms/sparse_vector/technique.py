@@ -33,7 +33,7 @@ def sample(
     """
     given = np.asarray(queries, dtype=np.float64)
     if given.ndim != 1 or not np.isfinite(given).all():
-        raise ValueError(f"queries (shape {given.shape}) must be finite numbers in one row")
+        raise ValueError(f"queries (shape {given.shape}) must be one row of finite numbers")
     return compare_noisily(
         given,
         n,

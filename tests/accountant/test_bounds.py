@@ -42,7 +42,7 @@ def test_nan_is_refused(ends):
 
 
 def test_ends_in_the_wrong_order_are_refused():
-    with pytest.raises(ValueError, match=r"lower \(2\.0\) must not exceed upper \(1\.0\)"):
+    with pytest.raises(ValueError, match=r"lower \(2\.0\) must be at most upper \(1\.0\)"):
         Bound(2.0, 1.0)
 
 

@@ -37,7 +37,7 @@ def test_a_promise_is_read_as_its_notion():
 
 @pytest.mark.parametrize("promise", [{}, {"delta": 0.1}, {"rho": 1, "mu": 1}, {"epsilon": 1, "sigma": 1}])
 def test_other_promises_are_refused(promise):
-    with pytest.raises(ValueError, match="must be epsilon with delta, or rho, or mu"):
+    with pytest.raises(ValueError, match="must be epsilon and delta together, or rho alone, or mu alone"):
         claim(promise)
 
 
@@ -57,7 +57,7 @@ def test_a_promised_delta_is_in_its_interval(value):
 @pytest.mark.parametrize("field", ["name", "mechanism"])
 @pytest.mark.parametrize("value", ["", "  ", None, 3])
 def test_names_are_text(field, value):
-    with pytest.raises(ValueError, match=rf"^{field} \(.*\) must be text that is not empty"):
+    with pytest.raises(ValueError, match=rf"^{field} \(.*\) must be non-empty text"):
         claim({"rho": 1.0}, **{field: value})
 
 
@@ -110,7 +110,7 @@ def test_a_huge_whole_number_is_judged_not_converted():
 
 def test_reading_names_what_is_missing_or_unknown():
     assert RLSVIParameters.read(SIZES) == RLSVIParameters(6, 2, 20, 1000)
-    with pytest.raises(ValueError, match=r"'horizon'\) is missing; it must be an integer at least 1"):
+    with pytest.raises(ValueError, match=r"'horizon'\) is missing. Give an integer at least 1"):
         RLSVIParameters.read({"states": 6, "actions": 2, "episodes": 1})
     with pytest.raises(ValueError, match=r"'sigma'\) must be one of: states, actions, horizon"):
         RLSVIParameters.read({**SIZES, "sigma": 1.0})

@@ -78,7 +78,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         Episodes.load(path)
     with path.open("wb") as stream:
         np.savez(stream, format=1, states=np.zeros(1))
-    with pytest.raises(ValueError, match=r"odd\.npz: fields"):
+    with pytest.raises(ValueError, match=r"odd\.npz: the archive must hold"):
         Episodes.load(path)
     with path.open("wb") as stream:
         np.savez(stream, format=2, **vars(BATCH))

@@ -117,7 +117,7 @@ def test_orders_of_the_group_are_those_whose_links_are_known():
     assert group_privacy(listed, 2).orders.listed == tuple(1 + Fraction(k, 2) for k in range(1, 10))
     short = RenyiDP(lambda a: a, Orders(below=Fraction(5)))
     assert all(2 * order < 5 for order in group_privacy(short, 2).orders.listed)
-    with pytest.raises(ValueError, match=r"^records \(5\) asks for orders beyond"):
+    with pytest.raises(ValueError, match=r"^records \(5\) is too large"):
         group_privacy(short, 5)
 
 

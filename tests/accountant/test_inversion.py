@@ -100,10 +100,10 @@ def test_steps_too_short_for_doubles_are_lengthened_and_no_number_is_no_place():
     assert first_step(lambda x: x < 1, 1.0, -0.0, 0.0) == 1 - math.ulp(1.0)
     assert first_step(lambda _: False, 5e-324, -0.0, 0.0) == 0.0
     for place, step in ((math.nan, 1.0), (1.0, math.nan)):
-        with pytest.raises(ArithmeticError, match="no search can begin"):
+        with pytest.raises(ArithmeticError, match="search cannot begin"):
             first_step(lambda _: True, place, step, 2.0)
 
 
 def test_a_profile_that_is_not_a_number_is_an_error():
-    with pytest.raises(ArithmeticError, match="not a number"):
+    with pytest.raises(ArithmeticError, match="profile is NaN"):
         crossing(lambda _: math.nan, lambda _: math.nan, Fraction(1, 10))

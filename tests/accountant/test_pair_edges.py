@@ -354,7 +354,7 @@ ASYMMETRIC = Atoms(["0.85", "0.05", "0.1"], ["0.0999", "0.0001", "0.9"])
 )
 def test_fixed_size_refuses_a_pair_that_is_not_its_reverse(pair: DominatingPair) -> None:
     """The first has almost the tail masses of its reverse, but not the losses."""
-    with pytest.raises(ValueError, match=r"^pair \(.*one privacy loss"):
+    with pytest.raises(ValueError, match=r"^pair \(.*the same privacy loss"):
         FixedSize(pair, "1/2")
 
 

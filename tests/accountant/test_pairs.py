@@ -150,7 +150,7 @@ def test_outcomes_only_p_has_are_infinite_losses():
         (lambda: SubsampledGaussian(0.5, float("inf")), "noise_multiplier"),
         (lambda: Laplace(-1.0), "scale"),
         (lambda: Laplace(float("nan")), "scale"),
-        (lambda: Atoms([1], [1, 0]), "long"),
+        (lambda: Atoms([1], [1, 0]), "same length"),
         (lambda: Atoms(["1/2", "1/4"], [1, 0]), "add up"),
         (lambda: Atoms(["3/2", "-1/2"], [1, 0]), "at least 0"),
         (lambda: Subsampled(Laplace(1.0), 2.0), "rate"),

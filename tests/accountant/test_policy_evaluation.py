@@ -214,12 +214,12 @@ def test_columns_of_a_visits_file(tmp_path):
         ("visits,visits\n1,2\n", "each once"),
         ("visits\n", "at least one"),
         ("count\n1\n", "columns"),
-        ("visits\n1.5\n", "integers at least 0"),
-        ("visits\n-1\n", "integers at least 0"),
+        ("visits\n1.5\n", "one integer of at least 0"),
+        ("visits\n-1\n", "one integer of at least 0"),
         ("visits\nmany\n", "many"),
-        ("visits,weight\n1,-1\n", "weight must be a number at least 0"),
-        ("visits,weight\n1,nan\n", "weight must be a number at least 0"),
-        ("state,visits\n1,3\n", "state must count"),
+        ("visits,weight\n1,-1\n", "weight must be one number"),
+        ("visits,weight\n1,nan\n", "weight must be one number"),
+        ("state,visits\n1,3\n", "column state must be 0"),
     ],
 )
 def test_a_bad_visits_file_is_refused(tmp_path, text, rule):

@@ -269,7 +269,7 @@ def test_the_pure_bound_covers_the_largest_loss_of_two_coordinates():
     ]
     worst = 2 * np.abs(moved[0] - moved[1]).max()
     assert 0.5 * bound < worst <= bound
-    with pytest.raises(ValueError, match="purely private"):
+    with pytest.raises(ValueError, match="pure differential privacy"):
         laplace_log_normal(0.2).pure(1, 0, 1)
 
 

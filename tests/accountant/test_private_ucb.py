@@ -290,14 +290,14 @@ def test_the_corrected_scales_are_those_of_the_statements():
 )
 def test_targets_that_no_noise_meets_are_refused(name, words, epsilon, delta):
     accountant = accountant_for(name)
-    with pytest.raises(TargetError, match=r"must be one|cannot be met"):
+    with pytest.raises(TargetError, match=r"needs a noise scale|cannot be met"):
         accountant.least_noise(accountant.parameters(**{**SIZES, **words}), REPLACE, epsilon, delta)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"episodes": 1}, r"episodes \(1\) must be .*: log K = 0, the printed noise is zero"),
+        ({"episodes": 1}, r"episodes \(1\) must be .*. With one episode, log K and the printed noise are 0"),
         ({"episodes": 1, "scale": 1.0}, r"episodes \(1\)"),
         ({"scale": 0.0}, r"scale \(0.0\) must be a number above 0"),
         ({"scale": -2.0}, r"scale \(-2.0\)"),

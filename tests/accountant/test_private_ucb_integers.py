@@ -170,7 +170,7 @@ def test_rounded_costs_move_no_more_than_the_grains_of_what_is_counted(pooled):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"noise": "discrete-laplace"}, r"grains \(None\) must be given"),
+        ({"noise": "discrete-laplace"}, r"grains is missing"),
         ({"noise": "discrete-gaussian", "grains": 0}, r"grains \(0\)"),
         ({"noise": "laplace", "grains": 4}, r"grains \(4\) must be left out"),
         (

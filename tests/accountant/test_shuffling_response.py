@@ -144,7 +144,7 @@ def test_the_closed_form_is_above_the_exact_value_and_stops_where_its_theorem_do
     for users, local in ((10**4, 1), (10**4, 2), (10**6, "0.5")):
         exact = general_randomiser(users, local).epsilon("1e-6")
         assert exact.upper < closed_form_epsilon(users, local, "1e-6").lower
-    with pytest.raises(ValueError, match="the theorem stops there"):
+    with pytest.raises(ValueError, match="the theorem ends there"):
         closed_form_epsilon(10**4, 4, "1e-6")
 
 

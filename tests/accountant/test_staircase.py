@@ -129,7 +129,7 @@ def test_several_cells_that_move_are_several_answers():
     [
         ({"scale": 5.0, "step": 1.0, "sensitivity": 2.0}, r"step \(1\) must be at least 2"),
         ({"scale": 5.0, "query": "count"}, "step is missing"),
-        ({"scale": 1e-3, "sensitivity": 1.0}, r"scale \(0.001\) must be at least 1/600"),
+        ({"scale": 1e-3, "sensitivity": 1.0}, r"scale \(0.001\) must be at least step/600"),
         ({"scale": 5.0, "gamma": 1.5}, r"gamma \(1.5\) must be"),
     ],
 )

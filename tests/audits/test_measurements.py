@@ -37,7 +37,7 @@ def test_maps_become_guarantees(make):
 
 
 def test_a_profile_is_refused(make):
-    with pytest.raises(ValueError, match="fix delta first"):
+    with pytest.raises(ValueError, match="use make_fix_delta first"):
         guarantee_of_measurement(dp.c.make_zCDP_to_approxDP(make["gaussian"](2.0)), 1.0)
 
 

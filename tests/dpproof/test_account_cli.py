@@ -112,9 +112,9 @@ def test_people_see_the_same_numbers(run):
         ({"frobs": 1}, "No such option"),
         ({"adjacency": "users"}, "adjacency ('users') must be one of: add-remove, replace, rewards-only"),
         ({"adjacency": "Replace"}, "adjacency ('Replace') must be one of"),
-        ({"adjacency": "add-remove"}, "adjacency ('add-remove'): no guarantee of rlsvi is proved"),
-        ({"adjacency": "expert"}, "adjacency ('expert'): no guarantee of rlsvi is proved"),
-        ({"adjacency": "replace"}, "adjacency ('replace'): no guarantee of rlsvi is proved; visit counts"),
+        ({"adjacency": "add-remove"}, "adjacency ('add-remove') has no proved guarantee for rlsvi"),
+        ({"adjacency": "expert"}, "adjacency ('expert') has no proved guarantee for rlsvi"),
+        ({"adjacency": "replace"}, "adjacency ('replace') has no proved guarantee for rlsvi. Visit counts"),
         ({"adjacency": None}, "Missing option '--adjacency'"),
     ],
 )
@@ -275,7 +275,7 @@ def test_each_is_explained(run, name):
         ("batched-counts", ["--sigma", 0], "sigma (0.0) must be a number above 0"),
         ("batched-counts", ["--sigma", 1, "--cap", 21], "cap (21) must be at most horizon (20)"),
         ("batched-counts", ["--sigma", 1, "--every", 20_000], "every (20000) must be at most the last"),
-        ("batched-counts", ["--sigma", 1, "--adjacency", "rewards-only"], "no guarantee of batched-counts"),
+        ("batched-counts", ["--sigma", 1, "--adjacency", "rewards-only"], "no proved guarantee for batched-counts"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(refused, verb, name, words, says):

@@ -376,7 +376,7 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         ([*SIZED, *SIZES, "--epsilon", -3], "epsilon (-3.0) must be"),
         ([*SIZED, *SIZES, "--neighbours", "a:b"], "neighbours ('a:b') must be left out for rlsvi"),
         (["audit", "rlsvi", *SIZES, "--adjacency", "users"], "adjacency ('users') must be one of"),
-        (["audit", "rlsvi", *SIZES, "--adjacency", "replace"], "no guarantee of rlsvi is proved"),
+        (["audit", "rlsvi", *SIZES, "--adjacency", "replace"], "no proved guarantee for rlsvi"),
         (
             ["audit", "rlsvi", *SIZES, "--clip", 1, "--adjacency", "replace"],
             "has no audit for rlsvi. Use one of: rewards-only",

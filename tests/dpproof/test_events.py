@@ -73,7 +73,7 @@ REFUSALS = [
     ({"event": "m:text"}, "event (type str) must be a dp-accounting DpEvent"),
     ({"training": "m:text"}, "training (type str) must be an Opacus engine or accountant, or a list"),
     ({"event": "m:nothing"}, "cannot be loaded"),
-    ({"event": "m:event", "adjacency": "rewards-only"}, "events know add-remove, replace and by-sensitivity"),
+    ({"event": "m:event", "adjacency": "rewards-only"}, "Use one of: add-remove, replace, by-sensitivity"),
     (
         {"event": "m:event", "parameters": {"x": 1}},
         "parameters, neighbours, data and audit must be left out beside event",
@@ -121,7 +121,7 @@ COUNTS = ("compositions", "steps", "sampling_rate")
     ],
 )
 def test_a_training_without_steps_is_refused(history):
-    with pytest.raises(ValueError, match="nothing was run"):
+    with pytest.raises(ValueError, match="must hold at least one step"):
         _training(history)
 
 
@@ -160,7 +160,7 @@ def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, cod
     Path("claims.toml").write_text(CLAIM.format(name="x", about=about), encoding="utf-8")
     ran = run("check", "claims.toml", "--no-audits")
     assert ran.code == 2
-    assert "nothing was run" in ran.err
+    assert "must hold at least one step" in ran.err
     assert "kept" not in ran.out
 
 
@@ -170,7 +170,7 @@ def test_every_count_of_runs_is_refused_at_zero(name):
     counted = [field.name for field in accountant.parameters.fields() if field.name in COUNTS]
     for count in counted:
         parameters = SimpleNamespace(**{count: 0})
-        with pytest.raises(ValueError, match=rf"{count} \(0\): nothing was run"):
+        with pytest.raises(ValueError, match=rf"{count} \(0\): must hold at least one step"):
             answers.account(accountant, parameters, Adjacency.ADD_REMOVE, delta="1e-5")
 
 

@@ -148,7 +148,11 @@ def test_printed_noise_beyond_fifteen_is_not_called_proved():
 def test_what_does_not_fit_together_is_refused(visits):
     file = visits([3000] * 40)
     for more, dimension, rule in (
-        (("--visits", file), 41, "dimension (41) must be at most the states with a weight (40)"),
+        (
+            ("--visits", file),
+            41,
+            "dimension (41) must be at most 40, the number of states with a weight above 0",
+        ),
         (("--visits", file, "--trajectories", 100), 40, "visits (3000) must be at most trajectories (100)"),
         (("--noise", 3), 40, "noise (3.0) must be left out"),
     ):

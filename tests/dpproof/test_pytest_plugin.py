@@ -168,7 +168,7 @@ USES = [
     ("privacy.certify('gaussian', sigma=-1.0)", "sigma (-1.0) must be a number above 0"),
     (
         "privacy.certify('rlsvi', states=2, actions=2, horizon=2, episodes=4)",
-        "no guarantee of rlsvi",
+        "no proved guarantee for rlsvi",
     ),
     ("privacy.audit(3, 0.0, 1.0)", "mechanism (3) must be a function"),
     ("privacy.audit(good, 0.0, 1.0, frobs=3)", "option ('frobs') must be one of: failures, nan, seeded"),
@@ -289,7 +289,7 @@ def test_guessed(privacy):
     privacy.certify("laplace", scale=2.0)
 """)
     result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*sensitivity is missing: under replace neighbours*"])
+    result.stdout.fnmatch_lines(["*sensitivity is missing. Under replace neighbours*"])
     rests = "*rests on: classic.laplace, PROVED GIVEN; assumptions: 1, readings: *"
     result.stdout.fnmatch_lines(
         ["*certified  epsilon at most*", rests, "*released bits: in real*", "*scipy's fft*"]

@@ -40,7 +40,7 @@ def test_account_shows_the_sensitivity_and_its_rule(run):
 def test_a_relation_without_a_sensitivity_is_refused_and_told_what_to_do(refused, verb):
     verb, *goal = verb
     line = refused(verb, "laplace", "--scale", "5", "--adjacency", "replace", "--delta", "0", *goal)
-    assert "sensitivity is missing: under replace neighbours" in line
+    assert "sensitivity is missing. Under replace neighbours" in line
     assert "Give sensitivity (sensitivity of each answer, a number), or query (count, histogram" in line
 
 
@@ -93,7 +93,7 @@ def test_a_claim_without_a_sensitivity_is_refused_where_it_stands(tmp_path, rela
     path = tmp_path / "dpproof.toml"
     path.write_text(CLAIM.format(relation=relation, extra="", epsilon=1.0))
     with pytest.raises(
-        ValueError, match=rf"dpproof.toml:2: claim 1: sensitivity is missing: under {relation}"
+        ValueError, match=rf"dpproof.toml:2: claim 1: sensitivity is missing. Under {relation}"
     ):
         read_claims(path, auditing.check_ready)
 

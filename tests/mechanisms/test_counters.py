@@ -193,8 +193,8 @@ def test_skipping_keeps_sums_and_the_nodes_that_stay(steps):
     [
         (lambda tree: tree.update([1.0]), r"shape of leaf \(\(1,\)\)"),
         (lambda tree: tree.update([1.0, math.nan]), r"leaf \(nan\) must be a finite number"),
-        (lambda tree: tree.release(2), r"time \(2\) must be the present one, 1"),
-        (lambda tree: tree.release(0), r"time \(0\) must be the present one, 1"),
+        (lambda tree: tree.release(2), r"time \(2\) must be 1, the number"),
+        (lambda tree: tree.release(0), r"time \(0\) must be 1, the number"),
         (lambda tree: tree.skip(3), r"leaf \(4\) must be at most 3"),
         (lambda tree: tree.skip(-1), r"count \(-1\)"),
     ],
@@ -241,7 +241,7 @@ def test_secure_noise_is_whole_and_of_its_law(law, scale):
     ("law", "scale", "message"),
     [
         ("cauchy", 1.0, "law"),
-        ("laplace", 1.0, r"law \('laplace'\) must be one of: discrete-laplace"),
+        ("laplace", 1.0, r"law \('laplace'\) must be integer noise, one of: discrete-laplace"),
         ("discrete-laplace", 0.0, r"scale \(0.0\)"),
         ("discrete-gaussian", math.nan, r"scale \(nan\)"),
         ("discrete-laplace", -1.0, r"scale \(-1.0\)"),

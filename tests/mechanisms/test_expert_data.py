@@ -132,7 +132,7 @@ def test_a_file_gives_back_what_was_logged(logged, tmp_path):
     with pytest.raises(ValueError, match=r"bad.npz: the file is not an NPZ archive"):
         ExpertData.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "other.npz", format=2)
-    with pytest.raises(ValueError, match=r"other.npz: must be expert data of format 2"):
+    with pytest.raises(ValueError, match=r"other.npz: the file must hold expert data of format 2"):
         ExpertData.load(tmp_path / "other.npz")
 
 

@@ -131,7 +131,7 @@ def test_the_least_noise_releases_more():
         ({"per_expert": 3}, logged(), agreeing(), "must have at least per_expert (3)"),
         ({"length": 5}, logged(), agreeing(), "lengths (6) must be at most length (5)"),
         ({"least_probability": 0.2}, logged(), agreeing(), "chance of action 1 (0.1) must be at least 0.2"),
-        ({"actions": 3}, logged(), agreeing(), "actions (2) must be those of the parameters (3)"),
+        ({"actions": 3}, logged(), agreeing(), "actions (2) must be 3, as in the parameters"),
         ({}, logged(31), agreeing(), "user (30) must be one of 0, ..., 29"),
     ],
 )

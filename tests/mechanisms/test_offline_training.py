@@ -252,7 +252,9 @@ def test_two_transitions_of_an_expert_in_a_batch_are_refused(monkeypatch):
     twice = {"poisson": lambda data, rate, size, rng: np.array([0, 1, 2])}
     monkeypatch.setattr("dpproof.mechanisms.rl.expert.offline.training.BATCHES", twice)
     settings = TrainingSettings(SelectiveDPSGDParameters(0.3, 1.0, 1.0, 5), Layers((3, 4, 2)), batch=12)
-    with pytest.raises(ValueError, match=r"expert \(0\) has 3 transitions in a batch; at most 1"):
+    with pytest.raises(
+        ValueError, match=r"expert \(0\) has 3 transitions in a batch. The guarantee allows 1"
+    ):
         Training(settings, data, None, 0).advance(1)
 
 
@@ -422,13 +424,13 @@ def test_a_folder_is_of_one_set_of_experts_and_one_kind_of_training(tmp_path):
     more = Transitions(
         more.observations, more.following, more.actions, more.rewards, more.terminal, more.expert, 50
     )
-    with pytest.raises(ValueError, match="another configuration: private"):
+    with pytest.raises(ValueError, match=r"another configuration\. private"):
         train(Training(_settings(), more, _data(seed=1), 3), tmp_path / "one")
 
     class Other(Training):
         pass
 
-    with pytest.raises(ValueError, match="another configuration: training"):
+    with pytest.raises(ValueError, match=r"another configuration\. training"):
         train(Other(_settings(), _data(), _data(seed=1), 3), tmp_path / "one")
 
 
@@ -437,7 +439,7 @@ def test_a_folder_is_of_one_set_of_experts_and_one_kind_of_training(tmp_path):
     [
         ("PRIVATE-configuration.json", "{", "PRIVATE-configuration.json cannot be read"),
         ("PRIVATE-configuration.json", "[]", "PRIVATE-configuration.json cannot be read"),
-        ("spent.json", "{", "spent.json must say how many steps were begun"),
+        ("spent.json", "{", "spent.json must hold the number of steps begun"),
         ("PRIVATE-state.npz", "PK", "PRIVATE-state.npz must be an NPZ archive"),
     ],
 )
@@ -460,7 +462,7 @@ def test_a_run_that_lost_its_record_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
     for name in ("spent.json", "PRIVATE-state.npz"):
         (tmp_path / name).unlink()
-    with pytest.raises(ValueError, match="must say how many steps were begun"):
+    with pytest.raises(ValueError, match="must hold the number of steps begun"):
         train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
 
 
@@ -484,13 +486,13 @@ def test_what_was_begun_counts_even_if_the_model_was_lost(tmp_path, monkeypatch)
         (lambda: Training(_settings(clip=2.0), _data(), _data(seed=1), 11), "settings"),
         (lambda: Training(_settings(), _data(seed=5), _data(seed=1), 11), "private"),
         (lambda: Training(_settings(), _data(), _data(seed=6), 11), "released"),
-        (lambda: Training(_settings(), _data(), _data(seed=1), 12), "key another"),
+        (lambda: Training(_settings(), _data(), _data(seed=1), 12), "key differs"),
     ],
 )
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, name):
     train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(ValueError, match=f"a checkpoint of another configuration: {name}"):
+    with pytest.raises(ValueError, match=f"the checkpoint has another configuration. {name}"):
         train(training(), tmp_path, 30)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -498,10 +500,10 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, na
 def test_a_record_that_says_less_than_the_model_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").write_text(json.dumps({"steps": 5}))
-    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least the state's \(60\)"):
+    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least those in .* \(60\)"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").unlink()
-    with pytest.raises(ValueError, match="must say how many steps were begun"):
+    with pytest.raises(ValueError, match="must hold the number of steps begun"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
 
 
@@ -526,11 +528,11 @@ def test_malformed_transitions_are_refused(change, message):
 
 def test_a_training_refuses_what_has_no_meaning():
     budget = SelectiveDPSGDParameters(0.3, 0.5, 1.0, 10)
-    with pytest.raises(ValueError, match=r"released transitions \(none\) must be given"):
+    with pytest.raises(ValueError, match=r"released transitions are missing"):
         Training(TrainingSettings(budget, Layers((3, 2)), batch=12), _data(), None, 0)
-    with pytest.raises(ValueError, match=r"private transitions \(none\) must be given"):
+    with pytest.raises(ValueError, match=r"private transitions are missing"):
         Training(TrainingSettings(budget, Layers((3, 2)), batch=12), None, _data(), 0)
-    with pytest.raises(ValueError, match=r"numbers in an observation \(3\) must be 4"):
+    with pytest.raises(ValueError, match=r"observations \(3 numbers each\) must have 4"):
         Training(TrainingSettings(budget, Layers((4, 2)), batch=12), _data(), _data(), 0)
     with pytest.raises(ValueError, match=r"action \(1\) must be one of 0, ..., 0"):
         Training(TrainingSettings(budget, Layers((3, 1)), batch=12), _data(), _data(), 0)
@@ -572,7 +574,7 @@ def test_a_run_from_entropy_goes_on_under_the_key_of_its_folder(tmp_path):
     whole = Training(_settings(), _data(), _data(seed=1), key)
     whole.advance(60)
     assert torch.equal(done.theta, whole.theta)
-    with pytest.raises(ValueError, match="another configuration: simulated"):
+    with pytest.raises(ValueError, match=r"another configuration\. simulated"):
         train(Training(_settings(), _data(), _data(seed=1), key), tmp_path, 10)
 
 
@@ -634,7 +636,7 @@ def test_a_run_on_other_data_never_takes_over_the_key_of_a_folder(tmp_path):
         (Training(_settings(batch=13), _data(), _data(seed=1)), "settings"),
     ):
         key = other._key
-        with pytest.raises(ValueError, match=f"another configuration: {named} "):
+        with pytest.raises(ValueError, match=f"another configuration. {named} "):
             train(other, tmp_path, 30)
         assert other._key == key
     assert not hasattr(other, "begin")  # nobody sets a key by hand

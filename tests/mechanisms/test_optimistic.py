@@ -248,7 +248,7 @@ def test_it_runs_with_the_paper_s_privatizer():
 
 def test_bad_input_is_refused_by_name():
     exact = ExactCounts(3, 2, 3, 10)
-    with pytest.raises(ValueError, match=r"states \(6\) must be as in the privatizer's parameters, 3"):
+    with pytest.raises(ValueError, match=r"states \(6\) must be 3, as in the parameters of the privatizer"):
         PrivateUCBVI(exact).run(river_swim(), np.random.default_rng(0))
     for fields, message in (
         ({"delta": 0.0}, r"delta \(0.0\)"),
@@ -259,7 +259,7 @@ def test_bad_input_is_refused_by_name():
             Constants(**fields)
     with pytest.raises(ValueError, match=r"beta \(2\)"):
         VarianceConstants(beta=2)
-    with pytest.raises(ValueError, match="private under none"):
+    with pytest.raises(ValueError, match="counts without noise are not private"):
         exact.account(Adjacency.REPLACE)
 
 

@@ -165,23 +165,23 @@ GOOD = {"episode": [0, 0, 1], "step": [0, 1, 0], "state": [0, 1, 0], "reward": [
 @rows(
     ("changed", "rule"),
     [
-        ({"state": None}, "must have state"),
-        ({"state": [0, 1.5, 0]}, "row 2: state must be integers"),
+        ({"state": None}, "must include state"),
+        ({"state": [0, 1.5, 0]}, r"row 2: state \(1.5\) must be an integer"),
         ({"state": [0, -1, 0]}, r"row 2: states \(-1\) must be at least 0"),
-        ({"state": [[0.5], [1.0], [0.0]]}, "must be one integer a step"),
-        ({"reward": [0.0, 2.0, 0.0]}, r"row 2: rewards \(2.0\) must be in \[0, 1\]; give reward_range"),
+        ({"state": [[0.5], [1.0], [0.0]]}, "must be one integer for each step"),
+        ({"reward": [0.0, 2.0, 0.0]}, r"row 2: rewards \(2.0\) must be in \[0, 1\]. Give reward_range"),
         ({"reward": [0.0, 1.0, float("nan")]}, r"row 3: rewards \(nan\)"),
-        ({"reward": [0.0, "high", 1.0]}, "reward must be numbers"),
-        ({"step": [0, 0, 0]}, "row 2: step 0 must occur once"),
+        ({"reward": [0.0, "high", 1.0]}, "reward must hold numbers"),
+        ({"step": [0, 0, 0]}, "row 2: step 0 must occur only once"),
         ({"step": [0, 2, 0]}, "row 2: step 1 is missing"),
-        ({"step": [0, 1, 1]}, "row 3: step 1 must be the first"),
-        ({"step": [4, 5, 4]}, "row 1: step 4 must be the first"),
-        ({"step": None, "episode": [0, 1, 0]}, "row 3: the rows of an episode must stand together"),
-        ({"episode": None}, "must have episode, or say where episodes end"),
+        ({"step": [0, 1, 1]}, "row 3: step 1 is the first"),
+        ({"step": [4, 5, 4]}, "row 1: step 4 is the first"),
+        ({"step": None, "episode": [0, 1, 0]}, "row 3: the rows of an episode must be adjacent"),
+        ({"episode": None}, "must include episode, or else"),
         ({"user": ["a", "b", "c"]}, "row 2: user must be the same"),
         ({"user": ["a", "a", None]}, "row 3: user"),
         ({"user": [1.0, 1.0, float("nan")]}, "row 3: user"),
-        ({"user": ["a"]}, "must be of equal length"),
+        ({"user": ["a"]}, "must have equal lengths"),
         ({name: [] for name in GOOD}, "at least one step"),
         (
             {"episode": None, "step": None, "terminated": [False, "yes", True]},
@@ -198,11 +198,15 @@ def test_bad_data_are_refused_by_row_and_rule(changed, rule):
 @rows(
     ("name", "text", "rule"),
     [
-        ("a.csv", "episode,state,reward\n0,1\n", r"a\.csv: row 1: 2 cells must be 3"),
+        (
+            "a.csv",
+            "episode,state,reward\n0,1\n",
+            r"a\.csv: row 1: the row has 2 cells, but there are 3 columns",
+        ),
         ("a.csv", "", r"a\.csv: .*first line must name"),
         ("a.csv", "episode,state,state\n0,1,1\n", "each once"),
         ("a.csv", "episode,state,reward\nx,1,2\n", r"a\.csv: row 1: rewards \(2.0\)"),
-        ("a.jsonl", '{"episode": 0, "state": 1}\n', "must have reward"),
+        ("a.jsonl", '{"episode": 0, "state": 1}\n', "must include reward"),
         ("a.jsonl", '{"episode": 0}\n{"state": 1}\n', "row 2: .*keys of the first"),
         ("a.jsonl", "no\n", "row 1: the line is not JSON"),
         ("a.npz", "no", "not an NPZ"),
@@ -219,7 +223,7 @@ def test_bad_files_are_refused(name, text, rule, tmp_path):
     ("source", "rule"),
     [
         (3, "must be a path, a data frame"),
-        ([{"r": 3.0, "l": 4, "t": 0.1}], r"must hold steps"),
+        ([{"r": 3.0, "l": 4, "t": 0.1}], r"must be a list of steps"),
         ([(0, 1, 0.5)], "step 1|must hold episodes"),
         ([], "at least one step"),
     ],
@@ -231,14 +235,14 @@ def test_what_holds_no_steps_is_refused(source, rule):
 
 @pytest.mark.parametrize("wrong", [(0, 0), (1, 0), (0, float("inf")), (float("nan"), 1)])
 def test_a_range_of_rewards_has_two_finite_ends(wrong):
-    with pytest.raises(ValueError, match="two finite numbers, low below high"):
+    with pytest.raises(ValueError, match="two finite numbers with low below high"):
         read_episodes(GOOD, reward_range=wrong)
 
 
 def test_names_that_are_unknown_are_refused():
     with pytest.raises(ValueError, match="'cell' must be one of"):
         read_episodes(GOOD, columns={"state": "cell"})
-    with pytest.raises(ValueError, match="names used here"):
+    with pytest.raises(ValueError, match="the key"):
         read_episodes(GOOD, columns={"cell": "state"})
 
 
@@ -282,10 +286,10 @@ def test_an_archive_of_experts_is_read_and_kept(tmp_path):
 @rows(
     ("changed", "rule"),
     [
-        ({"next_observations": None}, "row 3: next_observations must be there"),
+        ({"next_observations": None}, "row 3: next_observations is missing"),
         ({"observations": [[0.0], [float("nan")], [1.0]]}, "row 2: state must be finite"),
         ({"rewards": [0.0, 1.0, float("inf")]}, "row 3: reward must be finite"),
-        ({"actions": [0.5, 1, 1]}, "row 1: action must be integers"),
+        ({"actions": [0.5, 1, 1]}, r"row 1: action \(0.5\) must be an integer"),
         ({"user": ["a", "b", "b"]}, "user must be the same"),
     ],
 )

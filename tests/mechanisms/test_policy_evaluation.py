@@ -89,7 +89,7 @@ def test_batches_add_up():
     both = one + other
     assert both.trajectories == 60
     np.testing.assert_array_equal(both.visits, one.visits + other.visits)
-    with pytest.raises(ValueError, match="must agree"):
+    with pytest.raises(ValueError, match="must have equal sizes"):
         one + FirstVisits(one.visits, one.sums, 30, 6.0)
 
 
@@ -281,7 +281,7 @@ TWICE = Episodes(BATCH.states, BATCH.actions, BATCH.rewards, BATCH.lengths, np.z
         (BATCH, {"weights": [1.0, 2.0]}, r"weights \(2.0\) must be in \[0, 1\]"),
         (BATCH, {"weights": [1.0]}, r"weights \(shape"),
         (BATCH, {"return_bound": 0.0}, r"return_bound \(0.0\)"),
-        (BATCH, {"states": None}, r"states \(None\)"),
+        (BATCH, {"states": None}, r"states is missing"),
         (SINGLE, {}, r"trajectories \(m = 1\) must be at least 2"),
         (TWICE, {}, "user must differ"),
         (BATCH, {"epsilon": None}, r"epsilon \(None\)"),
@@ -289,7 +289,7 @@ TWICE = Episodes(BATCH.states, BATCH.actions, BATCH.rewards, BATCH.lengths, np.z
         (BATCH, {"calibration": "best"}, "calibration"),
         (BATCH, {"calibration": "planned"}, "planned_visits"),
         (BATCH, {"planned_visits": [1, 1]}, "planned_visits"),
-        (BATCH, {"reward_bound": 10.0}, r"reward_bound \(10.0\) must be at most 1: divide"),
+        (BATCH, {"reward_bound": 10.0}, r"reward_bound \(10.0\) must be at most 1. Divide"),
         (BATCH, {"discount": "a"}, r"discount \('a'\) must be in \(0, 1\)"),
         (BATCH, {"return_bound": "a"}, r"return_bound \('a'\)"),
         (BATCH, {"epsilon": "a"}, r"epsilon \('a'\)"),
@@ -365,11 +365,11 @@ def test_a_chain_that_is_none_is_refused(states, count, stay):
     [
         ({"bound": 0.0}, r"bound \(0.0\) must be a number above 0"),
         ({"bound": math.nan}, r"bound \(nan\)"),
-        ({"sums": np.array([8.1, 0.0])}, r"sums \(8.1\) must be in \[0, visits times 2.0\]"),
+        ({"sums": np.array([8.1, 0.0])}, r"sums \(8.1\) must be in \[0, visits \\* 2.0\]"),
         ({"sums": np.array([math.nan, 0.0])}, r"sums \(nan\)"),
         ({"sums": np.array([1.0, -0.1])}, r"sums \(-0.1\)"),
         ({"sums": np.array([1.0, 0.1])}, r"sums \(0.1\)"),
-        ({"sums": np.ones(3)}, "sums .* one a state"),
+        ({"sums": np.ones(3)}, "sums .* one for each state"),
         ({"visits": np.array([5, 0])}, r"visits \(5\) must be in \[0, 4\]"),
         ({"visits": np.array([-1, 0])}, r"visits \(-1\)"),
         ({"visits": np.array([1.5, 0.0])}, "visits .* integers"),

@@ -215,13 +215,13 @@ def test_a_release_is_integers_with_a_guarantee_and_nothing_private(name):
 @pytest.mark.parametrize("seed", [0, 7, np.random.default_rng(0), np.random.SeedSequence(3)])
 def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
     model = fitted(name, attacked()[0], random_state=seed)
-    with pytest.raises(SimulationError, match="a simulation has no guarantee"):
+    with pytest.raises(SimulationError, match="A simulation has no guarantee"):
         model.account(Adjacency.REPLACE)
     model.set_params(random_state=None)  # what was fitted stays a simulation
-    with pytest.raises(SimulationError, match="a simulation has no guarantee"):
+    with pytest.raises(SimulationError, match="A simulation has no guarantee"):
         model.account(Adjacency.REPLACE)
     assert type(model.released_) is SimulatedValues
-    with pytest.raises(SimulationError, match="a simulation has no guarantee"):
+    with pytest.raises(SimulationError, match="A simulation has no guarantee"):
         model.released_.account(Adjacency.REPLACE)
     assert "no guarantee" in repr(model.released_)
     stored = model.released_.as_json()
@@ -248,7 +248,9 @@ def test_predictions_stay_in_the_public_range_unless_told_otherwise():
 @pytest.mark.parametrize("name", MODELS)
 def test_noise_that_drowns_the_range_is_told_from_public_numbers_alone(name):
     for batch in attacked():
-        with pytest.warns(UserWarning, match=r"the noise has standard deviation at least .* in \[0, 2\]"):
+        with pytest.warns(
+            UserWarning, match=r"the noise has a standard deviation of at least .* in \[0, 2\]"
+        ):
             model_of(name, 3).fit(batch)
     enough = batch_of([((0, 1, 2), (0.1, 0.3, 0.2))] * 2_000)
     kind = DPLSW(states=3, discount=0.5, **TARGET)
@@ -377,12 +379,12 @@ def test_the_guarantee_is_that_of_what_was_released_and_not_of_what_was_set_sinc
 def test_exact_sums_that_no_returns_have_are_refused(rest):
     """Otherwise a release would go beyond the sensitivity that its noise hides."""
     visits = np.array([4, 0])
-    with pytest.raises(ValueError, match=r"sums with rest .* must be in"):
+    with pytest.raises(ValueError, match=r"sums plus rest .* must be in"):
         FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.array([0.0, rest]))
     assert FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.zeros(2)).exact_sums == [8, 0]
 
 
 def test_features_without_a_finite_pseudo_inverse_are_refused_before_any_data():
     model = DPLSW(features=[[5e-324, 0], [0, 5e-324]], discount=0.5, epsilon=1.0, delta=1e-6)
-    with pytest.raises(ValueError, match="pseudo-inverse of finite norm"):
+    with pytest.raises(ValueError, match="pseudo-inverse must have a finite norm"):
         model.noise_range(30)

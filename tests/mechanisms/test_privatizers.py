@@ -227,7 +227,10 @@ def test_only_noise_of_the_accounted_kind_is_drawn(law):
     """At delta above 0 the guarantee of a continuous law is not that of integer noise."""
     plain = {"scale": 4.0, "noise": law}
     whole = {"scale": 4.0, "noise": f"discrete-{law}", "grains": 4}
-    rules = r"must be discrete where integer noise", r"must be laplace or gaussian: what is drawn is real"
+    rules = (
+        r"must be discrete, because integer noise",
+        r"must be laplace or gaussian, because real noise is drawn",
+    )
     for words, integer, rule in ((plain, True, rules[0]), (whole, False, rules[1])):
         with pytest.raises(ValueError, match=rule):
             PrivateCounts(CentralCountsParameters(**SIZES, **words), Silent(integer))
@@ -269,15 +272,15 @@ def test_what_is_drawn_has_no_less_noise_than_what_is_accounted(scale, factor, g
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda c: c.update(0, **USER), r"episode \(0\) must be 1: its user has been counted already"),
-        (lambda c: c.update(2, **USER), r"episode \(2\) must be 1: users come in order"),
+        (lambda c: c.update(0, **USER), r"episode \(0\) must be 1. The user of episode 0 is already counted"),
+        (lambda c: c.update(2, **USER), r"episode \(2\) must be 1. Give the users in order"),
         (lambda c: c.update(1, **{**USER, "states": [0, 1, 3, 0, 1]}), r"states at \(2,\) \(3\)"),
         (lambda c: c.update(1, **{**USER, "actions": [0, 1, 0, -1]}), r"actions at \(3,\) \(-1\)"),
         (lambda c: c.update(1, **{**USER, "costs": [0, 1, 0, 1.5]}), r"costs at \(3,\) \(1.5\)"),
         (lambda c: c.update(1, **{**USER, "costs": [0, 1, 0, math.nan]}), "costs"),
         (lambda c: c.update(1, **{**USER, "states": [0, 1]}), r"shape of states \(2,\) must be \(5,\)"),
-        (lambda c: c.release(2), r"time \(2\) must be the present one, 1"),
-        (lambda c: c.release(0), r"time \(0\) must be the present one, 1"),
+        (lambda c: c.release(2), r"time \(2\) must be 1, the number"),
+        (lambda c: c.release(0), r"time \(0\) must be 1, the number"),
     ],
 )
 def test_a_bad_user_or_release_leaves_the_counts_as_they_are(act, message):
@@ -296,7 +299,7 @@ def test_the_last_user_is_not_counted():
     counts = PrivateCounts(CentralCountsParameters(1, 1, 1, 2, scale=1.0), Silent())
     user = {"states": [0, 0], "actions": [0], "costs": [1.0]}
     counts.update(0, **user)
-    with pytest.raises(ValueError, match=r"episode \(1\) must be below 1: no release counts it"):
+    with pytest.raises(ValueError, match=r"episode \(1\) must be below 1, because no release counts"):
         counts.update(1, **user)
 
 

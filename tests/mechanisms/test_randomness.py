@@ -63,7 +63,7 @@ def test_no_other_generator_passes_for_entropy():
 
 @pytest.mark.parametrize("source", [-1, "x", 0.5, {}])
 def test_a_seed_that_is_none_is_refused(source):
-    with pytest.raises(ValueError, match=r"seed .* must be whole, at least 0"):
+    with pytest.raises(ValueError, match=r"seed .* must be an integer of at least 0"):
         Randomness.of(source)
 
 
@@ -238,8 +238,8 @@ def test_whole_costs_are_never_rounded_on_their_way_to_the_noise():
         found.append(int(counts._trees["costs"].release(8)[0]))
     assert found[0] - found[1] == 1
     finer = CentralCountsParameters(**given, grains=grains + 1, pooled=True)
-    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 over the 90000 steps"):
+    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 / 90000"):
         PrivateCounts(finer, _NoNoise())
     alone = LocalCountsParameters(**given, grains=2**53 // 10**4 + 1)
-    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 over the 10000 steps"):
+    with pytest.raises(ValueError, match=r"grains .* must be at most 2\^53 / 10000"):
         local_report(alone, _NoNoise(), [0] * 10001, [0] * 10000, [1.0] * 10000)

@@ -146,11 +146,11 @@ def test_sizes_without_meaning_are_refused(name, value):
 def test_data_of_another_size_are_refused(plain):
     rlsvi, users = plain.instance(0)
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"states \(6\) must be as in the parameters, 3"):
+    with pytest.raises(ValueError, match=r"states \(6\) must be 3, as in the parameters"):
         rlsvi.run(river_swim(), rng)
-    with pytest.raises(ValueError, match=r"horizon \(2\) must be as in the parameters, 3"):
+    with pytest.raises(ValueError, match=r"horizon \(2\) must be 3, as in the parameters"):
         rlsvi.release(plain.instance(0, H=2)[1], rng)
-    with pytest.raises(ValueError, match=r"users \(5\) must be as many as episodes, 6"):
+    with pytest.raises(ValueError, match=r"users \(5\) must be 6, the number of episodes"):
         rlsvi.release(plain.instance(0, K=5)[1], rng)
     with pytest.raises(ValueError, match=r"runs \(0\) must be an integer at least 1"):
         rlsvi.release(users, rng, 0)

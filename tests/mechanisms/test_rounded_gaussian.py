@@ -209,7 +209,7 @@ def test_noise_of_the_system_is_new_each_time():
     [
         ([Fraction(1)], [Fraction(0)], r"variance \(Fraction\(0, 1\)\) must be above 0"),
         ([Fraction(1)], [Fraction(-1)], "must be above 0"),
-        ([Fraction(1)], [], r"variances \(0\) must be as many as means \(1\)"),
+        ([Fraction(1)], [], r"variances \(0\) must have the same number of entries as means \(1\)"),
         ([0.5], [Fraction(1)], r"mean \(0.5\) and variance .* must be exact rationals"),
         ([Fraction(1)], [2.0], "must be exact rationals"),
         ([math.nan], [Fraction(1)], "must be exact rationals"),

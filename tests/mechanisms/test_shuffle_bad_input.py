@@ -33,7 +33,7 @@ def test_no_users(encoding):
 
 
 def test_a_threshold_beyond_what_an_encoding_carries():
-    rule = r"threshold \(1000000000000000.0\) must be such that users \* ceil\(threshold / users\)"
+    rule = r"threshold \(1000000000000000.0\) must be smaller, so that users \* ceil\(threshold / users\)"
     with pytest.raises(ValueError, match=rule):
         ShuffledCountParameters(10**12 - 1, 1e15, "bits")
     with pytest.raises(ValueError, match=rule):
@@ -43,7 +43,7 @@ def test_a_threshold_beyond_what_an_encoding_carries():
             ShuffledCountParameters(10, bad, "sum")
     with pytest.raises(ValueError, match="at most 4094 noise bits"):
         shuffled_count(ShuffledCountParameters(2, 1e5, "sum"), 1, 1, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="messages are written out"):
+    with pytest.raises(ValueError, match="messages are made"):
         BitEncoder(10, 1e10).encode(np.zeros(10, int), np.random.default_rng(0))
 
 

@@ -85,7 +85,9 @@ def test_messages_are_written_out_up_to_a_limit(monkeypatch):
     monkeypatch.setattr("dpproof.mechanisms.rl.sdp_pe.shuffled_count.MOST_MESSAGES", 100)
     encoder, rng = BitEncoder(10, 40.0), np.random.default_rng(0)
     assert encoder.encode(np.ones((10, 2), int), rng).size == 100
-    with pytest.raises(ValueError, match=r"threshold \(40.0\) must be such that at most 1e\+02 messages"):
+    with pytest.raises(
+        ValueError, match=r"threshold \(40.0\) must be smaller, so that at most 1e\+02 messages"
+    ):
         encoder.encode(np.ones((10, 3), int), rng)
 
 
@@ -99,7 +101,7 @@ def test_refusals():
         BitEncoder(10, 1e9).encode(np.ones(10, int), rng)
     with pytest.raises(ValueError, match=r"bits at \(1,\) \(2\) must be one of 0, ..., 1"):
         BitEncoder(2, 1.0).encode([0, 2], rng)
-    with pytest.raises(ValueError, match="one row a user"):
+    with pytest.raises(ValueError, match="one row for each user"):
         SumEncoder(3, 1.0).encode([0, 1], rng)
     with pytest.raises(ValueError, match=r"users \(4\) must be 3"):
         SumEncoder(3, 1.0).analyse(np.zeros(3, np.int64), 4)

@@ -132,7 +132,7 @@ def test_equal_seeds_give_equal_draws():
 @pytest.mark.parametrize(
     ("rewards", "says"),
     [
-        (np.ones((7, 2)), "must be (8, 2): users, arms"),
+        (np.ones((7, 2)), "must be (8, 2), for users and arms"),
         (np.full((8, 2), 1.5), "must be in [0, 1]"),
         (np.full((8, 2), np.nan), "must be in [0, 1]"),
     ],

@@ -70,7 +70,7 @@ def rare_top(design: Design, least_probability: float) -> flint.arb:
     """
     gap = design.margin(least_probability)
     if gap < 0:
-        raise ValueError(f"cutoff ({design.cutoff!r}) must be at least least_count/least_probability")
+        raise ValueError(f"cutoff ({design.cutoff!r}) must not be below least_count / least_probability")
     return _difference_tail(exact(design.count_scale), exact(design.threshold_scale), gap)
 
 
@@ -163,7 +163,7 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
         ValueError: for a least count of 1 or less, where one expert may be all of it.
     """
     if design.least_count <= 1:
-        raise ValueError(f"least count ({design.least_count!r}) must be above 1: more noise is needed")
+        raise ValueError(f"least count ({design.least_count!r}) must be above 1. Use more noise.")
     with precision(_BITS):
         threshold, count = (1 / arb_of(exact(x)) for x in (design.threshold_scale, design.count_scale))
         drawn = -(-(1 / arb_of(exact(design.least_count)))).log1p()
@@ -197,7 +197,8 @@ class Rounds(Profile):
             room = -((-arb_of(self.come)).expm1()) - arb_of(self.failure)
         if not (self.gone > 0 and self.come > 0 and self.failure >= 0 and room > 0):
             raise ValueError(
-                f"failure ({float(self.failure)!r}) must be below a round's least loss; raise the cutoff"
+                f"gone and come must be above 0, and failure ({float(self.failure)!r}) in [0, 1 - exp(-come)). "
+                "A larger cutoff lowers failure."
             )
 
     def _delta_at(self, point: Fraction) -> Bound:

@@ -75,7 +75,9 @@ def failure_share(delta: Fraction, rounds: int) -> float:
     least = exact(LEAST_FAILURE) * rounds
     if delta <= least:
         given = f"delta ({float(delta)!r})"
-        raise UnreachableTargetError(f"{given} must be above {float(least)!r}: rounds may fail")
+        raise UnreachableTargetError(
+            f"{given} must be above {float(least)!r}, the least chance that a round fails."
+        )
     return min(max(float(delta / (5 * rounds)), LEAST_FAILURE), MOST_FAILURE)
 
 
@@ -86,10 +88,11 @@ def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
         UnreachableTargetError: logged data are drawn out; an epsilon below that of the walk.
     """
     if drawn_out(logged, draws):
-        raise UnreachableTargetError(f"trajectories ({logged.rounds}): {_TOO_MANY}")
+        why = "So many draws differ too much from fresh draws, so no guarantee is proved."
+        raise UnreachableTargetError(f"trajectories ({logged.rounds}) is too large. {why}")
     if draws == "walk" and epsilon < (least := walk_constants(logged)[0][0]):
         given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
-        raise UnreachableTargetError(f"{given}: a walk takes so much without any noise; use draws 'fresh'")
+        raise UnreachableTargetError(f"{given}, which a walk costs without any noise. Use draws 'fresh'.")
 
 
 _BITS = 256
@@ -172,12 +175,12 @@ class ExpertReleaseParameters(Parameters):
             raise ValueError(f"printed_epsilon and printed_delta {printed} must be given together")
         if self.scale is not None and printed[0] is not None:
             raise ValueError(
-                f"scale ({self.scale!r}) must be left out where printed_epsilon ({printed[0]!r}) is given"
+                f"scale ({self.scale!r}) must be left out if printed_epsilon ({printed[0]!r}) is given"
             )
         for name in ("threshold_ratio", "draw_cost", "round_delta"):
             if printed[0] is not None and getattr(self, name) is not None:
                 raise ValueError(
-                    f"{name} ({getattr(self, name)!r}) must be left out where printed_epsilon is given"
+                    f"{name} ({getattr(self, name)!r}) must be left out if printed_epsilon is given"
                 )
 
     @property
@@ -248,7 +251,7 @@ def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> Privac
         UnprovedAdjacencyError: for a relation without a proof.
     """
     if adjacency is not Adjacency.EXPERT:
-        why = "proved relations: expert (one expert more or less)"
+        why = "Use expert (one expert more or less)."
         raise UnprovedAdjacencyError("expert-release", adjacency, why)
     return PrivacyResult(
         _guarantee(parameters),
@@ -321,7 +324,7 @@ def _calibrate(
     account(parameters, adjacency)
     target = exact(delta, "delta")
     if not 0 < target < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1): a round may fail")
+        raise ValueError(f"delta ({delta!r}) must be in (0, 1), because a round may fail")
     chance = parameters.round_delta or failure_share(target, parameters.trajectories)
     start = parameters.scale or max(
         5 * math.sqrt(parameters.trajectories) / max(float(exact(epsilon)), 1e-6), 0.02

@@ -75,11 +75,11 @@ class SelectiveDPSGDParameters(Parameters):
             raise ValueError(f"{given} ({self.branch_probability!r}) must be 0 or at least 1e-300")
         if self.batch == "exact" and self.coin == "independent":
             raise ValueError(
-                "coin ('independent') must be another one where batch is exact: nothing is proved"
+                "coin ('independent') is not proved for batch 'exact'. Use another coin or batch 'poisson'."
             )
         if self.batch == "exact" and self.sampling_rate == 1:
             raise ValueError(
-                "sampling_rate (1) must be below 1 where batch is exact: one expert less has no batch"
+                "sampling_rate (1) must be below 1 if batch is 'exact'. Without one expert there is no full batch."
             )
 
     @property
@@ -112,8 +112,8 @@ def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
     p, steps = parameters.branch_probability, parameters.steps
     if parameters.coin == "fixed" and p > 0 and steps and not parameters.noisy_steps:
         raise ValueError(
-            f"branch_probability ({p!r}) must be 0, or give at least one noisy step in {steps}"
-            " where the schedule is fixed"
+            f"branch_probability ({p!r}) must be 0, or large enough for one noisy step in {steps},"
+            " because the schedule is fixed."
         )
 
 
@@ -121,7 +121,7 @@ def _guarantee(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Pr
     """Return the guarantee as `account` does, also for a schedule without a noisy step, which a search may meet."""
     key = (parameters.batch, adjacency)
     if key not in STEPS:
-        why = "proved relations: expert (one more or less), replace (one expert for another)"
+        why = "Use expert (one expert more or less) or replace (one expert for another)."
         raise UnprovedAdjacencyError("selective-dpsgd", adjacency, why)
     found = composed_steps(parameters, STEPS[key])
     return PrivacyResult(

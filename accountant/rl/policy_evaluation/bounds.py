@@ -122,7 +122,9 @@ class SmoothBound(Protocol):
 def _counts(visits: npt.ArrayLike) -> Counts:
     found = np.asarray(visits)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
-        raise ValueError(f"visits (shape {found.shape}, dtype {found.dtype}) must be integers, one a state")
+        raise ValueError(
+            f"visits (shape {found.shape}, dtype {found.dtype}) must be integers, one for each state"
+        )
     if int(found.min()) < 0:
         raise ValueError(f"visits ({int(found.min())}) must be at least 0")
     if int(found.max()) >= 2**53:
@@ -164,7 +166,7 @@ def _reduced(beta: float, slack: float) -> float:
     if not 0 < beta < math.inf:
         raise ValueError(f"beta ({beta!r}) must be a number above 0")
     if beta <= 8 * slack:
-        raise ValueError(f"beta ({beta!r}) must be above {8 * slack:.3g}, what rounding may change")
+        raise ValueError(f"beta ({beta!r}) must be above {8 * slack:.3g}, the possible rounding error")
     return min(beta, MOST_BETA) - 4 * slack
 
 

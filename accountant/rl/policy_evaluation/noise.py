@@ -132,7 +132,9 @@ def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
 def _target(epsilon: Number, delta: Number) -> Target:
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 or target.delta == 0:
-        raise UnreachableTargetError(f"{target} must have both above 0 for Gaussian noise of changing scale")
+        raise UnreachableTargetError(
+            f"{target} cannot be met. Smooth-sensitivity Gaussian noise needs epsilon and delta above 0."
+        )
     return target
 
 
@@ -204,7 +206,9 @@ def _roomy(
 
     place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
     if place is None:
-        raise UnreachableTargetError(f"room ({room!r}) must leave some smoothing: none was found")
+        raise UnreachableTargetError(
+            f"room ({room!r}) is too small. No smoothing meets the target with this room."
+        )
     return Noise(alpha, math.exp(place))
 
 
@@ -262,7 +266,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 
     best, least_found = descent(at, (12, -4, -20), (-40, 20))
     if math.isinf(least_found):
-        raise UnreachableTargetError(f"{target} is met by no smoothing that was tried")
+        raise UnreachableTargetError(f"{target} cannot be met by any smoothing that dpproof tries.")
     return found(best, _counted(dimension), _CLOSE)
 
 

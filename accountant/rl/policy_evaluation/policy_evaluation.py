@@ -87,10 +87,12 @@ class PolicyEvaluationParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.noise is not None and (self.printed_epsilon, self.printed_delta) != (None, None):
-            raise ValueError(f"noise ({self.noise!r}) must be left out where a printed target is given")
+            raise ValueError(
+                f"noise ({self.noise!r}) must be left out if printed_epsilon or printed_delta is given"
+            )
         if self.visits is not None and self.algorithm == "lsl" and None in (self.trajectories, self.ridge):
             given = f"trajectories ({self.trajectories!r}) and ridge ({self.ridge!r})"
-            raise ValueError(f"{given} must be given for the visits of lsl")
+            raise ValueError(f"{given} must both be given if visits is given and algorithm is 'lsl'.")
 
     @property
     def constants(self) -> Noise:
@@ -103,7 +105,7 @@ class PolicyEvaluationParameters(Parameters):
             theirs = printed(self.printed_epsilon or 1.0, self.printed_delta or 1e-6, self.dimension)
             return theirs if self.beta is None else Noise(theirs.alpha, self.beta)
         if self.beta is None:
-            raise ValueError(f"beta (None) must be given with noise ({self.noise!r})")
+            raise ValueError(f"beta is missing. Give beta together with noise ({self.noise!r}).")
         return Noise(self.noise, self.beta)
 
     def bound(self) -> SmoothBound | None:
@@ -123,12 +125,12 @@ class PolicyEvaluationParameters(Parameters):
         if self.algorithm == "lsw":
             states = int((weights > 0).sum())
             if self.dimension > states:
-                rule = f"must be at most the states with a weight ({states}), for features of full rank"
+                rule = f"must be at most {states}, the number of states with a weight above 0"
                 raise ValueError(f"dimension ({self.dimension}) {rule}")
             return WeightedBound(visits, weights)
         top, ridge = float(weights.max()), self.ridge or 0.0
         if not ridge > self.feature_norm**2 * top:
-            rule = f"above ||Phi||^2 ||rho||_inf, {self.feature_norm**2 * top!r}"
+            rule = f"above {self.feature_norm**2 * top!r}, which is feature_norm^2 times the largest weight"
             raise ValueError(f"ridge ({ridge!r}) must be {rule}")
         share = self.feature_norm * top / math.sqrt(2 * ridge)
         return RidgeBound(visits, weights, self.trajectories or 0, share)
@@ -155,7 +157,7 @@ def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Pri
         UnprovedAdjacencyError: for a relation other than ``replace`` and what is part of it.
     """
     if adjacency not in (Adjacency.REPLACE, Adjacency.REWARDS_ONLY):
-        why = "proved for replace (one trajectory, m fixed), and hence for rewards-only"
+        why = "Use replace (one trajectory, with m fixed) or rewards-only."
         raise UnprovedAdjacencyError("policy-evaluation", adjacency, why)
     noise = parameters.constants
     found = guarantee_of(noise, parameters.dimension)
@@ -196,7 +198,7 @@ def _calibrate(
     If noise is given, the search begins there; this needs a given smoothing too.
     """
     if parameters.noise is not None and parameters.beta is None:
-        rule = "must be left out, or be given with beta: both are what calibration chooses"
+        rule = "must be left out, or given together with beta, because calibration chooses both"
         raise ValueError(f"noise ({parameters.noise!r}) {rule}")
     account(replace(parameters, noise=None, beta=None), adjacency)
     bound = parameters.bound()

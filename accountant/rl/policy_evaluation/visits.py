@@ -72,13 +72,13 @@ def _csv(path: Path) -> dict[str, npt.NDArray[Any]]:
             raise ValueError(f"{path.name}: the first line must name the columns, each once")
         first = stream.readline()
         if not first.strip():
-            raise ValueError(f"{path.name}: rows (none) must be at least one")
+            raise ValueError(f"{path.name}: the file must hold at least one row of numbers")
         try:
             body = np.loadtxt(chain([first], stream), delimiter=",", ndmin=2, dtype=np.float64)
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
     if body.shape[1] != len(names):
-        raise ValueError(f"{path.name}: rows (of {body.shape[1]}) must be of {len(names)} numbers")
+        raise ValueError(f"{path.name}: each row must hold {len(names)} numbers, not {body.shape[1]}")
     return {name: _narrowed(body[:, place]) for place, name in enumerate(names)}
 
 
@@ -100,11 +100,13 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         import pyarrow
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise ValueError(f"{path.name}: reading Parquet needs the extra dpproof[interop]") from error
+        raise ValueError(
+            f"{path.name}: reading Parquet needs pyarrow. Run: pip install 'dpproof[interop]'"
+        ) from error
     try:
         table = parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
-        raise ValueError(f"{path.name}: the file is not Parquet") from error
+        raise ValueError(f"{path.name}: the file is not a Parquet file") from error
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
@@ -118,14 +120,14 @@ def read_visits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float
     columns = read_columns(path)
     if "visits" not in columns or not columns.keys() <= {"state", "visits", "weight"}:
         raise ValueError(
-            f"{path.name}: columns ({', '.join(columns)}) must be visits, and maybe state, weight"
+            f"{path.name}: columns ({', '.join(columns)}) must be visits and, optionally, state and weight"
         )
     visits = columns["visits"]
     if visits.ndim != 1 or visits.size == 0 or visits.dtype.kind not in "iu" or int(visits.min()) < 0:
-        raise ValueError(f"{path.name}: visits must be integers at least 0, one a state")
+        raise ValueError(f"{path.name}: visits must be one integer of at least 0 for each state")
     if "state" in columns and not np.array_equal(columns["state"], np.arange(len(visits))):
-        raise ValueError(f"{path.name}: state must count 0, 1, ..., {len(visits) - 1}")
+        raise ValueError(f"{path.name}: the column state must be 0, 1, ..., {len(visits) - 1} in this order")
     weights = np.asarray(columns.get("weight", np.full(len(visits), 1 / len(visits))), dtype=np.float64)
     if weights.shape != visits.shape or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"{path.name}: weight must be a number at least 0, one a state")
+        raise ValueError(f"{path.name}: weight must be one number of at least 0 for each state")
     return visits.astype(np.int64), weights

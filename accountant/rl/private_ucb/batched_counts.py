@@ -66,9 +66,13 @@ class BatchedCountsParameters(Parameters):
         if self.cap > self.horizon:
             raise ValueError(f"cap ({self.cap}) must be at most horizon ({self.horizon})")
         if not self.batches:
-            raise ValueError(f"every ({self.every}) must be at most the last release's episode, {self.last}")
+            raise ValueError(
+                f"every ({self.every}) must be at most {self.last}, the last episode with a release"
+            )
         if self.batches > MOST_LEAVES:
-            raise ValueError(f"every ({self.every}) must leave at most {MOST_LEAVES} releases")
+            raise ValueError(
+                f"every ({self.every}) is too small. There may be at most {MOST_LEAVES} releases."
+            )
 
     @property
     def last(self) -> int:
@@ -124,7 +128,7 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
     """Return the norm of one user's change of the release for sigma = 1. Call it inside ``precision``."""
     if adjacency not in _USERS:
         known = ", ".join(relation.value for relation in _USERS)
-        raise UnprovedAdjacencyError("batched-counts", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("batched-counts", adjacency, f"Use one of: {known}")
     p = parameters
     most = _USERS[adjacency] * squared_counts(p.states, p.actions, p.horizon, p.cap)
     families = 1 + 1 / exact(p.cost_factor) ** 2

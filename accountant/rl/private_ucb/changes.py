@@ -92,7 +92,7 @@ def between(
     if adjacency is Adjacency.ADD_REMOVE:
         return added(sizes)
     if adjacency is not Adjacency.REPLACE:
-        raise UnprovedAdjacencyError(mechanism, adjacency, "proved relations: add-remove, replace")
+        raise UnprovedAdjacencyError(mechanism, adjacency, "Use one of: add-remove, replace")
     return replaced(sizes) if any_start else same_start(sizes, own_actions=own_actions)
 
 

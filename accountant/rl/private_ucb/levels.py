@@ -48,7 +48,9 @@ class CountLevels:
 
 def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile) -> CountLevels:
     if parameters.integer:
-        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian for certified levels")
+        raise ValueError(
+            f"noise ({parameters.noise!r}) must be laplace or gaussian, because levels are certified for these only"
+        )
     cells = parameters.tables * parameters.states * parameters.actions
     copies = {VISITS: parameters.states if parameters.visits == "summed" else 1}
     counters = {TRANSITIONS: cells * parameters.states}
@@ -77,7 +79,7 @@ def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountL
             tail in closed form here.
     """
     if parameters.counter == "honaker" and parameters.noise != NoiseLaw.GAUSSIAN:
-        raise ValueError(f"noise ({parameters.noise!r}) must be gaussian for levels of a honaker counter")
+        raise ValueError(f"noise ({parameters.noise!r}) must be gaussian if counter is honaker")
     failure, find = inside_unit(delta), _COUNTERS[parameters.counter]
     return _levels(parameters, failure, lambda copies, beta: find(parameters, copies, beta))
 
@@ -158,7 +160,9 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
         ValueError: for a delta outside (0, 1), or a single episode, before which nothing is counted.
     """
     if parameters.episodes == 1:
-        raise ValueError("episodes (1) must be at least 2: nothing is counted before the first")
+        raise ValueError(
+            "episodes (1) must be at least 2, because no user is counted before the first episode"
+        )
     failure, steps = inside_unit(delta), parameters.episodes - 1
     return _levels(
         parameters, failure, lambda copies, beta: _walk_quantile(parameters.noise, steps * copies, beta)

@@ -265,7 +265,7 @@ def least_scale(
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 and target.delta == 0:
-        raise UnreachableTargetError(f"{target} cannot be met: no noise hides a user completely")
+        raise UnreachableTargetError(f"{target} cannot be met, because no noise hides a user completely.")
     ends = _METHODS[NoiseLaw(unit.noise)](unit, moved, mu, guarantee_of, target)
     return unit.with_scale(ends[1]), unit.with_scale(ends[0])
 
@@ -335,7 +335,9 @@ def _pure(total: Fraction, target: Target) -> Ends:
         enough = round_up(arb_of(total / exact(target.below)))
         short = round_down(arb_of(total / exact(math.nextafter(target.above, math.inf))))
     if not 0 < short < enough < math.inf:
-        raise UnreachableTargetError(f"{target} must be one that noise within double precision can meet")
+        raise UnreachableTargetError(
+            f"{target} needs a noise scale outside double precision. Use a less extreme target."
+        )
     return short, enough
 
 

@@ -74,12 +74,14 @@ class CountsParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.integer and self.grains is None:
-            raise ValueError("grains (None) must be given for discrete noise: costs are counted in grains")
+            raise ValueError(
+                "grains is missing. Discrete noise needs grains, because costs are counted in whole grains."
+            )
         if not self.integer and self.grains is not None:
             raise ValueError(f"grains ({self.grains}) must be left out unless noise is discrete")
         if self.scale is not None and self.printed_epsilon is not None:
             given = f"printed_epsilon ({self.printed_epsilon!r})"
-            raise ValueError(f"scale ({self.scale!r}) must be left out where {given} is given")
+            raise ValueError(f"scale ({self.scale!r}) must be left out if {given} is given")
         if self.scale is None and self.printed_epsilon is None:
             object.__setattr__(self, "printed_epsilon", 1.0)
 
@@ -196,7 +198,9 @@ class CentralCountsParameters(CountsParameters):
     def __post_init__(self) -> None:
         if self.episodes == 1:
             rule = type(self).__dataclass_fields__["episodes"].metadata["domain"]
-            raise ValueError(f"episodes (1) must be {rule}: log K = 0, the printed noise is zero")
+            raise ValueError(
+                f"episodes (1) must be {rule}. With one episode, log K and the printed noise are 0."
+            )
         super().__post_init__()
         if self.counter == "square-root":
             self._check_factorised()

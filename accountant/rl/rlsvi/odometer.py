@@ -93,7 +93,9 @@ def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDA
     """
     states, actions = episodes.table("states"), episodes.table("actions")
     if states.shape[1] != parameters.horizon:
-        raise ValueError(f"episodes have {states.shape[1]} steps; horizon is {parameters.horizon}")
+        raise ValueError(
+            f"episodes ({states.shape[1]} steps each) must have horizon ({parameters.horizon}) steps"
+        )
     for name, table, size in (
         ("states", states, parameters.states),
         ("actions", actions, parameters.actions),

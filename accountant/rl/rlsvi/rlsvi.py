@@ -216,7 +216,7 @@ def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
     """
     if adjacency not in _PROVED:
         known = ", ".join(relation.value for relation in _PROVED)
-        raise UnprovedAdjacencyError("rlsvi", adjacency, f"proved relations: {known}")
+        raise UnprovedAdjacencyError("rlsvi", adjacency, f"Use one of: {known}")
     return _PROVED[adjacency](parameters)
 
 
@@ -238,7 +238,7 @@ def _rewards_only(parameters: RLSVIParameters) -> PrivacyResult:
 
 def _replace(parameters: RLSVIParameters) -> PrivacyResult:
     if parameters.clip is None:
-        why = "visit counts and values change with the states; give clip to bound the values"
+        why = "Visit counts and values change with the states. Give clip to bound the values."
         raise UnprovedAdjacencyError("rlsvi", Adjacency.REPLACE, why)
     with precision(_BITS):
         total = _sum_of_reciprocal_betas(parameters)
@@ -283,10 +283,11 @@ def _calibrate(
     if adjacency is not Adjacency.REWARDS_ONLY:
         account(parameters, adjacency)
         raise ValueError(
-            f"adjacency ({adjacency.value!r}): more noise does not lower epsilon to a target here"
+            f"adjacency ({adjacency.value!r}) has no calibration, because more noise does not lower "
+            "epsilon enough. Use rewards-only."
         )
     if parameters.episodes == 1:
-        raise ValueError("episodes (1) must be at least 2: one episode needs no noise at all")
+        raise ValueError("episodes (1) must be at least 2, because one episode needs no noise")
     meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
     with precision(_BITS):
         unit = 2 * _rho(replace(parameters, beta_scale=1.0))
@@ -294,7 +295,9 @@ def _calibrate(
         margin = 1 + flint.arb(2) ** -50
         scales = round_up(enough * margin), round_down(short / margin)
     if not (scales[1] > 0 and scales[0] < math.inf):
-        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) needs a noise scale outside double precision. Use a less extreme epsilon."
+        )
     return replace(parameters, beta_scale=scales[0]), replace(parameters, beta_scale=scales[1])
 
 

@@ -89,7 +89,7 @@ def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Privac
         UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
     """
     if adjacency is not Adjacency.REPLACE:
-        why = "the number of messages tells how many users there are, so only replacing a user is hidden"
+        why = "The number of messages reveals how many users there are. Use replace."
         raise UnprovedAdjacencyError("shuffled-batch", adjacency, why)
     shape = parameters.shape
     loss = batch_loss(shape, parameters.users, parameters.threshold)
@@ -132,7 +132,9 @@ def _calibrate(
     """Return a tau at which a release meets the target, and a smaller one at which it does not."""
     account(parameters, adjacency)
     if exact(delta, "delta") == 0:
-        raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
+        raise UnreachableTargetError(
+            "delta (0) cannot be met, because one input has an outcome that the other has not. Use a larger delta."
+        )
     meets, misses = batch_threshold(parameters.shape, parameters.users, epsilon, delta)
     return replace(parameters, threshold=meets), replace(parameters, threshold=misses)
 

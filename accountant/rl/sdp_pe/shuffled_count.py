@@ -58,7 +58,7 @@ class ShuffledCountParameters(Parameters):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.encoding == "bits" and self.users * self.noise_bits > MOST_TRIALS:
-            rule = f"such that users * ceil(threshold / users) is at most {MOST_TRIALS:.0e}"
+            rule = f"smaller, so that users * ceil(threshold / users) is at most {MOST_TRIALS:.0e}"
             raise ValueError(f"threshold ({self.threshold!r}) must be {rule}")
 
     @property
@@ -94,9 +94,7 @@ def account(parameters: ShuffledCountParameters, adjacency: Adjacency) -> Privac
         UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
     """
     if adjacency is not Adjacency.REPLACE:
-        why = (
-            "the number of messages tells how many users there are, so only replacing a user's bit is hidden"
-        )
+        why = "The number of messages reveals how many users there are. Use replace."
         raise UnprovedAdjacencyError("shuffled-count", adjacency, why)
     return _READINGS[parameters.encoding](parameters)
 
@@ -192,7 +190,9 @@ def _calibrate(
     account(parameters, adjacency)
     target, failure = at_least_zero(epsilon, "epsilon"), below_one(delta, "delta")
     if failure == 0:
-        raise UnreachableTargetError("delta (0) cannot be met: some outcome is possible under one input only")
+        raise UnreachableTargetError(
+            "delta (0) cannot be met, because one input has an outcome that the other has not. Use a larger delta."
+        )
     below, above = map(exact, neighbours_of(target))
     users = parameters.users
 
@@ -216,7 +216,7 @@ def _calibrate(
         pair = math.nextafter(float(users * (bits - 1)), math.inf), float(users * (bits - 1))
     if not (meets(pair[0]) and misses(pair[1])):
         raise ArithmeticError(
-            f"epsilon ({epsilon!r}) at delta ({delta!r}) is not decided near tau = {pair[1]!r}"
+            f"The bounds near tau = {pair[1]!r} cannot decide epsilon ({epsilon!r}) at delta ({delta!r})."
         )
     return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
 
@@ -234,7 +234,9 @@ def _single_bits(
     low = math.nextafter(high, 0)
     missed = first_step(misses, low, -math.ulp(low), _LEAST)
     if missed <= _LEAST and not misses(_LEAST):
-        raise ArithmeticError("no threshold of one bit a user is certified to miss the target")
+        raise ArithmeticError(
+            "The bounds cannot decide whether one noise bit for each user misses the target."
+        )
     return first_step(meets, high, math.ulp(high), most), max(missed, _LEAST)
 
 
@@ -259,7 +261,9 @@ def _least_bits(enough: Callable[[int], bool], most: int) -> int:
     low, high = 0, 1
     while not enough(high):
         if high >= most:
-            raise UnreachableTargetError(f"no threshold up to {_MOST:.0e} meets the target")
+            raise UnreachableTargetError(
+                f"The target cannot be met. No threshold up to {_MOST:.0e} is enough."
+            )
         low, high = high, min(2 * high, most)
     return first_whole(enough, low, high)
 

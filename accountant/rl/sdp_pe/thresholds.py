@@ -66,7 +66,9 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
     if target <= 0:
         raise ValueError(f"epsilon ({epsilon!r}) must be positive")
     if failure > _NOTHING:
-        raise NoNoiseNeededError(f"delta ({delta!r}) is met with next to no noise: nothing is the least")
+        raise NoNoiseNeededError(
+            f"delta ({delta!r}) is so large that almost no noise meets it, so there is no least noise."
+        )
     fair, fewer = _fair_bits(shape.changes, target, failure)
     if users <= fewer:
         return float(users * -(-fair // users)), float(users * (fewer // users))
@@ -97,7 +99,9 @@ def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, i
         return 1, 0
     spread = _variance(changes, epsilon, delta)
     if 4 * spread > _MOST / 2 and not found(_MOST).upper <= delta:
-        raise UnreachableTargetError("10^15 fair bits of a counter are not enough for the target")
+        raise UnreachableTargetError(
+            "The target cannot be met. Even 10^15 fair noise bits for a counter are not enough."
+        )
     meets, misses = _bracket(found, delta, 4 * spread, _MOST, whole=True)
     return round(meets), round(misses)
 
@@ -123,7 +127,9 @@ def _bracket(
         place = search.next(rounded)
     if 0 < search.misses < search.meets < math.inf:
         return _closer(delta_at, target, search, rounded)
-    raise UnreachableTargetError(f"no noise near {start:.3g} is certified on both sides of the target")
+    raise UnreachableTargetError(
+        f"The bounds near threshold {start:.3g} are too wide to find the least noise for the target."
+    )
 
 
 def _closer(

@@ -82,9 +82,7 @@ def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResu
         UnprovedAdjacencyError: for another relation than ``rewards-only``.
     """
     if adjacency is not Adjacency.REWARDS_ONLY:
-        raise UnprovedAdjacencyError(
-            "thompson", adjacency, f"proved relations: {Adjacency.REWARDS_ONLY.value}"
-        )
+        raise UnprovedAdjacencyError("thompson", adjacency, f"Use {Adjacency.REWARDS_ONLY.value}.")
     return PrivacyResult(
         GaussianDP(mu_of_run(parameters)),
         adjacency,
@@ -102,16 +100,20 @@ def _calibrate(
     account(parameters, adjacency)
     unit = replace(parameters, variance=1.0).square
     if unit == 0:
-        raise ValueError("rounds (1) must be at least 2: the first draws see nobody's reward")
+        raise ValueError("rounds (1) must be at least 2, because the first draws depend on no user's reward")
     meets, misses = gaussian_mu(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if not 0 < meets < inf:
-        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) needs a variance outside double precision. Use a less extreme epsilon."
+        )
     with precision(_BITS):
         enough, short = (arb_of(unit / exact(mu) ** 2) for mu in (meets, misses))
         margin = 1 + flint.arb(2) ** -50  # what rounding mu to a double takes back
         chosen = (round_up(enough * margin), round_down(short / margin))
     if not (chosen[1] > 0 and chosen[0] < inf):
-        raise ValueError(f"epsilon ({epsilon!r}) must be one that noise within double precision can meet")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) needs a variance outside double precision. Use a less extreme epsilon."
+        )
     least, below = (replace(parameters, variance=value) for value in chosen)
     return least, below
 

@@ -63,7 +63,9 @@ class ExpertData:
         if self.observations.ndim != 2 or len(self.observations) != steps:
             raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
         if self.last.shape != (count, self.observations.shape[1]) or self.over.shape != (count,):
-            raise ValueError(f"last and over {self.last.shape}, {self.over.shape} must have {count} rows")
+            raise ValueError(
+                f"last and over {self.last.shape}, {self.over.shape} must each have {count} rows"
+            )
         if self.rewards.shape != (steps,) or not np.isfinite(self.rewards).all():
             raise ValueError(f"rewards (shape {self.rewards.shape}) must be {steps} finite numbers")
         users = _checks.indices("user", self.episodes.user, self.experts)
@@ -150,7 +152,7 @@ class ExpertData:
         with np.load(path, allow_pickle=False) as stored:
             names = {"format", *_STEPS, *_OWN}
             if set(stored.files) != names or int(stored["format"]) != _FORMAT:
-                raise ValueError(f"{path.name}: must be expert data of format {_FORMAT}")
+                raise ValueError(f"{path.name}: the file must hold expert data of format {_FORMAT}")
             own = {name: stored[name] for name in _OWN}
             episodes = _episodes(**{name: stored[name] for name in _STEPS}, rewards=own["rewards"])
             return cls(episodes, **(own | {"experts": int(own["experts"])}))

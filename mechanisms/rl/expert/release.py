@@ -132,13 +132,13 @@ class DataRelease:
         p = self.parameters
         if len(states) != len(episodes.actions):
             raise ValueError(
-                f"states ({len(states)} rows) must have one row a step ({len(episodes.actions)})"
+                f"states ({len(states)} rows) must have one row for each step ({len(episodes.actions)})"
             )
         if experts.actions != p.actions or int(episodes.actions.max()) >= p.actions:
             most = max(experts.actions, int(episodes.actions.max()) + 1)
-            raise ValueError(f"actions ({most}) must be those of the parameters ({p.actions})")
+            raise ValueError(f"actions ({most}) must be {p.actions}, as in the parameters")
         if experts.count < p.experts:
-            raise ValueError(f"experts ({experts.count}) must be at least those of the parameters")
+            raise ValueError(f"experts ({experts.count}) must be at least {p.experts}, as in the parameters")
         if int(episodes.user.min()) < 0 or int(episodes.user.max()) >= experts.count:
             raise ValueError(f"user ({int(episodes.user.max())}) must be one of 0, ..., {experts.count - 1}")
         logged = np.bincount(episodes.user, minlength=experts.count)
@@ -149,7 +149,7 @@ class DataRelease:
             raise ValueError(f"{few} must have at least per_expert ({p.per_expert})")
         if p.draws == "walk" and int(logged.max()) > int(logged.min()):
             uneven = f"{int(logged.min())} to {int(logged.max())}"
-            raise ValueError(f"trajectories of each expert ({uneven}) must be equally many for a walk")
+            raise ValueError(f"trajectories of each expert ({uneven}) must be equally many if draws is walk")
         if int(episodes.lengths.max()) > p.length:
             raise ValueError(f"lengths ({int(episodes.lengths.max())}) must be at most length ({p.length})")
 

@@ -141,19 +141,19 @@ class FirstVisits:
         _above_zero("bound", self.bound)
         visits, sums = self.visits, self.sums
         if not _is_array(visits, "iu") or visits.ndim != 1:
-            raise ValueError(f"visits ({visits!r}) must be an array of integers, one a state")
+            raise ValueError(f"visits ({visits!r}) must be an array of integers, one for each state")
         if not _is_array(sums, "f") or sums.shape != visits.shape:
-            raise ValueError(f"sums ({sums!r}) must be an array of real numbers, one a state")
+            raise ValueError(f"sums ({sums!r}) must be an array of real numbers, one for each state")
         wrong = (visits < 0) | (visits > self.trajectories)
         if wrong.any():
             raise ValueError(f"visits ({visits[wrong][0]}) must be in [0, {self.trajectories}]")
         most = visits * self.bound * (1 + 2.0**-51 * np.maximum(visits, 1))  # a sum of so many may round up
         wrong = ~((sums >= 0) & (sums <= most))
         if wrong.any():
-            rule = f"must be in [0, visits times {self.bound!r}]"
+            rule = f"must be in [0, visits * {self.bound!r}]"
             raise ValueError(f"sums ({float(sums[wrong][0])!r}) {rule}")
         if self.rest is not None and not (self.rest.shape == sums.shape and np.isfinite(self.rest).all()):
-            raise ValueError(f"rest ({self.rest!r}) must be an array of real numbers, one a state")
+            raise ValueError(f"rest ({self.rest!r}) must be an array of finite numbers, one for each state")
         self._check_exact()
 
     def _check_exact(self) -> None:
@@ -163,7 +163,7 @@ class FirstVisits:
         for total, count in zip(self.exact_sums, self.visits.tolist(), strict=True):
             if not 0 <= total <= count * Fraction(self.bound):
                 raise ValueError(
-                    f"sums with rest ({float(total)!r}) must be in [0, {count} times {self.bound!r}]"
+                    f"sums plus rest ({float(total)!r}) must be in [0, {count} * {self.bound!r}]"
                 )
 
     @property
@@ -191,7 +191,7 @@ class FirstVisits:
         """
         if (self.states, self.bound) != (other.states, other.bound):
             raise ValueError(
-                f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must agree"
+                f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must have equal sizes and bound"
             )
         visits, count = self.visits + other.visits, self.trajectories + other.trajectories
         if self.rest is None or other.rest is None:
@@ -210,7 +210,9 @@ def _two_doubles(totals: Sequence[Fraction]) -> dict[str, NDArray[np.float64]]:
     sums = [float(total) for total in totals]
     rest = [total - Fraction(near) for total, near in zip(totals, sums, strict=True)]
     if any(Fraction(float(left)) != left for left in rest):
-        raise ValueError("sums of these batches need more than two doubles; make them by first_visits")
+        raise ValueError(
+            "The sums of these batches need more than two doubles each. Make the batches with first_visits."
+        )
     return {"sums": np.array(sums), "rest": np.array([float(left) for left in rest])}
 
 
@@ -254,7 +256,9 @@ def first_visits(
         )
     sorted_users = bool((np.diff(episodes.user) > 0).all())  # the usual case, at a fraction of the time
     if not sorted_users and len(np.unique(episodes.user)) < episodes.count:
-        raise ValueError("user must differ between trajectories: the guarantee is about one trajectory each")
+        raise ValueError(
+            "user must differ between trajectories, because the guarantee covers one trajectory of each user"
+        )
     starts = np.append(0, np.cumsum(episodes.lengths))
     units = math.ldexp(1.0, 53 - math.frexp(top)[1])  # top is a whole number of them, below 2^53
     visits, high, low = first_visit_sums(
@@ -277,7 +281,7 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
         raise ValueError(f"discount ({discount!r}) must be in (0, 1)")
     _above_zero("reward_bound", reward_bound)
     if reward_bound > 1:
-        rule = "must be at most 1: divide the rewards by Rmax, and multiply the values by it"
+        rule = "must be at most 1. Divide the rewards by Rmax, and multiply the values by Rmax."
         raise ValueError(f"reward_bound ({reward_bound!r}) {rule}")
     most = reward_bound / (1 - discount)
     if return_bound is not None:

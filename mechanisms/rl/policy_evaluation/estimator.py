@@ -79,7 +79,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         if self.features is not None:
             return checked_features(self.features, self.states)
         if self.states is None:
-            raise ValueError("states (None) must be given where features is not")
+            raise ValueError("states is missing. Give states or features.")
         return tabular(self.states)
 
     def _bound(self) -> float:
@@ -106,7 +106,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         if found.states != count:
             raise ValueError(f"states of the batch ({found.states}) must be {count}")
         if found.bound != top:
-            raise ValueError(f"bound of the batch ({found.bound!r}) must be {top!r}, the estimator's")
+            raise ValueError(f"bound of the batch ({found.bound!r}) must be {top!r}, as in the estimator")
         if found.trajectories < 2:
             raise ValueError(f"trajectories (m = {found.trajectories}) must be at least 2")
         return found
@@ -210,19 +210,17 @@ class _Private(_Evaluation):
         """
         if self.noise is not None:
             if (self.epsilon, self.delta, self.planned_visits) != (None, None, None):
-                raise ValueError(
-                    f"noise ({self.noise!r}) must be left out where a target or visits are given"
-                )
+                raise ValueError(f"noise ({self.noise!r}) must be left out if a target or visits are given")
             if not isinstance(self.noise, Noise):
-                raise ValueError(f"noise ({self.noise!r}) must be a Noise, of alpha and beta")
+                raise ValueError(f"noise ({self.noise!r}) must be a Noise(alpha, beta)")
             return self.noise
         if self.epsilon is None or self.delta is None:
-            raise ValueError(f"epsilon ({self.epsilon!r}) and delta ({self.delta!r}) must be given")
+            raise ValueError(f"epsilon ({self.epsilon!r}) and delta ({self.delta!r}) must both be given")
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration ({self.calibration!r}) must be one of: {', '.join(CALIBRATIONS)}")
         if (self.planned_visits is not None) != (self.calibration == "planned"):
             given = "None" if self.planned_visits is None else "given"
-            rule = "must be given where calibration is planned, and only there"
+            rule = "must be given if calibration is 'planned', and left out otherwise"
             raise ValueError(f"planned_visits ({given}) {rule}")
         phi = self._features()
         if self.calibration == "planned":
@@ -325,14 +323,14 @@ class _Private(_Evaluation):
     def _warn(self, data: FirstVisits) -> None:
         """Warn if public numbers alone show that the release is useless."""
         if (least := self.noise_range(data.trajectories)[0]) > data.bound / 2:
-            why = f"standard deviation at least {least:.3g} on values in [0, {data.bound:.6g}]"
-            rule = "use more trajectories, a larger epsilon, fewer features or a smaller public return_bound"
-            warnings.warn(f"whatever the data are, the noise has {why}: {rule}", UserWarning, stacklevel=4)
+            why = f"a standard deviation of at least {least:.3g}, and values are in [0, {data.bound:.6g}]"
+            rule = "Use more trajectories, a larger epsilon, fewer features or a smaller public return_bound."
+            warnings.warn(f"For any data, the noise has {why}. {rule}", UserWarning, stacklevel=4)
 
 
 def _refuse_rounded(data: FirstVisits) -> None:
     if data.rest is None:
-        rule = "must be exact for a release: give Episodes, or what first_visits returns, added with +"
+        rule = "must be exact for a release. Give Episodes, or results of first_visits, added with +."
         raise ValueError(f"sums of X (rounded, or unknown) {rule}")
 
 
@@ -383,6 +381,6 @@ class DPLSL(_Private, LSL):
 
     def _planned(self, squares: Any, visits: NDArray[np.int64]) -> RidgeBound:
         if self.planned_trajectories is None:
-            raise ValueError("planned_trajectories (None) must be given with planned_visits")
+            raise ValueError("planned_trajectories is missing. Give it together with planned_visits.")
         most = _checks.at_least("planned_trajectories", self.planned_trajectories, 1)
         return RidgeBound(visits, squares.weights, most, squares.share)

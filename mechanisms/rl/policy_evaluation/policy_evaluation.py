@@ -115,7 +115,7 @@ class WeightedSquares(Squares):
         object.__setattr__(self, "_norm", pseudo_inverse_norm(self.features, self.weights))
         if self._norm == math.inf:
             raise ValueError(
-                "features (too small with these weights) must have a pseudo-inverse of finite norm"
+                "features are too small with these weights. Their pseudo-inverse must have a finite norm."
             )
 
     def solve(self, data: FirstVisits) -> Floats:
@@ -174,7 +174,9 @@ class RidgeSquares(Squares):
         if not self._norm:
             raise ValueError("features (all 0) must have an entry that is not 0")
         if not Reals(0, lower_open=True).admits(self.ridge) or exact(self.ridge, "ridge") <= self._least:
-            raise ValueError(f"ridge ({self.ridge!r}) must be above ||Phi||^2 ||rho||_inf, {least!r}")
+            raise ValueError(
+                f"ridge ({self.ridge!r}) must be above {least!r}, which is ||Phi||^2 ||rho||_inf"
+            )
 
     @property
     def _least(self) -> Fraction:

@@ -76,7 +76,7 @@ def run_blocks(
     for name in ("states", "actions", "horizon"):
         if getattr(environment, name) != getattr(p, name):
             given, wanted = getattr(environment, name), getattr(p, name)
-            raise ValueError(f"{name} ({given}) must be as in the privatizer's parameters, {wanted}")
+            raise ValueError(f"{name} ({given}) must be {wanted}, as in the parameters of the privatizer")
     K, H, G = p.episodes, p.horizon, 1 if p.pooled else p.horizon
     best = environment.optimal_action_values().argmax(axis=2)
     law = law_of(environment)
@@ -173,7 +173,7 @@ class PrivateUCBPO(RunsMany):
         eta = scale * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))
         if not math.isfinite(eta * p.horizon * p.episodes):
             raise ValueError(
-                f"learning_rate ({scale!r}) gives eta ({eta!r}): eta H K must be a finite number"
+                f"learning_rate ({scale!r}) gives eta ({eta!r}), but eta * H * K must be a finite number"
             )
         return eta
 

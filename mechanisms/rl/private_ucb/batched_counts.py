@@ -115,9 +115,11 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
         ValueError: saying which.
     """
     if not np.array_equal(one.columns, other.columns):
-        raise ValueError(f"the counters looked at differ: {one.columns.size} and {other.columns.size}")
+        raise ValueError(
+            f"columns ({one.columns.size} and {other.columns.size} counters) must be the same in both"
+        )
     if one.user.count != 1 or not differ_in_one_trajectory(one.user, other.user):
-        raise ValueError("more than one user differs")
+        raise ValueError("The inputs must differ in one user only.")
 
 
 def sample(

@@ -96,7 +96,7 @@ def central_log_ratio_of_leaves(
     """
     if parameters.counter == "honaker":
         raise ValueError(
-            "counter ('honaker') must be tree or square-root: others' laws are not in closed form"
+            "counter ('honaker') must be tree or square-root, because its distribution has no closed form"
         )
     unmixed = _nodes if parameters.counter == "tree" else _entries
     released = np.asarray(outputs, dtype=np.float64)
@@ -201,11 +201,13 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
         ValueError: saying which.
     """
     if not np.array_equal(one.columns, other.columns):
-        raise ValueError(f"the counters looked at differ: {one.columns.size} and {other.columns.size}")
+        raise ValueError(
+            f"columns ({one.columns.size} and {other.columns.size} counters) must be the same in both"
+        )
     if not differ_in_one_trajectory(one.users, other.users):
-        raise ValueError("more than one user differs")
+        raise ValueError("The inputs must differ in one user only.")
     if one.absent != other.absent and not differ_in_none(one.users, other.users):
-        raise ValueError("a user is left out, and another differs")
+        raise ValueError("If one input leaves out a user, no other user may differ.")
 
 
 def differ_in_none(one: Trajectories, other: Trajectories) -> bool:

@@ -116,12 +116,14 @@ def user_counts(
 def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None:
     """Refuse noise that does not match the parameters, and sums that doubles would round."""
     if noise.integer and not parameters.integer:
-        raise ValueError(f"noise ({parameters.noise!r}) must be discrete where integer noise is drawn")
+        raise ValueError(f"noise ({parameters.noise!r}) must be discrete, because integer noise is drawn")
     if parameters.integer and not noise.integer:
-        raise ValueError(f"noise ({parameters.noise!r}) must be laplace or gaussian: what is drawn is real")
+        raise ValueError(
+            f"noise ({parameters.noise!r}) must be laplace or gaussian, because real noise is drawn"
+        )
     steps = users * parameters.horizon
     if parameters.integer and steps * (parameters.grains or 1) > _WHOLE:
-        most = f"2^53 over the {steps} steps that are counted: doubles would round larger sums"
+        most = f"2^53 / {steps}, because doubles would round sums over the {steps} steps counted"
         raise ValueError(f"grains ({parameters.grains}) must be at most {most}")
 
 
@@ -162,7 +164,9 @@ class PrivateCounts:
     def __init__(self, parameters: CentralCountsParameters, noise: NoiseSource) -> None:
         _check(parameters, noise, parameters.episodes)
         if parameters.counter != "tree":
-            raise ValueError(f"counter ({parameters.counter!r}) must be tree for a stream of releases")
+            raise ValueError(
+                f"counter ({parameters.counter!r}) must be tree, because only tree counters can be released as a stream"
+            )
         self._parameters = parameters
         self._secure = type(noise) is SecureNoise
         shapes = self._shapes()
@@ -186,7 +190,9 @@ class PrivateCounts:
         Raises:
             TypeError: always.
         """
-        raise TypeError("private counts must not be copied: noise on the same users would be drawn twice")
+        raise TypeError(
+            "Private counts must not be copied, because noise on the same users would be drawn twice."
+        )
 
     @property
     def simulated(self) -> bool:
@@ -222,12 +228,14 @@ class PrivateCounts:
         """
         asked = _checks.at_least("episode", episode, 0)
         if asked < self.episode:
-            raise ValueError(f"episode ({asked}) must be {self.episode}: its user has been counted already")
+            raise ValueError(
+                f"episode ({asked}) must be {self.episode}. The user of episode {asked} is already counted."
+            )
         if asked > self.episode:
-            raise ValueError(f"episode ({asked}) must be {self.episode}: users come in order")
+            raise ValueError(f"episode ({asked}) must be {self.episode}. Give the users in order.")
         if asked >= self.parameters.leaves:
             raise ValueError(
-                f"episode ({asked}) must be below {self.parameters.leaves}: no release counts it"
+                f"episode ({asked}) must be below {self.parameters.leaves}, because no release counts later users"
             )
         counts = user_counts(self.parameters, states, actions, costs)
         leaves = {name: _units(counts, name, self.parameters) for name in self._trees}

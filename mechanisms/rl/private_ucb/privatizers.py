@@ -168,4 +168,6 @@ class ExactCounts:
         Raises:
             ValueError: always.
         """
-        raise ValueError(f"adjacency ({adjacency.value}): counts without noise are private under none")
+        raise ValueError(
+            f"adjacency ({adjacency.value!r}) has no guarantee, because counts without noise are not private"
+        )

@@ -66,7 +66,7 @@ RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Dou
 def _check_real(parameters: CountsParameters) -> None:
     """Refuse discrete distributions, because simulated real noise does not have their guarantee."""
     if parameters.integer:
-        rule = "laplace or gaussian for simulated noise; PrivateCounts and local_report draw integers"
+        rule = "laplace or gaussian for simulated noise. For integer noise use PrivateCounts or local_report."
         raise ValueError(f"noise ({parameters.noise!r}) must be {rule}")
 
 
@@ -172,7 +172,7 @@ class CentralPrivatizer:
         """
         if data.count != self.parameters.episodes:
             raise ValueError(
-                f"users ({data.count}) must be as many as the episodes, {self.parameters.episodes}"
+                f"users ({data.count}) must be {self.parameters.episodes}, the number of episodes"
             )
         return self.release(data.counts(self.parameters)[:-1], n, rng)
 

@@ -174,7 +174,7 @@ class RLSVIStream:
             ValueError: a trajectory that is none, or no table released in this episode. Nothing is changed.
         """
         if len(self._released) == self._seen:
-            raise ValueError(f"episode ({self._seen}) has no table yet: call table() before see()")
+            raise ValueError(f"episode ({self._seen}) has no table yet. Call table() before see().")
         p = self.parameters
         s, a = _checks.indices("states", states, p.states), _checks.indices("actions", actions, p.actions)
         r = _checks.unit_interval("rewards", rewards)
@@ -208,12 +208,16 @@ class RLSVIStream:
         Raises:
             TypeError: always.
         """
-        raise TypeError("a stream of RLSVI holds private data and must not be pickled; save its release()")
+        raise TypeError(
+            "A stream of RLSVI must not be pickled, because it holds private data. Save its release()."
+        )
 
     def _present(self) -> _Table:
         if len(self._released) == self._seen:
             if self._seen == self.parameters.episodes:
-                raise ValueError(f"episodes ({self._seen}) are all over: no further table is accounted for")
+                raise ValueError(
+                    f"episodes ({self._seen}) are all over. The guarantee covers no further table."
+                )
             self._released.append(self._draw(beta_above(self.parameters, self._seen + 1)))
         return self._released[self._seen]
 

@@ -219,7 +219,7 @@ class RLSVI(RunsMany):
         """Refuse a subclass with other noise, because the proof covers only the noise of this class."""
         of = type(self)
         if of.noise_widths is not RLSVI.noise_widths or of.normals is not RLSVI.normals:
-            raise ValueError(f"{of.__name__} must have the noise of RLSVI for {what} to hold")
+            raise ValueError(f"{of.__name__} must have the noise of RLSVI. Otherwise {what} does not hold.")
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return the standard deviation of simulated noise over sqrt(beta_k), by the number of visits."""

@@ -42,7 +42,7 @@ class Users:
         """Check and freeze the fields."""
         rewards = _checks.unit_interval("rewards", self.rewards)
         if rewards.ndim != 4 or 0 in rewards.shape:
-            raise ValueError(f"the shape of rewards {rewards.shape} must be (K, H, S, A), all at least 1")
+            raise ValueError(f"the shape of rewards {rewards.shape} must be (K, H, S, A) with all at least 1")
         next_states = _checks.indices("next_states", self.next_states, rewards.shape[2])
         if next_states.shape != rewards.shape:
             raise ValueError(f"the shape of next_states {next_states.shape} must be {rewards.shape}")
@@ -108,7 +108,7 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
     1
     >>> differ_only_in_rewards_of_one_user(users, users)
     Traceback (most recent call last):
-    ValueError: users and other are equal; neighbours must differ in the rewards of one user
+    ValueError: users and other are equal. Neighbours must differ in the rewards of one user.
     """
     if users.rewards.shape != other.rewards.shape:
         raise ValueError(f"the shapes {users.rewards.shape} and {other.rewards.shape} must be equal")
@@ -121,9 +121,9 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
         raise ValueError(f"next_states at (user, step, state, action) {place} ({pair}) must be equal")
     changed = np.flatnonzero((users.rewards != other.rewards).any(axis=(1, 2, 3)))
     if not changed.size:
-        raise ValueError("users and other are equal; neighbours must differ in the rewards of one user")
+        raise ValueError("users and other are equal. Neighbours must differ in the rewards of one user.")
     if changed.size > 1:
-        raise ValueError(f"the users whose rewards differ {changed[:5].tolist()} must be only one")
+        raise ValueError(f"only one user's rewards may differ, not those of users {changed[:5].tolist()}")
     return int(changed[0])
 
 
@@ -132,11 +132,11 @@ def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
     for name in ("states", "actions", "horizon"):
         given, wanted = getattr(data, name), getattr(parameters, name)
         if given != wanted:
-            raise ValueError(f"{name} ({given}) must be as in the parameters, {wanted}")
+            raise ValueError(f"{name} ({given}) must be {wanted}, as in the parameters")
 
 
 def check_users(parameters: RLSVIParameters, users: Users) -> None:
     """Raise ValueError unless the users fit the parameters, one user per episode."""
     check_sizes(parameters, users)
     if users.count != parameters.episodes:
-        raise ValueError(f"users ({users.count}) must be as many as episodes, {parameters.episodes}")
+        raise ValueError(f"users ({users.count}) must be {parameters.episodes}, the number of episodes")

@@ -291,7 +291,9 @@ class SDPPE:
             EmptyActiveSetError: a threshold of 0 dropped the best policy with the others.
         """
         if keep:
-            raise ValueError("keep (True) must be False: batches are drawn as counts, not as trajectories")
+            raise ValueError(
+                "keep (True) must be False, because batches are drawn as counts, not as trajectories"
+            )
         randomness = Randomness.of(rng)
         users, noises = randomness.generator.spawn(2)
         space = PolicySpace.of(environment)
@@ -344,7 +346,7 @@ def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], thresho
     values = tables[: space.count].copy()
     top = kernels.best(values, active)
     if top < 0 or kernels.drop(values, active, values[top], threshold) == 0:
-        rule = "must be above 0: the best policy is 0 below the best, and the rule drops at equality"
+        rule = "must be above 0, and some policy active. Otherwise no policy remains."
         raise EmptyActiveSetError(f"threshold ({threshold!r}) {rule}")
     return values
 

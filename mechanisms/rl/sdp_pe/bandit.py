@@ -55,7 +55,7 @@ class PrivateBanditUCB:
                 f"environment ({environment.states} states) must be a bandit of {p.actions} arms"
             )
         if keep:
-            raise ValueError("keep (True) must be False: a bandit's rewards alone are not trajectories")
+            raise ValueError("keep (True) must be False, because only rewards are drawn, not trajectories")
         randomness = Randomness.of(rng)
         draws, noises = randomness.generator.spawn(2)
         A, K = p.actions, p.episodes

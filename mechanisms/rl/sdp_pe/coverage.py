@@ -150,7 +150,7 @@ def _improve(
         place = numbers.index(number)
         weights *= 1 - 1 / pairs
         weights[place] += 1 / pairs
-    raise ArithmeticError(f"slack ({slack!r}) is not reached in {_ROUNDS} rounds")
+    raise ArithmeticError(f"slack ({slack!r}) was not reached in {_ROUNDS} rounds. Use a larger slack.")
 
 
 def _largest(

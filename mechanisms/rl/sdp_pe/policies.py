@@ -59,11 +59,11 @@ class PolicySpace:
         sizes = reachable.sum(axis=1) if reachable.ndim == 2 else np.zeros(1, np.int64)
         if reachable.ndim != 2 or sizes[0] != 1 or not (sizes > 0).all():
             raise ValueError(
-                "reachable must be (H, X) with one state at the first step and at least one at every"
+                "reachable must have shape (H, X), one state at the first step and at least one at every other"
             )
         if sizes.sum() * math.log(A) > math.log(MOST_POLICIES) * (1 + 1e-12):
             raise ValueError(
-                f"policies ({A}**{sizes.sum()}) must be at most {MOST_POLICIES}, to be enumerated"
+                f"policies ({A}**{sizes.sum()}) must be at most {MOST_POLICIES}, because all are enumerated"
             )
         object.__setattr__(self, "reachable", reachable)
         object.__setattr__(self, "layout", _layout(reachable, A))

@@ -66,7 +66,7 @@ class BatchCounts:
             if value is not None and np.asarray(value).dtype.kind not in "iu":
                 raise ValueError(f"the dtype of {name} ({np.asarray(value).dtype}) must be an integer type")
         if self.visits.ndim < 3 or self.transitions.shape != (*self.visits.shape, self.visits.shape[-2]):
-            rule = "(..., h, s, a, s') where visits are (..., h, s, a)"
+            rule = "(..., h, s, a, s') if that of visits is (..., h, s, a)"
             raise ValueError(f"the shape of transitions {self.transitions.shape} must be {rule}")
         if self.rewards is not None and self.rewards.shape != self.visits.shape:
             raise ValueError(f"the shape of rewards {self.rewards.shape} must be {self.visits.shape}")
@@ -122,7 +122,9 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
         ValueError: for shapes that do not belong together, or a slack below 0.
     """
     if visits.shape != transitions.shape[:-1]:
-        raise ValueError(f"the shape of visits {visits.shape} must be {transitions.shape[:-1]}, one a row")
+        raise ValueError(
+            f"the shape of visits {visits.shape} must be {transitions.shape[:-1]}, one entry for each row"
+        )
     if not slack >= 0:
         raise ValueError(f"slack ({slack!r}) must be at least 0")
     least, most = np.maximum(visits - slack, 0.0), np.maximum(visits + slack, 0.0)

@@ -26,12 +26,14 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
         ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.
     """
     if data.count != parameters.users:
-        raise ValueError(f"data must have {parameters.users} users, one trajectory each; it has {data.count}")
+        raise ValueError(
+            f"data ({data.count} users) must have {parameters.users} users with one trajectory each"
+        )
     shape = parameters.shape
     sizes = LocalCountsParameters(shape.states, shape.actions, shape.steps, 1, visits=parameters.visits)
     counts: NDArray[np.int64] = data.counts(sizes).sum(axis=0).astype(np.int64)
     if not np.isin(data.costs, (0.0, 1.0)).all():
-        raise ValueError("rewards must be 0 or 1: a counter sums bits")
+        raise ValueError("rewards must be 0 or 1, because a counter sums bits")
     if shape.rewards:
         return counts
     kept = np.ones(len(counts), np.bool_)

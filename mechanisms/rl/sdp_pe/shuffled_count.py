@@ -53,7 +53,7 @@ def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random
     coins = max(parameters.noise_bits, 1)
     if coins + 2 > MOST_VALUES:
         raise ValueError(
-            f"threshold ({parameters.threshold!r}) must give each user at most {MOST_VALUES - 2} noise bits"
+            f"threshold ({parameters.threshold!r}) is too large. A user may add at most {MOST_VALUES - 2} noise bits."
         )
     k, p = np.arange(coins + 1), float(parameters.noise_chance)
     logs = gammaln(coins + 1) - gammaln(k + 1) - gammaln(coins - k + 1)
@@ -113,7 +113,7 @@ class _Encoder:
             ValueError: for other than this protocol's number of users.
         """
         if users != self.users:
-            raise ValueError(f"users ({users!r}) must be {self.users}, for whom the noise is set")
+            raise ValueError(f"users ({users!r}) must be {self.users}, the number for which the noise is set")
         sums: Floats = shown.sum(axis=0).astype(np.float64)
         return sums - self.mean
 
@@ -125,9 +125,11 @@ class _Encoder:
         """
         held = _checks.indices("bits", np.asarray(bits), 2)
         if held.ndim == 0 or len(held) != self.users:
-            raise ValueError(f"the shape of bits {held.shape} must be ({self.users}, ...): one row a user")
+            raise ValueError(
+                f"the shape of bits {held.shape} must be ({self.users}, ...), one row for each user"
+            )
         if held.size * each > MOST_MESSAGES:
-            rule = f"such that at most {MOST_MESSAGES:.0e} messages are written out"
+            rule = f"smaller, so that at most {MOST_MESSAGES:.0e} messages are made"
             raise ValueError(f"threshold ({self.threshold!r}) must be {rule}")
         return held
 

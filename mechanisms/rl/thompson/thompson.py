@@ -223,7 +223,7 @@ class Thompson:
         given = _checks.unit_interval("rewards", rewards)
         if given.shape != (self.users, self.parameters.arms):
             shape = (self.users, self.parameters.arms)
-            raise ValueError(f"the shape of rewards {given.shape} must be {shape}: users, arms")
+            raise ValueError(f"the shape of rewards {given.shape} must be {shape}, for users and arms")
         return given
 
 

@@ -64,7 +64,7 @@ def steps_begun(folder: Path) -> int:
     try:
         found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))["steps"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder.name}: spent.json must say how many steps were begun") from error
+        raise ValueError(f"{folder.name}: spent.json must hold the number of steps begun") from error
     return _checks.at_least("steps in spent.json", found, 0)
 
 
@@ -144,15 +144,17 @@ def _claim(folder: Path, wanted: dict[str, Any]) -> None:
     path, record, state = (folder / name for name in _NAMES)
     if not path.exists():
         if (record.exists() and steps_begun(folder)) or state.exists():
-            raise ValueError(f"{folder.name}: {_CONFIGURATION} must stand beside what is there")
+            raise ValueError(
+                f"{folder.name}: {_CONFIGURATION} is missing beside a checkpoint. Restore it or use an empty folder."
+            )
         # The record goes first: a configuration without it is of a run that has lost it.
         write_whole(record, json.dumps({"steps": 0}), private=True)
         write_whole(path, json.dumps(wanted), private=True)
     found = _read(path)
     for name in sorted({**wanted, **found}, key="key".__eq__):  # the key last: it differs with all else
         if found.get(name) != wanted.get(name):
-            said = "another" if name == "key" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
-            raise ValueError(f"{folder.name}: a checkpoint of another configuration: {name} {said}")
+            said = "differs" if name == "key" else f"({found.get(name)!r}) must be {wanted.get(name)!r}"
+            raise ValueError(f"{folder.name}: the checkpoint has another configuration. {name} {said}")
 
 
 def _restore(folder: Path, training: Training) -> None:
@@ -167,7 +169,7 @@ def _restore(folder: Path, training: Training) -> None:
         step = int(stored["step"])
         if step > begun:
             raise ValueError(
-                f"{folder.name}: steps in spent.json ({begun}) must be at least the state's ({step})"
+                f"{folder.name}: steps in spent.json ({begun}) must be at least those in {_STATE} ({step})"
             )
         for name in _ARRAYS:
             setattr(training, name, torch.from_numpy(stored[name]))

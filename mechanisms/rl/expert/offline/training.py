@@ -215,8 +215,8 @@ class Training:
             TypeError: always.
         """
         raise TypeError(
-            "a training holds the key of its noise and must not be pickled: publish its model with"
-            " dpproof.mechanisms.rl.expert.offline.checkpoints.publish, resume it with train"
+            "A training must not be pickled, because it holds the key of its noise. Publish its model with"
+            " dpproof.mechanisms.rl.expert.offline.checkpoints.publish, or resume it with train."
         )
 
     def account(self, adjacency: Adjacency) -> PrivacyResult:
@@ -234,7 +234,9 @@ class Training:
         needed = {"private": (self.private, p > 0), "released": (self.released, p < 1)}
         for name, (data, wanted) in needed.items():
             if data is None and wanted:
-                raise ValueError(f"{name} transitions (none) must be given where branch_probability is {p}")
+                raise ValueError(
+                    f"{name} transitions are missing. They are needed if branch_probability is {p}."
+                )
             if data is not None:
                 _check_fits(name, data, self.settings.layers.sizes)
         if self.private is not None and self.settings.budget.batch == "exact":
@@ -248,8 +250,8 @@ class Training:
         rate, batch = self.settings.budget.sampling_rate, self.settings.batch
         if Fraction(rate) * len(present) < batch:
             raise ValueError(
-                f"sampling_rate ({rate!r}) must be at least {batch}/{len(present)}, the share of the experts"
-                " with transitions that an exact batch is"
+                f"sampling_rate ({rate!r}) must be at least {batch}/{len(present)}, the batch size"
+                " over the number of experts with transitions"
             )
 
     def _rng(self, number: int) -> np.random.Generator:
@@ -319,6 +321,6 @@ def _check_fits(name: str, data: Transitions, sizes: tuple[int, ...]) -> None:
     """Refuse data that do not fit the network."""
     width, most = data.observations.shape[1], int(data.actions.max())
     if width != sizes[0]:
-        raise ValueError(f"{name}: numbers in an observation ({width}) must be {sizes[0]}")
+        raise ValueError(f"{name}: observations ({width} numbers each) must have {sizes[0]} numbers")
     if most >= sizes[-1]:
         raise ValueError(f"{name}: action ({most}) must be one of 0, ..., {sizes[-1] - 1}")

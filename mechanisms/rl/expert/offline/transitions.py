@@ -75,7 +75,7 @@ class Transitions:
             ValueError: another number of experts, or of numbers in an observation.
         """
         if first.experts != second.experts:
-            raise ValueError(f"experts ({second.experts}) must be {first.experts}, as in the first")
+            raise ValueError(f"experts ({second.experts}) must be {first.experts}, as in the first set")
         names = ("observations", "following", "actions", "rewards", "terminal")
         parts = {n: np.concatenate([getattr(first, n).numpy(), getattr(second, n).numpy()]) for n in names}
         return cls(**parts, expert=np.concatenate([first.expert, second.expert]), experts=first.experts)
@@ -83,7 +83,7 @@ class Transitions:
     def _check_shapes(self, given: Mapping[str, NDArray[Any]]) -> None:
         steps = len(self.expert)
         if steps == 0:
-            raise ValueError("transitions (none) must be at least one")
+            raise ValueError("there must be at least one transition")
         wide = given["observations"].shape
         if len(wide) != 2:
             raise ValueError(f"the shape of observations {wide} must be (n, d)")
@@ -151,7 +151,7 @@ def check_one_each(experts: Integers) -> None:
 
     >>> check_one_each(np.array([3, 1, 3]))
     Traceback (most recent call last):
-    ValueError: expert (3) has 2 transitions in a batch; at most 1 is accounted for
+    ValueError: expert (3) has 2 transitions in a batch. The guarantee allows 1.
 
     Raises:
         ValueError: naming the expert.
@@ -160,7 +160,7 @@ def check_one_each(experts: Integers) -> None:
     if len(found) < len(experts):
         worst = counts.argmax()
         raise ValueError(
-            f"expert ({found[worst]}) has {counts[worst]} transitions in a batch; at most 1 is accounted for"
+            f"expert ({found[worst]}) has {counts[worst]} transitions in a batch. The guarantee allows 1."
         )
 
 
