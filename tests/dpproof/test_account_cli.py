@@ -266,15 +266,15 @@ def test_each_is_explained(run, name):
 @rows(
     ("name", "words", "says"),
     [
-        ("central-counts", ["--episodes", 1], "episodes (1) must be an integer in [2, 1e+12]: log K = 0"),
-        ("central-counts", ["--episodes", 1, "--printed-epsilon", 1], "the printed noise is zero"),
+        ("central-counts", ["--episodes", 1], "episodes (1) must be an integer in [2, 1e+12]. With one episode, log K"),
+        ("central-counts", ["--episodes", 1, "--printed-epsilon", 1], "the printed noise are 0"),
         ("central-counts", ["--scale", 0], "scale (0.0) must be a number above 0"),
         ("local-counts", ["--scale", -1], "scale (-1.0) must be a number above 0"),
         ("local-counts", ["--printed-epsilon", 0], "printed_epsilon (0.0) must be a number above 0"),
         ("local-counts", ["--states", 0], "states (0) must be an integer"),
         ("batched-counts", ["--sigma", 0], "sigma (0.0) must be a number above 0"),
         ("batched-counts", ["--sigma", 1, "--cap", 21], "cap (21) must be at most horizon (20)"),
-        ("batched-counts", ["--sigma", 1, "--every", 20_000], "every (20000) must be at most the last"),
+        ("batched-counts", ["--sigma", 1, "--every", 20_000], "every (20000) must be at most 19999"),
         ("batched-counts", ["--sigma", 1, "--adjacency", "rewards-only"], "no proved guarantee for batched-counts"),
     ],
 )  # fmt: skip

@@ -95,7 +95,7 @@ def test_an_event_that_is_not_known_is_refused(refused, claim_file, module, monk
     import events_of_a_user
 
     monkeypatch.setattr(events_of_a_user, "event", dp_event.UnsupportedDpEvent())
-    assert "no pair is known" in refused("check", claim(claim_file, event=f"{module}:event"))
+    assert "no guarantee for this kind of event" in refused("check", claim(claim_file, event=f"{module}:event"))
 
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -121,7 +121,7 @@ COUNTS = ("compositions", "steps", "sampling_rate")
     ],
 )
 def test_a_training_without_steps_is_refused(history):
-    with pytest.raises(ValueError, match="must hold at least one step"):
+    with pytest.raises(ValueError, match="nothing was run"):
         _training(history)
 
 
@@ -160,7 +160,7 @@ def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, cod
     Path("claims.toml").write_text(CLAIM.format(name="x", about=about), encoding="utf-8")
     ran = run("check", "claims.toml", "--no-audits")
     assert ran.code == 2
-    assert "must hold at least one step" in ran.err
+    assert "nothing was run" in ran.err or "must be above 0" in ran.err
     assert "kept" not in ran.out
 
 
@@ -170,7 +170,7 @@ def test_every_count_of_runs_is_refused_at_zero(name):
     counted = [field.name for field in accountant.parameters.fields() if field.name in COUNTS]
     for count in counted:
         parameters = SimpleNamespace(**{count: 0})
-        with pytest.raises(ValueError, match=rf"{count} \(0\): must hold at least one step"):
+        with pytest.raises(ValueError, match=rf"{count} \(0\) must be above 0"):
             answers.account(accountant, parameters, Adjacency.ADD_REMOVE, delta="1e-5")
 
 
