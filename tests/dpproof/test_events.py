@@ -95,7 +95,9 @@ def test_an_event_that_is_not_known_is_refused(refused, claim_file, module, monk
     import events_of_a_user
 
     monkeypatch.setattr(events_of_a_user, "event", dp_event.UnsupportedDpEvent())
-    assert "no guarantee for this kind of event" in refused("check", claim(claim_file, event=f"{module}:event"))
+    assert "no guarantee for this kind of event" in refused(
+        "check", claim(claim_file, event=f"{module}:event")
+    )
 
 
 ROOT = Path(__file__).resolve().parents[2]
