@@ -58,9 +58,7 @@ class SphericalGaussians:
     def __post_init__(self) -> None:
         at_least_zero(self.shift, "shift")
         if exact(self.log_ratio, "log_ratio") == 0:
-            raise ValueError(
-                f"log_ratio ({self.log_ratio!r}) must not be 0, because the variances must differ"
-            )
+            raise ValueError(f"log_ratio ({self.log_ratio!r}) must not be 0, so that the variances differ")
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
