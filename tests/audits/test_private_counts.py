@@ -101,9 +101,9 @@ def test_users_further_apart_are_refused():
     both = replace(second, users=replace(second.users, costs=1 - second.users.costs))
     few = replace(second, columns=second.columns[:2])
     for one, other, says in (
-        (first, both, "more than one user"),
+        (first, both, "in one user only"),
         (first, few, "counters"),
-        (second, absent, "left out"),
+        (second, absent, "leaves out"),
     ):
         with pytest.raises(InvalidNeighboursError, match=says):
             Neighbours(one, other, REPLACE, "further apart", differ_in_one_user)

@@ -90,7 +90,9 @@ def test_a_replay_reproduces_and_workers_do_not_matter():
 def test_a_wrong_pair_is_refused_with_the_difference():
     pair = rlsvi_pair(SMALL)
     other = pair.second.with_rewards(1, 0.5)
-    with pytest.raises(InvalidNeighboursError, match=r"users whose rewards differ \[0, 1\]"):
+    with pytest.raises(
+        InvalidNeighboursError, match=r"only one user's rewards may differ, not those of users \[0, 1\]"
+    ):
         Neighbours(pair.first, other, Adjacency.REWARDS_ONLY, "two users", differ_only_in_rewards_of_one_user)
     with pytest.raises(InvalidNeighboursError, match=r"rewards-only.*are equal"):
         Neighbours(pair.first, pair.first, Adjacency.REWARDS_ONLY, "same", differ_only_in_rewards_of_one_user)

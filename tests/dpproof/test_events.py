@@ -162,7 +162,9 @@ def test_a_claim_about_nothing_is_refused(run, tmp_path, monkeypatch, about, cod
     Path("claims.toml").write_text(CLAIM.format(name="x", about=about), encoding="utf-8")
     ran = run("check", "claims.toml", "--no-audits")
     assert ran.code == 2
-    assert any(rule in ran.err for rule in ("nothing was run", "must be above 0", "must hold at least one step"))
+    assert any(
+        rule in ran.err for rule in ("nothing was run", "must be above 0", "must hold at least one step")
+    )
     assert "kept" not in ran.out
 
 

@@ -224,7 +224,7 @@ def test_bad_files_are_refused(name, text, rule, tmp_path):
     [
         (3, "must be a path, a data frame"),
         ([{"r": 3.0, "l": 4, "t": 0.1}], r"must be a list of steps"),
-        ([(0, 1, 0.5)], "step 1|must hold episodes"),
+        ([(0, 1, 0.5)], "step 1|must be a list of episodes"),
         ([], "at least one step"),
     ],
 )
