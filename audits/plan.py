@@ -42,6 +42,7 @@ class Asked(TypedDict, total=False):
     claim: str | None
     seconds: float | None
     replay: Mapping[str, object] | None
+    searched: tuple[int, int] | None
     executor: Executor | None
 
 
@@ -65,6 +66,8 @@ class AuditPlan:
         claim: the name of the claim in the evidence; None for the target's own.
         seconds: the time budget; an audit that takes longer ends with `OutOfTimeError`.
         replay: JSON data that the witness stores instead of the data that `dpproof.replay` would need.
+        searched: for a replay, the place of the pair that the recorded search found, and the samples that it spent.
+            The search is not repeated, so that a changed implementation is audited on the same pair.
         executor: draws blocks of samples. If it uses processes, the audited object must be picklable. The executor
             changes no answer and is no part of the JSON data.
 
@@ -85,6 +88,7 @@ class AuditPlan:
     claim: str | None = None
     seconds: float | None = None
     replay: Mapping[str, object] | None = None
+    searched: tuple[int, int] | None = None
     executor: Executor | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -158,10 +162,23 @@ class AuditPlan:
         stated = {name: witness[name] for name in STATED}
         called = cast(Mapping[str, object], how.get("arguments", {}))
         told = {name: called[name] for name in CALLED if name in called}
-        return cls.read(stated | told | {name: how[name] for name in SPENT if name in how})
+        plan = cls.read(stated | told | {name: how[name] for name in SPENT if name in how})
+        return replace(plan, searched=_searched(how.get("search")))
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
         """Limit the time of all audits in the ``with`` block to the seconds of the plan."""
         with ending_at(None if self.seconds is None else time.monotonic() + self.seconds):
             yield
+
+
+def _searched(recorded: object) -> tuple[int, int] | None:
+    """Return the place and the number of samples of a recorded search; None if there was none."""
+    if not isinstance(recorded, Mapping):
+        return None
+    place, samples = recorded.get("winner"), recorded.get("samples")
+    if type(place) is not int or type(samples) is not int or min(place, samples) < 0:
+        raise ValueError(
+            f"search: winner ({place!r}) and samples ({samples!r}) must be whole numbers that are not negative"
+        )
+    return place, samples

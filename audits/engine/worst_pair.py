@@ -179,9 +179,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
     made = as_mechanism(sampler)
-    hunt = Hunt(made, tuple(scores) if scores is not None else None, plan.seed, plan.executor)
-    points = curve_points(curve, plan.stated, curve.epsilon(plan.stated).upper)
-    winner, spent = hunt.best(pairs, points, int(share * budget))
+    winner, spent = _recorded(plan, len(pairs)) or _found(curve, made, several, plan)
     how = {
         **_call("audit_worst", plan.replay, called),
         "budget": budget,
@@ -189,6 +187,27 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     }
     found = audit_pair(curve, made, pairs[winner], replace(plan, budget=budget - spent, replay=how))
     return replace(found, samples=found.samples + spent)
+
+
+def _found(curve: PrivacyCurve, made: Mechanism, several: WorstOf, plan: AuditPlan) -> tuple[int, int]:
+    """Return the place of the pair that a search finds, and the number of samples spent."""
+    scores = None if plan.scores is None else tuple(plan.scores)
+    hunt = Hunt(made, scores, plan.seed, plan.executor)
+    points = curve_points(curve, plan.stated, curve.epsilon(plan.stated).upper)
+    return hunt.best(several.pairs, points, int(several.share * plan.drawn))
+
+
+def _recorded(plan: AuditPlan, pairs: int) -> tuple[int, int] | None:
+    """Return the result of a recorded search, if the plan is that of a replay."""
+    if plan.searched is None:
+        return None
+    place, samples = plan.searched
+    if place >= pairs or samples >= plan.drawn:
+        raise ValueError(
+            f"search: winner ({place}) must be below the number of pairs ({pairs}), "
+            f"and samples ({samples}) below the budget ({plan.drawn})"
+        )
+    return plan.searched
 
 
 def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: AuditPlan) -> Evidence:

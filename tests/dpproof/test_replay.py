@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import re
 import sys
 import types
@@ -291,3 +292,38 @@ def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
     assert "audit (None) must be one of" in refused("audit", "--replay", path)
+
+
+@pytest.mark.parametrize(
+    ("scale", "code", "says"), [(0.3, 1, "still a violation"), (20, 0, "no longer a violation")]
+)
+def test_a_witness_on_own_data_replays_on_the_same_pair(run, monkeypatch, tmp_path, scale, code, says):
+    """The search among neighbours is not repeated: a changed function might make it end at another pair."""
+    module = tmp_path / "own_total.py"
+    text = (
+        "DATA = [0, 3, 1, 0]\n\n\ndef total(rows, n, rng):\n"
+        "    return sum(rows) + rng.geometric({0}, n) - rng.geometric({0}, n)\n"
+    )
+    module.write_text(text.format(1 - math.exp(-1)), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    asked = [
+        "--data",
+        "own_total:DATA",
+        "--adjacency",
+        "replace",
+        "--epsilon",
+        1,
+        "--delta",
+        0,
+        "--budget",
+        30_000,
+    ]
+    ran = run("audit", "own_total:total", *asked, "--json")
+    path = tmp_path / "witness.json"
+    witness = ran.json["audits"][0]["witness"]
+    path.write_text(json.dumps(witness), encoding="utf-8")
+    module.write_text(text.format(1 - math.exp(-1 / scale)), encoding="utf-8")
+    sys.modules.pop("own_total", None)
+    again = run("audit", "--replay", path)
+    assert (again.code, again.err) == (code, "")
+    assert says in again.out
