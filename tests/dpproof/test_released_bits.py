@@ -203,7 +203,7 @@ def test_a_primitive_whose_own_sampler_is_exact_is_covered(name):
 
 def test_the_command_line_shows_them(run):
     flags = ("account", "laplace", "--scale", 5, "--compositions", 3, "--delta", "1e-3", "--verbose")
-    assert "of the machine's arithmetic: fft-error" in run(*flags[:-1]).out
+    assert "about the machine's arithmetic: fft-error" in run(*flags[:-1]).out
     shown = " ".join(run(*flags).out.split())
     assert "arithmetic, assumed and not proved: scipy's fft of length 2^k errs" in shown
     assert "docs/explanation/trust.md#arithmetic" in shown
