@@ -96,7 +96,7 @@ class CoinsUntilHeads:
 
     def reversed(self) -> CoinsUntilHeads:
         """See ``DominatingPair.reversed``."""
-        raise NotImplementedError("the sparse vector's coins are used in one direction")
+        raise NotImplementedError("This pair of the sparse vector technique has no reverse.")
 
     def loss_range(self) -> tuple[float, float]:
         """See ``DominatingPair.loss_range``."""

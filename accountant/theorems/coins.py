@@ -98,7 +98,9 @@ class Coins:
         while not self._holds(guess, width, target):
             width *= 4
             if width > 4 * self.times + 4:
-                raise ArithmeticError("the inverse of a binomial hockey stick could not be certified")
+                raise ArithmeticError(
+                    "The inverse of a binomial hockey-stick divergence could not be certified."
+                )
         first = max(guess - width, self.heads_above(Fraction(0)))
         return self._best(range(first, min(guess + width, self.times) + 1), target)
 
@@ -111,7 +113,9 @@ class Coins:
             if p - target > 0 and not root < best:
                 best = root.max(best)
             elif not (p < target or root < best):
-                raise ArithmeticError("the inverse of a binomial hockey stick could not be certified")
+                raise ArithmeticError(
+                    "The inverse of a binomial hockey-stick divergence could not be certified."
+                )
         return best
 
     def _holds(self, guess: int, width: int, target: flint.arb) -> bool:

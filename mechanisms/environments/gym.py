@@ -59,7 +59,7 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
         if not self.action_space.contains(action):
             raise ValueError(f"action ({action!r}) must be one of 0, ..., 3")
         if self._batch is None:
-            raise RuntimeError("step before reset: the episode must begin with reset")
+            raise RuntimeError("No episode is running. Call reset before step.")
         seen, rewards, _ = self._batch.step(np.array([action]))
         self._steps += 1
         cut = self._steps >= self.treatment.horizon
@@ -129,7 +129,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium shi
         if not self.action_space.contains(action):
             raise ValueError(f"action ({action!r}) must be one of 0, ..., {self.mdp.actions - 1}")
         if self._state < 0:
-            raise RuntimeError("step before reset: the episode must begin with reset")
+            raise RuntimeError("No episode is running. Call reset before step.")
         cell = self._state, int(action)
         drawn = np.searchsorted(self._sums[cell], self.np_random.random(), side="right")
         self._state = int(min(drawn, self._last[cell]))

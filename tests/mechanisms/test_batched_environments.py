@@ -185,7 +185,7 @@ def test_one_patient_under_gymnasiums_interface_is_a_batch_of_one():
         np.testing.assert_array_equal(seen, steps.observations[t])
         seen, reward, over, cut, _ = env.step(int(action))
         assert (reward, over, cut) == (steps.rewards[t], False, t == 49)
-    with pytest.raises(RuntimeError, match="must begin with reset"):
+    with pytest.raises(RuntimeError, match="Call reset before step"):
         env.step(0)
     with pytest.raises(ValueError, match=r"action \(4\) must be one of"):
         env.step(4)

@@ -49,7 +49,7 @@ def test_an_episode_is_truncated_at_the_horizon_and_must_be_reset():
     env = gym.make_river_swim(horizon=3)
     env.reset(seed=1)
     assert [env.step(1)[2:4] for _ in range(3)] == [(False, False), (False, False), (False, True)]
-    with pytest.raises(RuntimeError, match="must begin with reset"):
+    with pytest.raises(RuntimeError, match="Call reset before step"):
         env.step(1)
 
 
