@@ -46,6 +46,8 @@ class Replayed:
             return None
         if found not in VIOLATIONS:
             return f"no longer a violation: the audit that found one is now {found}"
+        if self.recorded in VIOLATIONS and not self.evidence.fails:
+            return f"no longer a violation of a claim about real arithmetic: the audit that found one is now {found}"
         if self.recorded in VIOLATIONS:
             changed = ", ".join(self.different)
             return f"still a violation, by an implementation that has changed: {changed} came out differently"

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 ALPHA = "probability of a false alarm or a false bound"
 STATED = (
-    f"where epsilon is stated; unless given {auditing.DELTA:g}, or 0 for a pure guarantee; not for a file"
+    f"delta of the claim; unless given 0, or {auditing.DELTA:g} for a mechanism of dpproof without a pure guarantee; "
+    "not for a file"
 )
 VIEW = (
     "of selective-dpsgd: what is seen of the training as it is run, with torch: step, trace, final, canaries;"

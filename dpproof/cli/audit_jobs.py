@@ -197,7 +197,7 @@ def _callable_claim(target: str, promise: Promise) -> Claim:
     if lacking and promise.neighbours is promise.data is None:
         lacking.append(NO_NEIGHBOURS)
     _check_complete(lacking)
-    delta = auditing.DELTA if promise.delta is None else promise.delta
+    delta = 0.0 if promise.delta is None else promise.delta
     assert promise.epsilon is not None  # checked above
     return Claim(
         target,

@@ -32,6 +32,7 @@ from dpproof.claim_file.schema import SCHEMA_NAME, schema_text
 from dpproof.cli import show
 from dpproof.cli.layout import print_table, table
 from dpproof.cli.options import PATH, check_file
+from dpproof.glossary import GLOSSARY
 from dpproof.outcome import Outcome
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import coq_status, lookup, statement_ids, verify
@@ -85,9 +86,6 @@ VERDICTS = {
         severity.value: f"Severity: {severity.meaning[0].lower()}{severity.meaning[1:]}"
         for severity in Severity
     },
-    "reading": """A step of the argument that people read and the kernel does not check: how obligations make
-        up a statement, what a definition means in them. dpproof explain ID lists them.""",
-    "law": "A density, tail or generating function of a named law that is taken as known, from one table.",
     **{outcome.value: outcome.meaning for outcome in Outcome},
     **{finding.value: finding.meaning for finding in Finding},
 }
@@ -105,34 +103,6 @@ def _members(kind: type[Adjacency] | type[TrustModel]) -> dict[str, str]:
     return texts
 
 
-GLOSSARY = {
-    "epsilon": """How much more likely one neighbour may make any output than the other: at most e^epsilon
-        times, up to delta. Smaller is more private; 0 tells nothing.""",
-    "delta": """The probability that epsilon's promise may leave out; well below one over the number of
-        users.""",
-    "adjacency": """Which two data sets count as neighbours, and so whose data are protected; part of every
-        promise. dpproof explain add-remove, replace, rewards-only, expert or by-sensitivity.""",
-    "sensitivity": "How far an answer can move between neighbours; noise is scaled to it.",
-    "query": """What is asked: count, histogram, or 'sum in [a, b]' of one number a record. The sensitivity
-        under add-remove or replace follows from it, where each user has one record.""",
-    "mu": """The unit of Gaussian differential privacy: telling neighbours apart is no easier than telling a
-        normal variable of mean 0 from one of mean mu, both of variance 1.""",
-    "rho": "The unit of zero-concentrated differential privacy; rho = mu^2 / 2 for Gaussian noise.",
-    "post-processing": "What is computed from a private output without the data is as private as the output.",
-    "certificate": """What proves a statement: data that a small program checks step by step (python -m
-        dpproof.proofs_check.kernel FILE).""",
-    "witness": """What a finding is made of: the two inputs, the event, how often it was seen, the seed.
-        dpproof audit --replay runs it again.""",
-    "e-value": """The wealth of bets against a promise that began with 1; if the promise holds it exceeds
-        1/alpha with probability at most alpha, whenever one looks.""",
-    "would have seen": "The smallest epsilon that this audit would have found with probability 0.9.",
-    "failures": """What an audit does with a call that raises: failures = "error" ends it, "token" makes the
-        exception's type an output. In a claim file: audit = { failures = "token" }; in a test:
-        privacy.audit(f, first, second, failures="token"); nan = "token" does the same for NaN.""",
-    "attained": "A named pair of neighbours loses at least so much: the bound cannot be smaller than that.",
-    "tight": "The best guarantee that is proved here, beside the published one.",
-}
-"""Words in answers, each with an explanation for newcomers."""
 WORDS: Mapping[str, str] = {**_members(Adjacency), **_members(TrustModel), **VERDICTS, **GLOSSARY}
 """Relations, trust models, verdicts and other words, each with its meaning."""
 
@@ -193,7 +163,7 @@ def explain(identity: str) -> None:
     elif identity in NOTIONS or identity in ERRORS:
         _print_documentation(documentation({**NOTIONS, **ERRORS}[identity]), console)
     elif identity in WORDS:
-        console.print(" ".join(WORDS[identity].split()), markup=False)
+        console.print(" ".join(WORDS[identity].replace("`", "").split()), markup=False)
     else:
         groups = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
         names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]

@@ -18,6 +18,7 @@ from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
+from dpproof.glossary import GLOSSARY
 from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import certificate_id, coq_status, lookup, papers, verify
@@ -222,6 +223,17 @@ def public_names() -> str:
     return "\n".join([*lines, ""])
 
 
+def glossary() -> str:
+    """Return the glossary as Markdown."""
+    lines = [
+        "# Glossary",
+        "",
+        "The project uses one word for each thing. `dpproof explain WORD` prints its meaning.",
+    ]
+    lines += ["Generated: `make docs`.", "", "| word | meaning |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {word} | {_cell(meaning)} |" for word, meaning in GLOSSARY.items()), ""])
+
+
 def _cell(text: str) -> str:
     """Escape bars in the text of a table cell."""
     return text.replace("|", "\\|")
@@ -234,6 +246,7 @@ def pages() -> dict[str, str]:
     made = {
         "ledger.md": ledger(found),
         "parameters.md": parameters(),
+        "explanation/glossary.md": glossary(),
         "reference/names.md": public_names(),
         "claim-file.schema.json": schema_text(),
         "../dpproof/front/account.pyi": account_stub(),

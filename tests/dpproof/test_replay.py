@@ -79,8 +79,14 @@ def found(run, user_module, tmp_path):
     ],
 )
 def test_the_news_of_a_replay(now, recorded, different, says):
-    news = Replayed(types.SimpleNamespace(verdict=now), recorded, different).news
+    news = Replayed(types.SimpleNamespace(verdict=now, fails=now.violated), recorded, different).news
     assert news is None if says is None else news.startswith(says)
+
+
+def test_bits_that_remain_do_not_refute_a_claim_about_real_arithmetic():
+    found = types.SimpleNamespace(verdict=Finding.FLOATING_POINT, fails=False)
+    news = Replayed(found, "violation", ("verdict",)).news
+    assert news.startswith("no longer a violation of a claim about real arithmetic")
 
 
 @pytest.mark.slow
