@@ -65,7 +65,7 @@ GLOSSARY: Mapping[str, str] = {
     "failures": (
         'What an audit does with a call that raises an exception. With `failures = "error"` the audit ends with an '
         'error; with `"token"` the type of the exception is an output. `nan` is the same for outputs that contain '
-        'NaN. In a claim file: `audit = { failures = "token" }`.'
+        'NaN. In a claim file: `audit = { failures = "token" }`; in Python: `audit(f, data, failures="token")`.'
     ),
     "finding": ('The result of an audit: violation, nothing found ("consistent"), or inconclusive.'),
     "kernel": ("The small program that checks certificates: `python -m dpproof.proofs_check.kernel`."),
