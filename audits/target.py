@@ -103,6 +103,9 @@ class Subject:
     curve: PrivacyCurve | None = None
     view: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
+
 
 class MechanismTarget(Protocol):
     """A factory of audits for one mechanism of the catalogue."""

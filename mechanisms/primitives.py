@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for, leaf_of
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.mechanisms.randomness import Randomness, Source
 
 if TYPE_CHECKING:
-    from dpproof.accountant.claims.adjacency import Adjacency
     from dpproof.accountant.claims.result import PrivacyResult
 
 AdjacencyT_contra = TypeVar("AdjacencyT_contra", contravariant=True)
@@ -85,9 +85,9 @@ class Primitive:
     def __post_init__(self) -> None:
         sampler_for(self.name)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of one run. It covers the released bits only if `sample` is exact."""
-        found = accountant_for(self.name).account(self.parameters, adjacency)
+        found = accountant_for(self.name).account(self.parameters, Adjacency.of(adjacency))
         sampler = sampler_for(self.name)
         drawn_here = found.exact_sampler == f"{sampler.__module__}.{sampler.__qualname__}"
         return found if drawn_here else replace(found, exact_sampler=None)

@@ -73,7 +73,9 @@ class Accountant:
 
         @wraps(guarantee)
         def asked(parameters: Parameters, *relation: Any, **named: Any) -> PrivacyResult:
-            found = guarantee(parameters, *relation, **named)
+            if "adjacency" in named:
+                named["adjacency"] = Adjacency.of(named["adjacency"])
+            found = guarantee(parameters, *map(Adjacency.of, relation), **named)
             unit = _UNITS.get(found.adjacency, self.unit)
             unit = "user" if getattr(parameters, "records", 1) > 1 else unit
             return replace(found, mechanism=self.name, parameters=parameters.as_json(), unit=unit)
@@ -99,18 +101,20 @@ class Accountant:
             )
         return self.adjacency
 
-    def least_noise(self, parameters: Any, adjacency: Adjacency, epsilon: Any, delta: Any) -> tuple[Any, Any]:
+    def least_noise(
+        self, parameters: Any, adjacency: Adjacency | str, epsilon: Any, delta: Any
+    ) -> tuple[Any, Any]:
         """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones certified to miss it.
 
         Raises:
             ValueError: for a bad target, or one that no noise, or every noise, meets.
             ArithmeticError: where the guarantee is not exact enough to decide.
         """
-        own = self.calibrate
+        own, relation = self.calibrate, Adjacency.of(adjacency)
         if own is None:
             target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
-            return self.least_noise_for(target, parameters, adjacency)
-        return self._typed(parameters, False, lambda chosen: own(chosen, adjacency, epsilon, delta))
+            return self.least_noise_for(target, parameters, relation)
+        return self._typed(parameters, False, lambda chosen: own(chosen, relation, epsilon, delta))
 
     def least_noise_for(self, goal: Goal, parameters: Any, adjacency: Adjacency) -> tuple[Any, Any]:
         """Return the same as `least_noise` for a goal of any kind, by the general search."""

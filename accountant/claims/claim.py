@@ -78,6 +78,7 @@ class Claim:
     guarantee: Profile = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "adjacency", Adjacency.of(self.adjacency))
         for label in ("name", "mechanism"):
             value = getattr(self, label)
             if not isinstance(value, str) or not value.strip():

@@ -60,24 +60,25 @@ class Query:
             )
         return cls("sum", lower, upper)
 
-    def moved(self, adjacency: Adjacency) -> tuple[Fraction, ...]:
+    def moved(self, adjacency: Adjacency | str) -> tuple[Fraction, ...]:
         """Return the change of each coordinate that changes, for the neighbours that are farthest apart.
 
         Raises:
             ValueError: for a relation other than add-remove and replace.
         """
-        if adjacency is Adjacency.ADD_REMOVE:
+        relation = Adjacency.of(adjacency)
+        if relation is Adjacency.ADD_REMOVE:
             return (max(abs(self.lower), abs(self.upper)),)
-        if adjacency is not Adjacency.REPLACE:
+        if relation is not Adjacency.REPLACE:
             raise ValueError(
                 f"query ({str(self)!r}) determines a sensitivity under add-remove and replace only, not under "
-                f"{adjacency.value}. Give sensitivity instead of query, or another adjacency."
+                f"{relation.value}. Give sensitivity instead of query, or another adjacency."
             )
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
-    def monotone(self, adjacency: Adjacency) -> bool:
+    def monotone(self, adjacency: Adjacency | str) -> bool:
         """Whether all such queries of one data set change in the same direction between any two neighbours."""
-        return adjacency is Adjacency.ADD_REMOVE and (self.lower >= 0 or self.upper <= 0)
+        return Adjacency.of(adjacency) is Adjacency.ADD_REMOVE and (self.lower >= 0 or self.upper <= 0)
 
     def __str__(self) -> str:
         return self.kind if self.kind != "sum" else f"sum in [{_short(self.lower)}, {_short(self.upper)}]"

@@ -51,7 +51,7 @@ def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int)
     return dp.SelfComposedDpEvent(step, steps)
 
 
-def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
+def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency | str) -> PrivacyLoss:
     """Return the guarantee of an event, in both directions of the relation.
 
     ``by-sensitivity`` is dp-accounting's REPLACE_SPECIAL, in which a record is replaced by an empty one.
@@ -63,7 +63,7 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency) -> PrivacyLoss:
         UnsupportedEventError: for an event without an accounting.
         ValueError: nothing was run in it; or for parameters outside their domain.
     """
-    parts = parts_of(event, adjacency)
+    parts = parts_of(event, Adjacency.of(adjacency))
     if not _ran(event):
         rule = "must hold at least one step that uses records. Otherwise nothing is run on the data."
         raise ValueError(f"event ({type(event).__name__}) {rule}")
@@ -255,7 +255,7 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 }
 
 
-def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
+def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
     """Return an event whose guarantee under the relation is no more private than this one, for every reader.
 
     Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise of an
@@ -269,9 +269,10 @@ def event_of(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
     Raises:
         UnsupportedEventError: for a guarantee of mechanisms that have no event.
     """
-    if adjacency not in _RELATIONS:
-        raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, f"Use one of: {_known()}")
-    return _event(guarantee, adjacency)
+    relation = Adjacency.of(adjacency)
+    if relation not in _RELATIONS:
+        raise UnsupportedEventError(dp.UnsupportedDpEvent(), relation, f"Use one of: {_known()}")
+    return _event(guarantee, relation)
 
 
 def _known() -> str:

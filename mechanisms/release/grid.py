@@ -102,7 +102,7 @@ class OnGrid(_Fixed):
         """Whether a seed or a given generator drew the integers. If so, no guarantee holds."""
         return not isinstance(self, Released)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee, to the last bit, of these integers and of all that follows from them alone.
 
         Raises:
@@ -110,7 +110,7 @@ class OnGrid(_Fixed):
             UnprovedAdjacencyError: nothing is proved under this adjacency.
         """
         account = accountant_for(self.mechanism).account
-        return guaranteed(self.simulated, lambda: account(self.parameters, adjacency))
+        return guaranteed(self.simulated, lambda: account(self.parameters, Adjacency.of(adjacency)))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.integers)} rows; {how_released(self.simulated)}>"

@@ -232,7 +232,7 @@ class SharedNoise:
         """Return the privatizer's printed levels."""
         return self.privatizer.printed_levels(delta)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the privatizer's guarantee."""
         return self.privatizer.account(adjacency)
 

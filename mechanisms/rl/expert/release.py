@@ -87,9 +87,9 @@ class DataRelease:
 
     parameters: ExpertReleaseParameters
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """See ``dpproof.accountant.rl.expert.release.guarantee``."""
-        return account(self.parameters, adjacency)
+        return account(self.parameters, Adjacency.of(adjacency))
 
     def release(
         self,

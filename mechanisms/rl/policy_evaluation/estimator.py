@@ -233,7 +233,7 @@ class _Private(_Evaluation):
             return printed(self.epsilon, self.delta, phi.shape[1])
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the exact guarantee of `released_`, or before `fit` that of the present settings.
 
         Later changes of the settings do not affect the guarantee of `released_`.
@@ -245,7 +245,7 @@ class _Private(_Evaluation):
         if isinstance(released, ReleasedValues):
             return released.account(adjacency)
         simulated = released is not None or Randomness.of(self.random_state).simulated
-        return guaranteed(simulated, lambda: account(self._parameters(), adjacency))
+        return guaranteed(simulated, lambda: account(self._parameters(), Adjacency.of(adjacency)))
 
     def _parameters(self) -> PolicyEvaluationParameters:
         noise, size = self.constants(), self._features().shape[1]

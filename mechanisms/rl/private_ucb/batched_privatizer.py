@@ -44,7 +44,7 @@ class BatchedCounts(BatchedCountsParameters):
     [100, 200, 300, 400, 500, 600, 700, 800, 900]
     """
 
-    def meeting(self, adjacency: Adjacency, epsilon: Any, delta: Any) -> BatchedCounts:
+    def meeting(self, adjacency: Adjacency | str, epsilon: Any, delta: Any) -> BatchedCounts:
         """Return the same privatizer with the least noise that satisfies (epsilon, delta) under `adjacency`.
 
         >>> sizes = BatchedCounts(6, 2, 20, 20000, sigma=1.0, cost_factor=2.0, cap=5, every=100)
@@ -108,13 +108,13 @@ class BatchedCounts(BatchedCountsParameters):
         """Return the same as `levels`, because no paper prints levels for these counts."""
         return self.levels(delta)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all releases: mu-GDP with mu = norm / sigma (docs/notes/ucb_batches.md).
 
         Raises:
             UnprovedAdjacencyError: for a relation without a proof.
         """
-        return private_ucb_batches.account(self, adjacency)
+        return private_ucb_batches.account(self, Adjacency.of(adjacency))
 
 
 def _failure(delta: float) -> float:

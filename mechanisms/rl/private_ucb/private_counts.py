@@ -199,7 +199,7 @@ class PrivateCounts:
         """Whether the noise is not that of ``SecureNoise``. If so, no guarantee holds."""
         return not self._secure
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all releases, in the central model.
 
         See ``accountant.rl.private_ucb.central_counts.guarantee``.
@@ -207,7 +207,9 @@ class PrivateCounts:
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
         """
-        return guaranteed(self.simulated, lambda: private_ucb.account(self.parameters, adjacency))
+        return guaranteed(
+            self.simulated, lambda: private_ucb.account(self.parameters, Adjacency.of(adjacency))
+        )
 
     @property
     def episode(self) -> int:

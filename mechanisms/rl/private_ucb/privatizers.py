@@ -116,7 +116,7 @@ class Privatizer(Protocol):
         """Return the paper's levels for this noise."""
         ...
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee under a neighbouring relation."""
         ...
 
@@ -162,12 +162,13 @@ class ExactCounts:
         """Return zeros, because the paper has no privatizer without noise."""
         return Levels(0.0, 0.0, 0.0)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Refuse, because exact counts have no guarantee.
 
         Raises:
             ValueError: always.
         """
+        relation = Adjacency.of(adjacency).value
         raise ValueError(
-            f"adjacency ({adjacency.value!r}) has no guarantee, because counts without noise are not private"
+            f"adjacency ({relation!r}) has no guarantee, because counts without noise are not private"
         )

@@ -130,7 +130,7 @@ class CentralPrivatizer:
 
     @classmethod
     def meeting(
-        cls, parameters: CentralCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+        cls, parameters: CentralCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
         """Return the same counters with the least noise for (epsilon, delta) under ``adjacency``.
 
@@ -200,12 +200,12 @@ class CentralPrivatizer:
         (rows,) = self.paths().blocks(rng, users + 1, runs * counters, power_of_two(users + 1))
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all releases, in the central model.
 
         See ``accountant.rl.private_ucb.central_counts.guarantee``.
         """
-        return private_ucb.account(self.parameters, adjacency)
+        return private_ucb.account(self.parameters, Adjacency.of(adjacency))
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class LocalPrivatizer:
 
     @classmethod
     def meeting(
-        cls, parameters: LocalCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
+        cls, parameters: LocalCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
         """Return the same privatizer with the least noise for (epsilon, delta) under ``adjacency``."""
         return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
@@ -266,6 +266,6 @@ class LocalPrivatizer:
         """Return noise of scale 1 for what each user sends: (runs, users, counters)."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of one user's counts, in the local model: ``private_ucb_local.guarantee``."""
-        return private_ucb_local.account(self.parameters, adjacency)
+        return private_ucb_local.account(self.parameters, Adjacency.of(adjacency))

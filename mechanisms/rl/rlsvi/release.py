@@ -194,7 +194,7 @@ class RLSVIStream:
         kind = RLSVISimulation if self.simulated else RLSVIRelease
         return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all K tables. See `OnGrid.guarantee`."""
         return self.release().account(adjacency)
 

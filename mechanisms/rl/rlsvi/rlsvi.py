@@ -206,14 +206,14 @@ class RLSVI(RunsMany):
         """
         return self.release(data, rng, n)
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
 
         Raises:
             ValueError: a subclass replaces the noise, or nothing is proved under this adjacency.
         """
         self._check_noise("a guarantee")
-        return accounting.account(self.parameters, adjacency)
+        return accounting.account(self.parameters, Adjacency.of(adjacency))
 
     def _check_noise(self, what: str) -> None:
         """Refuse a subclass with other noise, because the proof covers only the noise of this class."""

@@ -133,12 +133,12 @@ class Thompson:
         """Number of users: one for each pull, including the initial pulls."""
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the proved guarantee of releasing all draws once by `publish`.
 
         See `accountant.rl.thompson.thompson`.
         """
-        return accounting.account(self.parameters, adjacency)
+        return accounting.account(self.parameters, Adjacency.of(adjacency))
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
         """Learn n times, independently. The reward is 1 with the probability of the pulled arm, otherwise 0.

@@ -219,7 +219,7 @@ class Training:
             " dpproof.mechanisms.rl.expert.offline.checkpoints.publish, or resume it with train."
         )
 
-    def account(self, adjacency: Adjacency) -> PrivacyResult:
+    def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all steps so far.
 
         See `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
@@ -227,7 +227,9 @@ class Training:
         Raises:
             SimulationError: a seed was given.
         """
-        return guaranteed(self.simulated, lambda: account(self.settings.spent(self.step), adjacency))
+        return guaranteed(
+            self.simulated, lambda: account(self.settings.spent(self.step), Adjacency.of(adjacency))
+        )
 
     def _check(self) -> None:
         p = self.settings.budget.branch_probability
