@@ -16,7 +16,7 @@ from dpproof.accountant.numbers.enclosures import exact
 
 def account(
     mechanism: str,
-    *,
+    *unnamed: object,
     adjacency: Adjacency | str | None = None,
     unit: str | None = None,
     parallel: bool = False,
@@ -41,6 +41,8 @@ def account(
             which no guarantee is proved.
     """
     accountant = accountant_for(mechanism)
+    check_named(accountant, unnamed)
+    check_meant(accountant, parameters, _ELSEWHERE)
     chosen = parameters_of(accountant, parameters)
     check_run(chosen)
     if unit is not None and not unit.strip():
@@ -50,6 +52,40 @@ def account(
     relation = accountant.relation(adjacency)
     found = result_of(accountant, chosen, relation, parallel)
     return found if unit is None else replace(found, unit=unit)
+
+
+_ELSEWHERE = {
+    "epsilon": "To find the noise for an epsilon, use dpproof.calibrate with target_epsilon.",
+    "delta": "To get epsilon at a delta, use .epsilon(delta) of the result.",
+}
+"""What to do instead of giving a target or a delta to `account`."""
+
+
+def check_named(accountant: Accountant, unnamed: tuple[object, ...]) -> None:
+    """Raise an error for parameters without their names.
+
+    Raises:
+        TypeError: naming the first parameter of the mechanism.
+    """
+    if unnamed:
+        first = accountant.parameters.fields()[0].name
+        raise TypeError(
+            f"Give every parameter of {accountant.name} by name, such as {first}={unnamed[0]!r:.60}"
+        )
+
+
+def check_meant(accountant: Accountant, values: Mapping[str, Any], meant: Mapping[str, str]) -> None:
+    """Raise an error for names that are no parameters of the mechanism, with the advice in ``meant``.
+
+    Raises:
+        ValueError: naming the first such name.
+    """
+    known = {field.name for field in accountant.parameters.fields()}
+    for name in values:
+        if name in meant and name not in known:
+            raise ValueError(
+                f"{name} ({values[name]!r:.60}) is no parameter of {accountant.name}. {meant[name]}"
+            )
 
 
 def result_of(

@@ -57,6 +57,11 @@ def leaf_of(layer: str, name: str) -> Any:
     Raises:
         ValueError: for an unknown name, listing the known ones.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            f"mechanism (a {type(name).__name__}) must be the name of a mechanism, such as 'laplace'. "
+            "To test a function on your data, use dpproof.audit."
+        )
     if name not in CATALOGUE:
         raise ValueError(
             f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"

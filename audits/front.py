@@ -11,6 +11,8 @@ from typing import Any, Final, cast
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC
 from dpproof.accountant.guarantees.notions import ApproxDP, PureDP
+from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.inversion import at_least
 from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
@@ -33,13 +35,13 @@ def audit(
     /,
     *,
     adjacency: Adjacency | str | None = None,
-    epsilon: float | None = None,
-    delta: float | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     guarantee: PrivacyCurve | None = None,
     pair: Pair | None = None,
     bounds: Bounds | None = None,
     seed: int = 0,
-    alpha: float = 0.01,
+    alpha: Number = 0.01,
     budget: int | None = None,
     sharpen: bool | None = None,
     scores: Sequence[Score | str] | None = None,
@@ -65,7 +67,7 @@ def audit(
             one. Or a target with a claim and inputs of its own, such as `dpproof.mechanism_target` returns.
         data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`.
         adjacency: the neighbouring relation: ``"replace"``, ``"add-remove"``, ``"expert"`` or ``"rewards-only"``.
-        epsilon: the claimed epsilon at ``delta``.
+        epsilon: the claimed epsilon at ``delta``; a number, or a decimal in text such as "0.1".
         delta: the claimed delta, 0 unless given. With ``guarantee``, the delta at which epsilon is reported.
         guarantee: any claimed guarantee, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
         pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
@@ -101,6 +103,8 @@ def audit(
         raise ValueError(f"arithmetic ({arithmetic!r}) must be one of: {', '.join(ARITHMETIC)}")
     options = {"seeded": seeded, "failures": failures, "nan": nan}
     told = {name: value for name, value in options.items() if value is not None}
+    epsilon, delta = _double("epsilon", epsilon), _double("delta", delta)
+    alpha = float(exact(alpha, "alpha"))
     plan = AuditPlan(seed=seed, delta=delta, alpha=alpha, budget=budget, sharpen=bool(sharpen), claim=claim)
     plan = replace(
         plan, scores=scores, power=power, known_ratio=known_ratio, seconds=seconds, executor=executor
@@ -125,6 +129,11 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name} ({value!r:.60}) must be left out {where}.")
+
+
+def _double(name: str, value: Number | None) -> float | None:
+    """Return a number of the claim as a double that is not below it, so that the audited claim is implied."""
+    return None if value is None else at_least(exact(value, name))
 
 
 def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:

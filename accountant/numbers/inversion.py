@@ -305,6 +305,16 @@ def neighbours(value: Fraction) -> tuple[float, float]:
     return (near, math.nextafter(near, math.inf)) if near < value else (math.nextafter(near, -math.inf), near)
 
 
+def at_least(number: Fraction) -> float:
+    """Return the nearest double if it is not below the number, and otherwise the next larger double.
+
+    >>> at_least(Fraction(1, 10)), at_least(Fraction(1, 5 * 10**5)) >= Fraction(1, 5 * 10**5)
+    (0.1, True)
+    """
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
 def neighbours_of(value: Fraction) -> tuple[float, float]:
     """Return the largest double that is at most ``value``, and the smallest double above ``value``.
 

@@ -9,11 +9,11 @@ from dataclasses import MISSING, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.asking import parameters_of
+from dpproof.accountant.asking import check_meant, check_named, parameters_of
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.accountant import Accountant, check_run
-from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.claims.calibration import AttackTarget, Goal, Target
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.calibration import AttackTarget, Goal, Target, UnreachableTargetError
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
@@ -22,7 +22,7 @@ from dpproof.accountant.guarantees.trade_off import power
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import Number, exact
-from dpproof.accountant.numbers.inversion import neighbours_of
+from dpproof.accountant.numbers.inversion import at_least, neighbours_of
 from dpproof.accountant.numbers.written import json_text
 from dpproof.answers.account import Published, asked_once, bound_on, checked_number, published, quoted
 
@@ -164,7 +164,7 @@ def calibrate(
     check_run(parameters)
     by_epsilon = asked.quantity == "epsilon"
     if by_epsilon:
-        meets, misses = accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
+        meets, misses = _least_noise(accountant, parameters, adjacency, asked)
     else:
         meets, misses = accountant.least_noise_for(asked.goal, parameters, adjacency)
     with recorded() as used:
@@ -190,6 +190,23 @@ def calibrate(
         arithmetic=frozenset(used),
         code=code(accountant, meets, adjacency, asked),
     )
+
+
+def _least_noise(
+    accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
+) -> tuple[Any, Any]:
+    """Return the result of `Accountant.least_noise`. If delta 0 is out of reach, the error asks for a delta."""
+    try:
+        return accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
+    except (ValueError, ArithmeticError) as error:
+        if exact(asked.at) != 0 or isinstance(error, UnprovedAdjacencyError):
+            raise
+        if accountant.account(parameters, adjacency).guarantee.epsilon(0).upper < math.inf:
+            raise
+        raise UnreachableTargetError(
+            f"delta ({asked.at}) must be above 0, because {accountant.name} has no guarantee at delta 0 with "
+            "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
+        ) from error
 
 
 def _kept(guarantee: Profile, asked: Asked) -> Bound:
@@ -230,7 +247,7 @@ def _missed(guarantee: Profile, asked: Asked) -> float:
 
 def calibration_of(
     mechanism: str,
-    *,
+    *unnamed: object,
     adjacency: Adjacency | str | None = None,
     target_epsilon: Number | None = None,
     target_delta: Number = 0,
@@ -262,9 +279,14 @@ def calibration_of(
         ArithmeticError: if the noise could not be certified.
     """
     accountant = accountant_for(mechanism)
+    check_named(accountant, unnamed)
+    check_meant(accountant, parameters, _MEANT)
     asked = asked_for(target_epsilon, target_delta, target_advantage, target_tpr)
     begun = {accountant.noise: noise_to_begin(accountant), **parameters}
     return calibrate(accountant, parameters_of(accountant, begun), accountant.relation(adjacency), asked)
+
+
+_MEANT = {name: f"Did you mean target_{name}?" for name in ("epsilon", "delta", "advantage", "tpr")}
 
 
 def asked_for(
@@ -366,17 +388,10 @@ def code(
     limit, at = (asked.limit, asked.at) if by_epsilon else ("0", asked.limit)
     epsilon, failure = float(exact(limit)), float(exact(at))
     if not accountant.account(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
-        failure = _above(at)  # the nearest double promises more than was asked for
+        failure = at_least(exact(at))  # the nearest double promises more than was asked for
     claim = (
         f'[[claim]]\nname = "{accountant.title}"\nmechanism = "{accountant.name}"\n'
         f'parameters = {{ {table} }}\nadjacency = "{adjacency.value}"\n'
         f"epsilon = {epsilon!r}\ndelta = {failure!r}\n"
     )
     return {"python": python, "claim": claim}
-
-
-def _above(text: str) -> float:
-    """Return the nearest double if it is not below the number, and otherwise the next larger double."""
-    number = exact(text)
-    nearest = float(number)
-    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+import dpproof
 from dpproof import Adjacency, PrivacyResult, account, accountant_for, calibrate, compose
 from dpproof.accountant.catalogue import CATALOGUE
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP
@@ -289,3 +291,53 @@ def test_a_replaced_record_may_leave_one_group_and_join_another():
         account("laplace", scale=2, sensitivity=1, adjacency="replace", parallel=True)
     with pytest.raises(ValueError, match="add-remove or replace"):
         account("laplace", scale=2, sensitivity=1, parallel=True)
+
+
+def _takers():
+    """Return every public function and public method that takes an Adjacency, with its annotation."""
+    for name in dpproof.__all__:
+        made = getattr(dpproof, name)
+        for one in [made, *(getattr(made, each) for each in dir(made) if inspect.isclass(made))]:
+            annotation = str(getattr(one, "__annotations__", {}).get("adjacency", ""))
+            if inspect.isroutine(one) and not one.__name__.startswith("_") and "Adjacency" in annotation:
+                yield f"{name}: {one.__qualname__}", annotation
+
+
+def test_every_relation_may_be_given_as_text():
+    found = dict(_takers())
+    assert len(found) > 10
+    assert [name for name, annotation in found.items() if "str" not in annotation] == []
+    event = TRAINING.to_dp_event()
+    assert privacy_loss_of(event, "add-remove") == privacy_loss_of(event, Adjacency.ADD_REMOVE)
+    noise = accountant_for("laplace")
+    assert noise.account(noise.example, "by-sensitivity") == noise.account(
+        noise.example, adjacency="by-sensitivity"
+    )
+    assert dpproof.Claim("c", "laplace", {}, "replace", {"epsilon": 1}).adjacency is Adjacency.REPLACE
+    query = dpproof.Query.of("count")
+    assert query.moved("replace") == query.moved(Adjacency.REPLACE)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: compose([SUM, SUM]), r"not a list\. Write compose\(\*results\)"),
+        (lambda: account("laplace", 2), r"by name, such as scale=2"),
+        (lambda: calibrate("laplace", 2, target_epsilon=1), r"by name, such as scale=2"),
+        (lambda: account({"a": 1}), r"mechanism \(a dict\) must be the name"),
+        (lambda: account("gaussian", epsilon=2), "use dpproof.calibrate with target_epsilon"),
+        (lambda: account("gaussian", sigma=2, delta=1e-5), r"use \.epsilon\(delta\) of the result"),
+        (lambda: calibrate("gaussian", target_epsilon=1, delta=1e-5), "mean target_delta"),
+        (lambda: calibrate("gaussian", epsilon=1), "mean target_epsilon"),
+        (
+            lambda: calibrate(
+                "dp-sgd", sampling_rate=0.01, steps=10, adjacency="add-remove", target_epsilon=2
+            ),
+            "Give target_delta in Python",
+        ),
+        (lambda: calibrate("gaussian", target_epsilon=1), "Give target_delta in Python"),
+    ],
+)
+def test_a_likely_mistake_is_told_what_to_do_instead(ask, says):
+    with pytest.raises((ValueError, TypeError), match=says):
+        ask()

@@ -142,6 +142,8 @@ REFUSALS = [
     ({"adjacency": "replace", "epsilon": 1, "pair": (0, 1)}, "Give either data"),
     ({"adjacency": "rewards-only", "epsilon": 1}, "must be one of replace"),
     ({"adjacency": "replace", "epsilon": 1, "bounds": (0.2, 0.3)}, "must contain all values"),
+    ({"adjacency": "replace", "epsilon": "one"}, "must be a finite number"),
+    ({"adjacency": "replace", "guarantee": dpproof.GaussianDP(1)}, "delta .* such as 1e-5"),
     (
         {"adjacency": "replace", "epsilon": 1, "guarantee": dpproof.PureDP(1)},
         "must be left out if guarantee is given",
@@ -153,6 +155,17 @@ REFUSALS = [
 def test_what_is_missing_or_too_much_is_named(asked, rule):
     with pytest.raises(ValueError, match=rule):
         dpproof.audit(TWINS[0].sound, SHARES, **{"epsilon": 1, **asked} if rule.startswith("adj") else asked)
+
+
+def test_decimals_may_be_given_as_text():
+    asked = {"adjacency": "replace", "budget": 2000, "seed": 1}
+    typed = dpproof.audit(TWINS[0].broken, SHARES, epsilon="0.5", delta="1e-5", alpha="0.05", **asked)
+    assert typed == dpproof.audit(TWINS[0].broken, SHARES, epsilon=0.5, delta=1e-5, alpha=0.05, **asked)
+
+
+def test_an_opendp_measurement_is_told_its_adapter():
+    with pytest.raises(ValueError, match="measurement_mechanism"):
+        dpproof.audit(lambda data: data, SHARES, adjacency="replace", epsilon=1)
 
 
 def test_kinds_of_data_without_known_records_are_refused():

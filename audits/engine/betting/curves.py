@@ -61,7 +61,9 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
     if math.isfinite(pure):
         return (CurvePoint(pure, 0.0),)
     if not math.isfinite(stated):
-        raise ValueError(f"delta ({delta!r}) must be larger. The claim has no finite epsilon at this delta.")
+        raise ValueError(
+            f"delta ({delta!r}) must be larger, such as 1e-5. The claim has no finite epsilon at this delta."
+        )
     reach = min(stated, LIMIT)
     last = CurvePoint(reach, curve.delta(reach).upper)
     others = (CurvePoint(share * reach, curve.delta(share * reach).upper) for share in SHARES)
