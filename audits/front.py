@@ -133,7 +133,7 @@ def _refuse(given: Mapping[str, object], where: str) -> None:
 
 def _double(name: str, value: Number | None) -> float | None:
     """Return a number of the claim as a double that is not below it, so that the audited claim is implied."""
-    return None if value is None else at_least(exact(value, name))
+    return value if value is None or isinstance(value, int) else at_least(exact(value, name))
 
 
 def _claimed(epsilon: float | None, delta: float | None, guarantee: PrivacyCurve | None) -> PrivacyCurve:
