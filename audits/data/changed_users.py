@@ -12,6 +12,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changes import Bounds, within
 from dpproof.audits.data.episode_relations import without_user
+from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
@@ -62,8 +63,7 @@ def of_episodes(data: Episodes, adjacency: Adjacency, bounds: Bounds | None) -> 
 
 
 def _batches(first: Episodes, second: Episodes, adjacency: Adjacency, description: str) -> Candidate:
-    keys = (repr([getattr(one, name).tobytes() for name in vars(one)]) for one in (first, second))
-    return Candidate(first, second, adjacency, description, *keys)
+    return Candidate(first, second, adjacency, description, sealed(vars(first)), sealed(vars(second)))
 
 
 def _rewards_of(rewards: Any, bounds: Bounds | None) -> tuple[float, float]:

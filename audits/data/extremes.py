@@ -9,8 +9,9 @@ Under ``replace`` all inputs have as many records as the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from itertools import islice
 from typing import Any
 
@@ -18,20 +19,12 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
 from dpproof.audits.data.changes import Bounds, Change, changes, shown
+from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.data.tables import Placed, Record, Table, table_of
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
-KNOWN: Mapping[type, tuple[Adjacency, ...]] = {
-    Episodes: (*TABLES, Adjacency.REWARDS_ONLY),
-    Users: (Adjacency.REWARDS_ONLY,),
-}
-"""The relations that are allowed for `Episodes` and `Users`. All other data have the relations of `TABLES`."""
-USERS: Mapping[type, Callable[[Any, Adjacency, Bounds | None], Iterator[Candidate]]] = {
-    Episodes: of_episodes,
-    Users: of_users,
-}
 MOST = 24
 """The largest number of pairs that are made."""
 LEAST, RECORDS = 6, 120_000
@@ -105,19 +98,37 @@ def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
 
 def _candidates(asked: Extremes) -> Iterator[Candidate]:
     """Generate candidates from a table of records, or from users, those most likely to show a violation first."""
-    known = KNOWN.get(type(asked.data), TABLES)
+    made, known = _made(asked.data, asked)
     if asked.adjacency not in known:
         kind, listed = type(asked.data).__name__, ", ".join(one.value for one in known)
         raise ValueError(
             f"adjacency ({asked.adjacency.value!r}) must be one of {listed} for data of"
             f" type {kind}. For another relation give pair=(x, y)."
         )
-    if type(asked.data) in USERS:
-        return USERS[type(asked.data)](asked.data, asked.adjacency, asked.bounds)
+    return made
+
+
+@singledispatch
+def _made(data: object, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
+    """Return the candidates from the data, and the relations that are allowed for data of this kind."""
+    return _of_table(asked), TABLES
+
+
+@_made.register
+def _of_batch(data: Episodes, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
+    return of_episodes(data, asked.adjacency, asked.bounds), (*TABLES, Adjacency.REWARDS_ONLY)
+
+
+@_made.register
+def _of_responses(data: Users, asked: Extremes) -> tuple[Iterator[Candidate], Sequence[Adjacency]]:
+    return of_users(data, asked.adjacency, asked.bounds), (Adjacency.REWARDS_ONLY,)
+
+
+def _of_table(asked: Extremes) -> Iterator[Candidate]:
     table = table_of(asked.data)
     made = changes(table, asked.bounds)
     alike = [] if made or asked.adjacency is Adjacency.REPLACE else [Change(*[table.records[0]] * 2)]
-    return _tabled(table, [*made, *alike], asked.adjacency)
+    yield from _tabled(table, [*made, *alike], asked.adjacency)
 
 
 def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
@@ -143,15 +154,7 @@ class Setting:
 def _candidate(table: Table, setting: Setting, adjacency: Adjacency) -> Candidate:
     inputs = (setting.first, setting.second)
     first, second = (table.built(placed) for placed in inputs)
-    return Candidate(first, second, adjacency, setting.description, *map(_mark, inputs))
-
-
-def _mark(placed: Sequence[Placed]) -> str:
-    """Return a text that is equal for equal records."""
-    try:
-        return f"{len(placed)} {hash(tuple(placed))}"
-    except TypeError:  # a record that cannot be hashed
-        return repr(placed)
+    return Candidate(first, second, adjacency, setting.description, *map(sealed, inputs))
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:

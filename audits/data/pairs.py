@@ -15,6 +15,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS
+from dpproof.audits.data.handed import Handed
 from dpproof.audits.data.relations import Standing, standing_of
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
@@ -61,6 +62,7 @@ class Neighbours:
     description: str
     validator: Callable[[Any, Any], object] | None = None
     standing: Standing = field(init=False, compare=False, repr=False)
+    _handed: dict[int, Handed] = field(init=False, compare=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.adjacency, str) and _word(self.adjacency) in WORDS:
@@ -79,6 +81,17 @@ class Neighbours:
     def _relation(self) -> str:
         """The word of an `Adjacency`, or the description of the relation."""
         return str(getattr(self.adjacency, "value", self.adjacency))
+
+    def handed(self, label: int) -> Handed:
+        """Return the copy of an input that the audited function gets; it is made when it is first needed."""
+        if label not in self._handed:
+            self._handed[label] = Handed((self.first, self.second)[label])
+        return self._handed[label]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the audited function has changed its copy of an input."""
+        return any(one.changed for one in self._handed.values())
 
     def as_json(self) -> dict[str, str]:
         """Return the description, the relation, and whether the relation was checked, as JSON data."""

@@ -39,7 +39,7 @@ class Records:
 
 def is_collection(value: object) -> bool:
     """Whether a value has records; a number, a text and an object of an unknown class have none."""
-    return _frame_rows(value) is not None or _reader(value) is not None
+    return frame_rows(value) is not None or _reader(value) is not None
 
 
 def records_of(value: object) -> Records:
@@ -51,7 +51,7 @@ def records_of(value: object) -> Records:
     >>> records_of([3.0, 4.0]).keys
     ['3', '4']
     """
-    rows = _frame_rows(value)
+    rows = frame_rows(value)
     if rows is not None:
         header, found = rows
         return Records("row", [_key(row) for row in found], header=header)
@@ -97,7 +97,7 @@ def _row_key(row: bytes, kind: str, shape: tuple[int, ...]) -> Hashable:
     return _key(np.frombuffer(row, kind).reshape(shape).tolist())
 
 
-def _frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
+def frame_rows(value: Any) -> tuple[Hashable, Iterable[Any]] | None:
     """Return the column names and rows of a pandas, polars or pyarrow frame, recognised by its methods."""
     if hasattr(value, "itertuples") and hasattr(value, "columns"):
         named = value.index.name is not None or getattr(value.index, "nlevels", 1) > 1

@@ -36,10 +36,11 @@ HINT = (
 )
 Check = Callable[[Any, Any], object]
 
-_TYPED: Mapping[tuple[type, Adjacency], Check] = {
-    **{(Episodes, adjacency): check for adjacency, check in EPISODE_CHECKS.items()},
-    (Users, Adjacency.REWARDS_ONLY): differ_only_in_rewards_of_one_user,
-}
+_TYPED: Sequence[tuple[type, Mapping[Adjacency, Check]]] = (
+    (Episodes, EPISODE_CHECKS),
+    (Users, {Adjacency.REWARDS_ONLY: differ_only_in_rewards_of_one_user}),
+)
+"""Types, which include their subclasses, and the checks of their relations."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Sta
         return Standing(False, "the relation is given in words, which nothing here can check")
     if adjacency is Adjacency.BY_SENSITIVITY:
         return Standing(False, "the relation speaks of what a mechanism computes of data, not of records")
-    check = _TYPED.get((type(first), adjacency)) if type(first) is type(second) else None
+    both = (checks for kind, checks in _TYPED if isinstance(first, kind) and isinstance(second, kind))
+    check = next(both, {}).get(adjacency)
     if check is not None:
         check(first, second)
         return Standing(True, f"by {_name(check)}")

@@ -17,9 +17,11 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.sampling.callables import (
     SEARCH,
     Auditable,
+    ChangedInputError,
     Mechanism,
     MechanismError,
     as_mechanism,
+    check_unchanged,
     generator,
     outputs,
 )
@@ -58,6 +60,7 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
     how = {**call_of("audit_extremes", **called), **(plan.replay or {})}
     asked = replace(plan, replay=how if "audit" in how else {"audit": None, **how})
     found = audit_worst(curve, mechanism, WorstOf(kept), asked)
+    check_unchanged(*ran)
     more = len(ran) - len(kept)
     left = [f"{more} more pairs of neighbours, for which the budget is too small"] if more else []
     return replace(found, not_covered=(*found.not_covered, *_failed(trials), *made.untried, *left))
@@ -107,6 +110,8 @@ def _failure(made: Mechanism, pair: Neighbours, seed: int, place: int, label: in
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mean of no records warns, and then fails
             outputs(made, pair, label, TRIED, generator(seed, SEARCH, place, label))
+    except ChangedInputError:
+        raise
     except MechanismError as failure:
         return str(failure).partition(" when asked for")[0]
     return ""

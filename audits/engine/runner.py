@@ -26,7 +26,7 @@ from dpproof.audits.engine.power.fresh_outputs import (
 from dpproof.audits.engine.power.measured import Power, measured, unmeasured
 from dpproof.audits.engine.power.planting import Planting
 from dpproof.audits.engine.sampling.blocks import Record, check_repeats, draw_blocks
-from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism
+from dpproof.audits.engine.sampling.callables import Auditable, Mechanism, as_mechanism, check_unchanged
 from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import AuditPlan
@@ -75,12 +75,13 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
         confirmed()
     found = conclude(trial, plan.name, curve, claimed, delta, alpha, seed, pair.description, how, asked)
     found = replace(found, pairs=(pair.as_json(),))
-    if not found.verdict.violated:
-        return found
-    short = confirmed()
+    short = confirmed() if found.verdict.violated else ""
     if short is None:
         return found.left_unconfirmed()
-    return replace(found, shortened=short, shown=shown(made, pair, curve, found, seed))
+    if found.verdict.violated:
+        found = replace(found, shortened=short, shown=shown(made, pair, curve, found, seed))
+    check_unchanged(pair)
+    return found
 
 
 def _confirmed(

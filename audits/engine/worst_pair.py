@@ -29,6 +29,7 @@ from dpproof.audits.engine.sampling.callables import (
     Mechanism,
     MechanismError,
     as_mechanism,
+    check_unchanged,
 )
 from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score
@@ -186,6 +187,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
         "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
     }
     found = audit_pair(curve, made, pairs[winner], replace(plan, budget=budget - spent, replay=how))
+    check_unchanged(*pairs)
     return replace(found, samples=found.samples + spent)
 
 

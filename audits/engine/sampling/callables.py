@@ -9,8 +9,9 @@ Outputs with scores that ignore the place stay in the order in which they were d
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.audits.data.encoding import Raised
+from dpproof.audits.data.handed import Handed
 from dpproof.audits.data.outputs import Block, as_block, has_nan, is_numeric, joined, nan_count, of_objects
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.scores.layout import Layout
@@ -72,19 +74,44 @@ def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.ra
         MechanismError: as in `draw`; the message names the input.
     """
     check_time()
-    made, data = as_mechanism(sampler), (pair.first, pair.second)[label]
+    made, handed = as_mechanism(sampler), pair.handed(label)
     where = f"on the {('first', 'second')[label]} input"
     try:
-        returned = made(data, n, rng)
+        with _first_call(handed):
+            returned = made(handed.value, n, rng)
+    except ChangedInputError:
+        raise
     except MechanismError as failure:
         raise MechanismError(f"mechanism failed {where}: {failure}") from failure
     except (Exception, SystemExit) as failure:
         raised = f"raised {type(failure).__name__} ({failure})"
-        raise MechanismError(f"mechanism {raised} {where}{_how_often(made, data, n, rng)}") from failure
+        raise MechanismError(f"mechanism {raised} {where}{_how_often(made, handed.value, n, rng)}") from failure
     try:
         return _checked(as_block(returned), n, made.nan == "token")
     except (TypeError, ValueError, RecursionError) as wrong:
         raise MechanismError(f"mechanism returned invalid outputs {where}: {wrong}") from wrong
+
+
+@contextlib.contextmanager
+def _first_call(handed: Handed) -> Iterator[None]:
+    """Check that the first call of a mechanism on an input, whether it returns or raises, does not change the input."""
+    try:
+        yield
+    finally:
+        if not handed.called:
+            handed.called = True
+            if handed.changed:
+                raise ChangedInputError
+
+
+def check_unchanged(*pairs: Neighbours) -> None:
+    """Check at the end of an audit that no call has changed an input.
+
+    Raises:
+        ChangedInputError: a call has changed an input.
+    """
+    if any(pair.changed for pair in pairs):
+        raise ChangedInputError
 
 
 def _checked(block: Block, n: int, nan: bool) -> Block:
@@ -122,6 +149,20 @@ HINT = ' With failures="token" an exception counts as an output.'
 
 class MechanismError(ValueError):
     """Raised when a mechanism cannot be audited: it fails, returns NaN, or its outputs are not independent."""
+
+
+class ChangedInputError(MechanismError):
+    """Raised when a mechanism changes its input in place, so that later calls get another input."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The function changes its input, so that later calls get another input."
+            " Copy the input inside the function, for example with copy.deepcopy."
+        )
+
+    def __reduce__(self) -> tuple[type[ChangedInputError], tuple[()]]:
+        """Return the data for pickling, so that worker processes can raise this exception."""
+        return ChangedInputError, ()
 
 
 @dataclass(frozen=True)

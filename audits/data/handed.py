@@ -1,0 +1,97 @@
+"""Copies of inputs for an audited function, and a check that the function does not change them.
+
+A function that changes its input in place destroys it for all later calls. Both inputs of a pair may then be equal, and
+a fault is missed. So a function gets a copy of each input. Its contents are compared after the first call and at
+the end of an audit.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
+from dpproof.audits.data.records import frame_rows
+
+
+class Handed:
+    """The copy of an input that an audited function gets, with its contents before the first call.
+
+    >>> mine = [1, 2]
+    >>> handed = Handed(mine)
+    >>> handed.value.pop(), mine, handed.changed
+    (2, [1, 2], True)
+    """
+
+    def __init__(self, given: object) -> None:
+        try:
+            self.value: Any = copy.deepcopy(given)
+        except Exception:  # an object that cannot be copied, such as a lock
+            self.value = given
+        self._before = sealed(self.value)
+        self.called = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the contents have changed."""
+        return sealed(self.value) != self._before
+
+
+def sealed(value: object) -> str:
+    """Return a text that is equal for inputs with equal contents, and that differs for different contents.
+
+    The text of an object that cannot be read consists of its public attributes. A cyclic object has an empty text.
+
+    >>> sealed([-1, "a"]) == sealed([-1, "a"]), sealed([-1]) == sealed([-2])
+    (True, False)
+    """
+    try:
+        return _sealed(value)
+    except RecursionError:
+        return ""
+
+
+PLAIN = frozenset((bool, int, float, str, bytes, type(None)))
+
+
+def _sealed(value: Any) -> str:
+    if type(value) in PLAIN:
+        return repr(value)
+    frame = frame_rows(value)
+    if frame is not None:
+        header, rows = frame
+        return _joined(str(header), [sealed(getattr(value, "index", None)), *map(_sealed, rows)])
+    match value:
+        case np.ndarray():
+            plain = not value.dtype.hasobject and not np.ma.isMaskedArray(value)
+            inside = _hashed(np.ascontiguousarray(value).tobytes()) if plain else _sealed(value.tolist())
+            return f"{value.shape} {value.dtype.str} {inside}"
+        case list() | tuple():
+            return _joined(type(value).__name__, map(_sealed, value))
+        case Mapping():
+            return _joined("mapping", (_sealed(part) for item in value.items() for part in item))
+    try:
+        return f"{type(value).__name__} {_hashed(canonical_text(value).encode('utf-8', 'surrogatepass'))}"
+    except UnreadableOutputError:
+        inside = (_sealed(part) for item in _attributes(value) for part in item)
+        return _joined(f"{type(value).__name__} {value!r}", inside)
+
+
+def _attributes(value: object) -> Iterator[tuple[str, object]]:
+    """Generate the public attributes of an object, except those that are computed when they are first read."""
+    for name, part in getattr(value, "__dict__", {}).items():
+        if not name.startswith("_") and not isinstance(getattr(type(value), name, None), cached_property):
+            yield name, part
+
+
+def _joined(kind: str, parts: Iterable[str]) -> str:
+    return _hashed(f"{kind} {tuple(parts)!r}".encode("utf-8", "surrogatepass"))
+
+
+def _hashed(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
