@@ -72,8 +72,9 @@ def audit(
         guarantee: any claimed guarantee, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
         pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
             or `Canaries`.
-        bounds: ``(low, high)`` of the numbers in the data, or one such pair for each column by its name. Unless
-            given, no value outside those in the data is tried.
+        bounds: ``(low, high)`` of the numbers in the data, or one such pair for each column by its name. A record may
+            then have any values between the bounds, even if nobody has this record. Unless given, only records
+            of the data are tried.
         seed: the source of all randomness.
         alpha: the probability of a false alarm or a false bound.
         budget: the largest number of samples.

@@ -72,7 +72,7 @@ def _rewards_of(rewards: Any, bounds: Bounds | None) -> tuple[float, float]:
             f"bounds ({bounds!r:.60}) must be a pair (low, high) for the rewards of Episodes and Users"
         )
     observed = float(rewards.min()), float(rewards.max())
-    return observed if bounds is None else within(bounds, *observed, "rewards")
+    return observed if bounds is None else within(bounds, *observed, "the rewards")
 
 
 def _users_of(data: Episodes) -> Mapping[str, int]:

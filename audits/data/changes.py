@@ -4,58 +4,112 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.tables import Record, Table
 
 Bounds = tuple[float, float] | Mapping[Any, tuple[float, float]]
-"""The smallest and the largest value of all numeric columns together, or of each column by its name."""
+"""The smallest and the largest value of all numbers together, or of the numbers of each column by its name."""
 
 
 @dataclass(frozen=True)
 class Column:
     """A column with its two extremes.
 
-    The extremes of a numeric column are its smallest and its largest number. The extremes of any other column are
-    its most frequent and its least frequent value.
+    The extremes of a numeric column are its smallest and its largest number, or its bounds. The extremes of any other
+    column are its most frequent and its least frequent value.
     """
 
-    numbers: bool
     low: Any
     high: Any
+    bounded: bool = False
 
 
-def _column(values: Sequence[Any], bounds: tuple[float, float] | None, name: Hashable) -> Column:
-    finite = [one for one in values if _is_number(one)]
-    if finite and all(_is_number(one) or _missing(one) for one in values):
-        low, high = min(finite), max(finite)
-        if bounds is not None:
-            low, high = within(bounds, low, high, name)
-        return Column(True, low, high)
+def _column(values: Sequence[Any], bounds: tuple[float, float] | None, name: str) -> Column:
+    numbers = [one for one in values if _is_number(one)]
+    if numbers and all(_is_number(one) or _missing(one) for one in values):
+        low, high = min(numbers), max(numbers)
+        if bounds is None or all(isinstance(one, bool) for one in numbers):
+            return Column(low, high)
+        return Column(*within(bounds, low, high, name), True)
+    if bounds is not None and any(_numbers(values)):
+        inside = [*_numbers(values)]
+        fullest = max(values, key=lambda one: sum(1 for _ in _numbers(one)))
+        low, high = within(bounds, min(inside), max(inside), name)
+        return Column(_filled(fullest, low), _filled(fullest, high), True)
     try:
         ranked = Counter(values).most_common()
     except TypeError:
-        return Column(False, values[0], values[-1])
-    return Column(False, ranked[0][0], ranked[-1][0])
+        return Column(values[0], values[-1])
+    return Column(ranked[0][0], ranked[-1][0])
 
 
-def within(bounds: tuple[float, float], low: Any, high: Any, name: Hashable) -> tuple[Any, Any]:
-    """Return stated bounds, converted to the type of a column's values."""
-    made = tuple(type(high)(one) for one in bounds)
-    if made != tuple(bounds):
-        raise ValueError(
-            f"bounds ({bounds!r}) of column {name!r} must have the type of its values, {type(high).__name__}"
-        )
-    if not made[0] <= low <= high <= made[1]:
-        raise ValueError(
-            f"bounds ({bounds!r}) must contain all values of column {name!r}, {low!r} to {high!r}"
-        )
+def _filled(value: Any, number: float) -> Any:
+    """Return a value, which may be nested, with all its numbers replaced by one number."""
+    match value:
+        case np.ndarray():
+            return np.full(value.shape, _like(value.dtype.type, number), value.dtype)
+        case Mapping():
+            return {key: _filled(one, number) for key, one in value.items()}
+        case list() | tuple():
+            return getattr(type(value), "_make", type(value))(_filled(one, number) for one in value)
+    return _like(type(value), number) if _is_number(value) and not isinstance(value, bool) else value
+
+
+def _like(kind: Callable[[Any], Any], number: Any) -> Any:
+    """Return a number as another type.
+
+    Raises:
+        ValueError: the type does not have this number.
+    """
+    try:
+        made = kind(number)
+    except (OverflowError, TypeError, ValueError):
+        made = None
+    if made != number:
+        named = getattr(kind, "__name__", str(kind))
+        raise ValueError(f"bounds ({number!r}) must be a number of the type of the values, {named}")
     return made
+
+
+def check_bounds(bounds: Bounds) -> None:
+    """Check that bounds are one pair of numbers, or one pair for each of some columns.
+
+    Raises:
+        ValueError: they are not; the message names the rule.
+    """
+    for ends in bounds.values() if isinstance(bounds, Mapping) else [bounds]:
+        if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(map(_is_number, ends)):
+            raise ValueError(
+                f"bounds ({ends!r:.60}) must be two finite numbers, (low, high), or a dictionary from the name of a"
+                " column to two finite numbers"
+            )
+        if not ends[0] < ends[1]:
+            raise ValueError(f"bounds ({ends!r}): low must be below high")
+
+
+def within(bounds: Sequence[float], low: Any, high: Any, name: str) -> tuple[Any, Any]:
+    """Return stated bounds, converted to the type of the values between which they must lie.
+
+    Args:
+        bounds: the bounds.
+        low, high: the smallest and the largest value.
+        name: the name of the values, such as "column 'age'".
+    """
+    kind: Any = type(high) if type(low) is type(high) else float
+    least, most = (_like(kind, one) for one in bounds)
+    if not least <= low <= high <= most:
+        raise ValueError(
+            f"bounds ({bounds!r}) must contain all values of {name}, {low!r} to {high!r}."
+            " Clip the data first, or give wider bounds."
+        )
+    return least, most
 
 
 def _is_number(value: object) -> TypeGuard[Real]:
@@ -72,19 +126,23 @@ def _missing(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one record, from ``low`` to ``high``."""
+    """A change of one record, from ``low`` to ``high``, and which of the two are not in the data."""
 
     low: Record
     high: Record
+    unseen: tuple[Record, ...] = ()
 
 
 def changes(table: Table, bounds: Bounds | None) -> list[Change]:
-    """Return the changes of one record that are tried, the largest first."""
+    """Return the changes of one record that are tried, the largest first.
+
+    Each record is observed, or it is an observed record in which columns with stated bounds have other values.
+    """
     records, columns = table.records, _columns(table, bounds)
-    low, high = (tuple(getattr(one, end) for one in columns) for end in ("low", "high"))
+    observed = _Observed(records, [column.bounded for column in columns])
     sizes = [_size(record) for record in records]
     small, large = records[int(np.argmin(sizes))], records[int(np.argmax(sizes))]
-    norms = _norms([low, high]) if bounds is not None else _norms(records)
+    low, high = (observed.nearest(tuple(getattr(one, end) for one in columns)) for end in ("low", "high"))
     found = [Change(low, high), Change(small, large), Change(_typical(table, sizes), _farthest(records))]
     if table.whole:
         lengths = [_length(record[0]) for record in records]
@@ -95,9 +153,51 @@ def changes(table: Table, bounds: Bounds | None) -> list[Change]:
             Change(least, most),
             Change(_changed(most, at, column.low), _changed(most, at, column.high)),
         ]
-    observed = {repr(record) for record in records}
-    allowed = [one for one in found if all(_allowed(r, observed, norms) for r in (one.low, one.high))]
-    return list({repr(one): one for one in allowed if repr(one.low) != repr(one.high)}.values())
+    keyed = {(sealed(one.low), sealed(one.high)): one for one in found if observed.allow(one.low, one.high)}
+    made = [observed.told(one) for (first, second), one in keyed.items() if first != second]
+    for record in (record for one in made for record in one.unseen):
+        _check_fits(table, record, bounds)
+    return made
+
+
+class _Observed:
+    """The records of a table, and which columns have bounds."""
+
+    def __init__(self, records: Sequence[Record], bounded: Sequence[bool]) -> None:
+        self._first, self._bounded = records[0], bounded
+        self._keys = set(map(sealed, records))
+        self._fixed = {sealed(self._rest(record)) for record in records} if any(bounded) else set()
+
+    def _rest(self, record: Record) -> Record:
+        """Return the values in the columns without bounds."""
+        return tuple(one for one, free in zip(record, self._bounded, strict=True) if not free)
+
+    def nearest(self, record: Record) -> Record:
+        """Return a record if it was observed; otherwise the first record, with its values in the bounded columns."""
+        if sealed(record) in self._keys:
+            return record
+        pairs = zip(record, self._first, self._bounded, strict=True)
+        return tuple(new if bounded else held for new, held, bounded in pairs)
+
+    def allow(self, *records: Record) -> bool:
+        """Whether each record was observed, or differs from an observed one only in columns that have bounds."""
+        return all(sealed(one) in self._keys or sealed(self._rest(one)) in self._fixed for one in records)
+
+    def told(self, change: Change) -> Change:
+        """Return the change with the records that were not observed."""
+        ends = {sealed(one): one for one in (change.low, change.high)}
+        return replace(change, unseen=tuple(one for key, one in ends.items() if key not in self._keys))
+
+
+def _check_fits(table: Table, record: Record, bounds: Bounds | None) -> None:
+    """Check that a data set can hold a record that was made from bounds."""
+    try:
+        table.built([(0, record)])
+    except (OverflowError, TypeError, ValueError) as wrong:
+        raise ValueError(
+            f"bounds ({bounds!r:.80}) must fit the type of the data. No data set can hold the record"
+            f" {shown(record)}: {wrong}"
+        ) from wrong
 
 
 def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
@@ -105,33 +205,39 @@ def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
     if isinstance(bounds, Mapping):
         unknown = [name for name in bounds if name not in names]
         if unknown:
-            raise ValueError(f"bounds: column ({unknown[0]!r}) must be one of: {', '.join(map(str, names))}")
+            known = f"must be one of: {', '.join(map(str, names))}" if _named(table) else "does not exist"
+            raise ValueError(f"bounds: column ({unknown[0]!r}) {known}")
     each = [bounds.get(name) if isinstance(bounds, Mapping) else bounds for name in names]
     values = zip(*table.records, strict=True)
-    return [_column(list(one), ends, name) for one, ends, name in zip(values, each, names, strict=True)]
+    words = [f"column {name!r}" if _named(table) else "the data" for name in names]
+    found = [_column(list(one), ends, word) for one, ends, word in zip(values, each, words, strict=True)]
+    bounded = {name for name, column in zip(names, found, strict=True) if column.bounded}
+    missed = [name for name in bounds if name not in bounded] if isinstance(bounds, Mapping) else []
+    if missed or (bounds is not None and not bounded):
+        where = f"column {missed[0]!r} holds" if missed else "the data hold"
+        raise ValueError(f"bounds ({bounds!r:.80}) apply to numbers only, but {where} none")
+    return found
+
+
+def bounded_columns(table: Table, bounds: Bounds) -> Mapping[Hashable, bool]:
+    """Return for each column whether its values have bounds."""
+    columns = _columns(table, bounds)
+    return {name: column.bounded for name, column in zip(table.columns, columns, strict=True)}
+
+
+def _named(table: Table) -> bool:
+    return table.columns != (0,)
 
 
 def _with(records: Sequence[Record], at: int, value: Any) -> Record:
     """Return an observed record with this value in the column, or the first record with the value put in."""
-    found = (record for record in records if record[at] is value or repr(record[at]) == repr(value))
+    key = sealed(value)
+    found = (record for record in records if record[at] is value or sealed(record[at]) == key)
     return next(found, _changed(records[0], at, value))
 
 
 def _changed(record: Record, at: int, value: Any) -> Record:
     return (*record[:at], value, *record[at + 1 :])
-
-
-def _allowed(record: Record, observed: set[str], norms: tuple[float, float]) -> bool:
-    """Whether a record was observed, or its L1 and L2 norms are at most the given ones."""
-    return repr(record) in observed or all(
-        norm <= most for norm, most in zip(_norms([record]), norms, strict=True)
-    )
-
-
-def _norms(records: Sequence[Record]) -> tuple[float, float]:
-    """Return the largest L1 norm and the largest L2 norm of the records."""
-    flat = [np.array(list(_numbers(record)) or [0.0]) for record in records]
-    return max(float(np.abs(one).sum()) for one in flat), max(float(np.hypot.reduce(one)) for one in flat)
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -1,9 +1,9 @@
 """Extreme neighbours of a given data set: pairs on which a faulty mechanism is likely to violate its claim.
 
 In each pair one record changes from one extreme to another. The other records are those of the data, or they are all
-equal to one extreme, or half of them equal each extreme. Extremes are observed records, and records that differ from
-one in a single column. Records that combine the extremes of several columns are tried only if their norms are at most
-the largest observed ones, because a mechanism may rely on that. With stated bounds every value between them is allowed.
+equal to one extreme, or half of them equal each extreme. Extremes are observed records, because a mechanism may rely on
+a property that all records have, such as a start before the end. Records that nobody has are tried only with stated
+bounds: an observed record, in which the columns with bounds may have any values between them.
 Under ``replace`` all inputs have as many records as the data.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
-from dpproof.audits.data.changes import Bounds, Change, changes, shown
+from dpproof.audits.data.changes import Bounds, Change, bounded_columns, changes, check_bounds, shown
 from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.data.tables import Placed, Record, Table, table_of
@@ -38,7 +38,7 @@ class Extremes:
     Attributes:
         data: a table of a kind that `dpproof.audits.data.tables` lists, or `Episodes`, or `Users`.
         adjacency: the neighbouring relation.
-        bounds: the smallest and the largest value that is allowed; None for the observed ones.
+        bounds: the smallest and the largest value that is allowed; None for the observed records.
 
     >>> [pair.description for pair in Extremes([0.0, 0.5, 1.0], Adjacency.REPLACE).pairs(2)]
     ['all 3 records are 0; the first record becomes 1', 'your data, where the first record is 0 or 1']
@@ -47,6 +47,11 @@ class Extremes:
     data: Any
     adjacency: Adjacency
     bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        """Check the form of the bounds."""
+        if self.bounds is not None:
+            check_bounds(self.bounds)
 
     def pairs(self, most: int | None = None) -> tuple[Neighbours, ...]:
         """Return validated pairs without repetition, those most likely to show a violation first.
@@ -73,14 +78,31 @@ class Extremes:
     @property
     def untried(self) -> tuple[str, ...]:
         """Descriptions of the neighbours that were not tried."""
-        values = (
-            []
-            if self.bounds is not None
-            else ["values outside those in your data (give bounds= to include them)"]
-        )
+        values = _untried(self.data, self.bounds)
         large = [f"more than {self.most} pairs, because the data are large"] if self.most < MOST else []
         sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []
         return (*values, *sizes, *large)
+
+
+@singledispatch
+def _untried(data: object, bounds: Bounds | None) -> Sequence[str]:
+    """Describe the records that were not tried."""
+    table = table_of(data)
+    free = {} if bounds is None else bounded_columns(table, bounds)
+    left = [str(name) for name in table.columns if not free.get(name)]
+    kind = "values" if len(table.columns) == 1 else "records"
+    if bounds is None or free.keys() == {0}:
+        values = [f"{kind} outside those in your data (give bounds= to include them)"] if left else []
+    else:
+        values = [f"values outside those in your data in column {', '.join(left)}"] if left else []
+    sized = any(isinstance(part, list | tuple | Mapping) for record in table.records for part in record)
+    longer = ["records with more parts than those in your data"] if sized and not left else []
+    return [*values, *longer]
+
+
+@_untried.register(Episodes | Users)
+def _untried_rewards(_data: Episodes | Users, bounds: Bounds | None) -> Sequence[str]:
+    return ["values outside those in your data (give bounds= to include them)"] if bounds is None else []
 
 
 def _distinct(candidates: Iterator[Candidate]) -> Iterator[Neighbours]:
@@ -139,7 +161,7 @@ def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> It
     for reach in range(len(made) + longest):
         for which, settled in enumerate(made[: reach + 1]):
             if reach - which < len(settled):
-                yield _candidate(table, settled[reach - which], adjacency)
+                yield _candidate(table, settled[reach - which], adjacency, changes[which].unseen)
 
 
 @dataclass(frozen=True)
@@ -151,10 +173,11 @@ class Setting:
     description: str
 
 
-def _candidate(table: Table, setting: Setting, adjacency: Adjacency) -> Candidate:
+def _candidate(table: Table, setting: Setting, adjacency: Adjacency, unseen: Sequence[Record]) -> Candidate:
     inputs = (setting.first, setting.second)
     first, second = (table.built(placed) for placed in inputs)
-    return Candidate(first, second, adjacency, setting.description, *map(sealed, inputs))
+    made = f" (not in your data: {', '.join(map(shown, unseen))})" if unseen else ""
+    return Candidate(first, second, adjacency, f"{setting.description}{made}", *map(sealed, inputs))
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:

@@ -78,8 +78,8 @@ def _sealed(value: Any) -> str:
     try:
         return f"{type(value).__name__} {_hashed(canonical_text(value).encode('utf-8', 'surrogatepass'))}"
     except UnreadableOutputError:
-        inside = (_sealed(part) for item in _attributes(value) for part in item)
-        return _joined(f"{type(value).__name__} {value!r}", inside)
+        attributes = (_sealed(part) for item in _attributes(value) for part in item)
+        return _joined(f"{type(value).__name__} {value!r}", attributes)
 
 
 def _attributes(value: object) -> Iterator[tuple[str, object]]:

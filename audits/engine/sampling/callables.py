@@ -85,7 +85,9 @@ def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.ra
         raise MechanismError(f"mechanism failed {where}: {failure}") from failure
     except (Exception, SystemExit) as failure:
         raised = f"raised {type(failure).__name__} ({failure})"
-        raise MechanismError(f"mechanism {raised} {where}{_how_often(made, handed.value, n, rng)}") from failure
+        raise MechanismError(
+            f"mechanism {raised} {where}{_how_often(made, handed.value, n, rng)}"
+        ) from failure
     try:
         return _checked(as_block(returned), n, made.nan == "token")
     except (TypeError, ValueError, RecursionError) as wrong:

@@ -1,0 +1,206 @@
+"""Inputs that an audited function gets: copies of the data, observed records, and values within stated bounds."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import dpproof
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.audits.data.changes import shown
+from dpproof.audits.data.extremes import Extremes
+from dpproof.audits.data.handed import Handed, sealed
+from dpproof.audits.data.pairs import InvalidNeighboursError
+from dpproof.audits.data.tables import table_of
+from dpproof.audits.engine.sampling.callables import ChangedInputError
+from dpproof.audits.recording.evidence import Finding
+from tests.rows import rows
+
+REPLACE = Adjacency.REPLACE
+ASKED = {"adjacency": "replace", "epsilon": 1.0, "power": False}
+
+
+def geometric(epsilon, rng, n):
+    p = 1 - np.exp(-epsilon)
+    return rng.geometric(p, n) - rng.geometric(p, n)
+
+
+def popping(data, n, rng):
+    total = 0
+    for values in data.values():
+        while values:
+            total += min(values.pop(), 5)
+    return total + geometric(1 / 15, rng, n)
+
+
+def in_place(data, n, rng):
+    data /= 100
+    return np.rint(1000 * data.sum()) + geometric(1 / 1000, rng, n)
+
+
+def framed(data, n, rng):
+    data["x"] = data.x.clip(0, 1)
+    return data.x.sum() + geometric(1, rng, n)
+
+
+def scalar(data, rng):
+    return data.pop() + int(geometric(1, rng, 1)[0])
+
+
+def late():
+    """Return a function that changes its input at its 60th call."""
+    calls = []
+
+    def function(data, n, rng):
+        calls.append(0)
+        if len(calls) == 60:
+            data[0] = 7
+        return sum(data) + geometric(1 / 10, rng, n)
+
+    return function
+
+
+LISTS = {"u1": [1, 2, 3], "u2": [5], "u3": [4] * 4}
+
+
+@rows(
+    ("function", "data", "options"),
+    [
+        (popping, LISTS, {}),
+        (in_place, np.array([0.0, 100.0, 100.0, 0.0]), {}),
+        (scalar, [1, 2, 3], {}),
+        (scalar, [1, 2, 3], {"failures": "token"}),
+        (late(), [1, 2, 5], {}),
+    ],
+)
+def test_a_function_that_changes_its_input_is_refused_and_the_data_stay(function, data, options):
+    before = copy.deepcopy(data)
+    with pytest.raises(ChangedInputError, match="changes its input"):
+        dpproof.audit(function, data, **ASKED, **options)
+    assert sealed(data) == sealed(before)
+
+
+@rows(
+    ("function", "pair"), [(popping, ({0: [1]}, {0: [5]})), (scalar, ([1, 2], [1, 3])), (late(), ([1], [2]))]
+)
+def test_a_pair_is_copied_too(function, pair):
+    before = copy.deepcopy(pair)
+    with pytest.raises(ChangedInputError, match="changes its input"):
+        dpproof.audit(function, pair=pair, **ASKED)
+    assert pair == before
+
+
+def test_a_frame_is_copied_and_a_copying_function_is_audited():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ChangedInputError):
+        dpproof.audit(framed, pandas.DataFrame({"x": [0, 5, 2]}), **ASKED)
+    found = dpproof.audit(lambda d, n, rng: popping(copy.deepcopy(d), n, rng), LISTS, **ASKED)
+    assert found.verdict is not Finding.CONSISTENT
+
+
+@dataclass
+class Person:
+    age: int
+
+
+class Holder:
+    def __init__(self, rows):
+        self.rows, self._cache = rows, None
+
+
+def test_every_kind_of_change_is_seen_and_a_private_cache_is_not():
+    changes = [
+        ([1, 2], lambda v: v.reverse()),
+        ([[1], [2]], lambda v: v[1].append(3)),
+        ({"a": {1, 2}}, lambda v: v["a"].add(3)),
+        ([Person(3)], lambda v: setattr(v[0], "age", 4)),
+        (Holder([1]), lambda v: v.rows.append(2)),
+        (np.array([None, {"a": 1}], object), lambda v: v[1].update(a=2)),
+        (np.zeros((300, 300)), lambda v: v.__setitem__((150, 150), 1)),
+    ]
+    for value, change in changes:
+        handed = Handed(value)
+        assert not handed.changed
+        change(handed.value)
+        assert handed.changed
+        assert not Handed(value).changed
+    held = Handed(Holder([1]))
+    held.value._cache = 5
+    assert not held.changed
+
+
+def episodes(rewards):
+    rows = {"episode": [0, 1, 2], "user": list("abc"), "state": [0, 0, 0], "reward": rewards}
+    return dpproof.read_episodes(rows)
+
+
+def test_episodes_from_files_are_data_and_their_pairs_are_checked():
+    data = episodes([0.0, 1.0, 0.0])
+    pairs = Extremes(data, REPLACE).pairs()
+    assert {pair.standing.word for pair in pairs} == {"checked"}
+    assert isinstance(pairs[0].first, type(data))
+    plain = Episodes(*(getattr(data, name) for name in ("states", "actions", "rewards", "lengths", "user")))
+    assert [p.description for p in Extremes(plain, REPLACE).pairs()] == [p.description for p in pairs]
+    with pytest.raises(InvalidNeighboursError, match="one user only"):
+        dpproof.audit(scalar, pair=(episodes([0, 0, 0]), episodes([1, 1, 1])), **ASKED)
+
+
+def test_negative_numbers_are_different_records():
+    assert Extremes([-1, -2, -1], REPLACE).pairs()
+    assert len({sealed(n) for n in (-1, -2, 0, 1, 2)}) == 5
+
+
+SPANS = [(100, 110), (5, 20), (50, 58)]
+
+
+@rows("bounds", [None, (0, 200), {1: (0, 200)}])
+def test_records_are_observed_or_within_bounds_and_the_words_say_which(bounds):
+    for pair in Extremes(SPANS, REPLACE, bounds).pairs():
+        made = {one for data in (pair.first, pair.second) for one in data} - set(SPANS)
+        if bounds is None or isinstance(bounds, dict):
+            assert {start for start, _ in made} <= {start for start, _ in SPANS}
+        assert not made or bounds is not None
+        assert all(shown(one) in pair.description.partition("not in your data")[2] for one in made)
+
+
+@rows(
+    ("data", "bounds", "left"),
+    [
+        ([[1, 2], [3], [4, 5]], (0, 100), "more parts"),
+        (np.arange(12.0).reshape(3, 2, 2), (0, 100), ""),
+        ([("a", 1), ("b", 5)], (0, 100), "in column 0"),
+        ([(True, 1), (False, 5)], (0, 100), "in column 0"),
+        ({"u": {"x": [1, 2], "y": 3}, "v": {"x": [], "y": 5}}, (0, 100), "more parts"),
+    ],
+)
+def test_bounds_apply_to_all_numbers_and_what_they_leave_out_is_said(data, bounds, left):
+    made = Extremes(data, REPLACE, bounds)
+    texts = [shown(record) for pair in made.pairs() for record in table_of(pair.second).records]
+    assert any("100" in text for text in texts)
+    assert left in made.untried[0]
+
+
+@rows(
+    ("data", "bounds", "rule"),
+    [
+        ([1, 2], (1, 0), "low must be below high"),
+        ([1, 2], 5, "two finite numbers"),
+        ([1, 2], (None, None), "two finite numbers"),
+        ([1, 2], (0, 1, 2), "two finite numbers"),
+        ([1, 2], (0, np.inf), "two finite numbers"),
+        ([1, 2], (2, 3), "all values of the data, 1 to 2. Clip the data first, or give wider bounds"),
+        ([1, 2], (0, 2.5), "type of the values, int"),
+        ([(1, 2), (3, 4)], {5: (0, 9)}, "must be one of: 0, 1"),
+        ([(1, 2), (3, 4)], {1: (3, 9)}, "all values of column 1, 2 to 4"),
+        (np.array([1, 2], np.uint8), (0, 300), "fit the type"),
+        (["a", "b"], (0, 1), "apply to numbers only"),
+        ([("a", 1), ("b", 2)], {0: (0, 1)}, "column 0 holds none"),
+    ],
+)
+def test_bounds_that_cannot_be_used_are_refused(data, bounds, rule):
+    with pytest.raises(ValueError, match=rule):
+        Extremes(data, REPLACE, bounds).pairs()
