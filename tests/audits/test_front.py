@@ -43,7 +43,7 @@ CASES = [
     (BUYERS, EXPERT),
     (Users.draw(river_swim(), 5, np.random.default_rng(0)), REWARDS),
 ]
-FAST = ("half the noise", "mean of a frame's column", "rewards of an episode")
+FAST = ("half the noise", "column mean without clipping", "rewards, noise for one step")
 
 
 @rows(("data", "relation"), CASES)
@@ -204,11 +204,11 @@ NAMED = {one.name: one for one in TWINS}
 @rows(
     ("name", "event", "looks_like"),
     [
-        ("running sums", "is at", "times too small"),
+        ("running sums, noise for one step", "is at", "times too small"),
         ("one noise for two counts", "the first number minus the second number is", "used twice"),
-        ("exact number of records", "the second number is exactly", "without noise"),
-        ("Gaussian count", "the output is at", "delta 0"),
-        ("list of cities", "the output is", "a sensitive record that decides"),
+        ("number of records without noise", "the second number is exactly", "without noise"),
+        ("count with Gaussian noise, delta 0", "the output is at", "delta 0"),
+        ("list of the cities that occur", "the output is", "a sensitive record that decides"),
     ],
 )
 def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_like):
