@@ -61,7 +61,9 @@ def first_above_ratio(variant: SparseVector, first: Sequence[Number], second: Se
         ValueError: the variant does not stop at this answer, releases values, or has no noise on its queries.
     """
     if variant.cutoff != 1 or variant.released or variant.value_scale is not None or not variant.query_scale:
-        raise ValueError(f"variant ({variant}) must stop at its first answer and release nothing else")
+        raise ValueError(
+            f"variant ({variant}) has no exact truth here: choose a variant that stops at its first answer and releases nothing else"
+        )
     return largest_ratio(lambda: _first_above(variant, first), lambda: _first_above(variant, second))
 
 

@@ -113,7 +113,7 @@ def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
     v, field, degree = t.variable(node["var"]), t.field(), node["degree"]
     low, high, _ = t.domain[v]
     if type(degree) is not int or not 0 < degree <= 100 or low[0] or high[0]:
-        raise Rejected("bernstein: wants a bounded variable and a degree from 1 to 100")
+        raise Rejected("bernstein: needs a bounded variable and a degree from 1 to 100")
     u: nf.Poly = nf.plus(nf.constant(low[1]), {((v, 1),): high[1] - low[1]})
     moved: nf.Poly = {}
     for m, c in field.normal(_inequality(t))[0].items():
@@ -162,7 +162,7 @@ def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
         or not terms
         or not all(type(x) is list and len(x) == 2 for x in terms)
     ):
-        raise Rejected("sos: wants a >= goal and a list, not empty, of [coefficient, formula]")
+        raise Rejected("sos: needs a >= goal and a list, not empty, of [coefficient, formula]")
     over = read(node["over"], names)
     if not field.sign(field.normal(over)[0]) or any(rational(c) < 0 for c, _ in terms):
         raise Rejected("sos: the multiplier or a coefficient is not positive")

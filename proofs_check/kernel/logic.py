@@ -150,7 +150,7 @@ def telescope(t: Task, node: Node, replay: Replay) -> nf.Field:
     keys(node, {"telescope", "antidifference", "sign", "proof", "sub"})
     total = tree(read(node["telescope"], set(t.domain)))
     if total[0] != "sum" or (i := node["telescope"][1]) in t.random or node["sign"] not in SIGNS:
-        raise Rejected("telescope: wants a sum over a new index, and a sign")
+        raise Rejected("telescope: needs a sum over a new index, and a sign")
     _, bound, lo, hi, body = total
     body = substitute(body, {bound: i})  # from here on the index is a variable like any other
     if not (_is_whole(t, lo) and _is_whole(t, hi)):
@@ -194,7 +194,7 @@ def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Prove formulas nonnegative for all values; then open all expectations."""
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
-        raise Rejected("expect: wants random variables and a list of [formula, node]")
+        raise Rejected("expect: needs random variables and a list of [formula, node]")
     # Hypotheses keep their places, so that proofs can count them.
     surely = [TRIVIAL if has(x.difference, "E") else x for x in t.given]
     inner = replace(t, domain=t.domain | t.random, random={}, groups=(), given=surely)
