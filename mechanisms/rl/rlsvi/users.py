@@ -118,9 +118,7 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
     if moved.size:
         place = tuple(int(i) for i in moved[0])
         pair = f"{users.next_states[place]} and {other.next_states[place]}"
-        raise ValueError(
-            f"next_states at (user, step, state, action) {place} must be the same in both inputs, not {pair}"
-        )
+        raise ValueError(f"next_states at (user, step, state, action) {place} must be equal, not {pair}")
     changed = np.flatnonzero((users.rewards != other.rewards).any(axis=(1, 2, 3)))
     if not changed.size:
         raise ValueError("users and other are equal. Neighbours must differ in the rewards of one user.")
