@@ -62,7 +62,7 @@ def first_above_ratio(variant: SparseVector, first: Sequence[Number], second: Se
     """
     if variant.cutoff != 1 or variant.released or variant.value_scale is not None or not variant.query_scale:
         raise ValueError(
-            f"variant ({variant}) has no exact truth here: choose a variant that stops at its first answer and releases nothing else"
+            f"variant ({variant}) must be one that stops at its first answer and releases nothing else"
         )
     return largest_ratio(lambda: _first_above(variant, first), lambda: _first_above(variant, second))
 
