@@ -17,12 +17,15 @@ from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.conclusion import check_request, unfinished
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
+from dpproof.audits.engine.sampling.progress import counting
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import FURTHER, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.target import Audited
 from dpproof.audits.targets.call import Call, Inputs
+from dpproof.audits.time_budget import OutOfTimeError
 
 MISSING: Final[Any] = object()
 """The default of ``data``. None cannot be the default, because it is a valid data set."""
@@ -86,7 +89,8 @@ def audit(
         failures: ``"error"`` raises an exception of the function; ``"token"`` treats it as an output.
         nan: ``"error"`` or ``"token"``, in the same way, for an output that contains NaN.
         arithmetic: with ``"real"`` a violation that shows only in floating-point bits does not count as a failure.
-        power, known_ratio, seconds, executor: as in `AuditPlan`.
+        power, known_ratio, executor: as in `AuditPlan`.
+        seconds: the time budget. If it ends before anything is refuted, the answer is *inconclusive*.
 
     Raises:
         InvalidNeighboursError: the two inputs of the pair are not neighbours.
@@ -110,6 +114,7 @@ def audit(
     plan = replace(
         plan, scores=scores, power=power, known_ratio=known_ratio, seconds=seconds, executor=executor
     )
+    check_request(alpha, plan.drawn, plan.stated, scores, seed)
     claimed = {"epsilon": epsilon, "guarantee": guarantee, "adjacency": adjacency}
     if hasattr(what, "audit"):
         given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds}
@@ -121,8 +126,15 @@ def audit(
     plan = replace(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
-    with plan.timed():
-        found = Call(curve, as_mechanism_with(what, told), inputs).audit(plan)
+    called = Call(curve, as_mechanism_with(what, told), inputs)
+    with counting() as drawn:
+        try:
+            with plan.timed():
+                found = called.audit(plan)
+        except OutOfTimeError as ended:
+            if seconds is None:  # the time that ended is the caller's
+                raise
+            found = unfinished(curve, plan, sum(drawn), ended)
     return replace(found, arithmetic=arithmetic)
 
 

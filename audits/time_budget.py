@@ -18,7 +18,14 @@ _LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
 class OutOfTimeError(BaseException):
-    """Raised when the time budget is spent. It is no `Exception`, so it is never taken for a mechanism's output."""
+    """Raised when the time budget is spent. It is no `Exception`, so it is never taken for a mechanism's output.
+
+    Attributes:
+        during: the part of the audit in which the time ended.
+        left: what was left out.
+    """
+
+    during, left = "", ""
 
     def __init__(self) -> None:
         super().__init__("The time budget is spent.")
@@ -26,6 +33,25 @@ class OutOfTimeError(BaseException):
     def __reduce__(self) -> tuple[type[OutOfTimeError], tuple[()]]:
         """Return the data for pickling, so that worker processes can raise this exception."""
         return OutOfTimeError, ()
+
+
+@contextmanager
+def during(part: str, left: str) -> Iterator[None]:
+    """Name the part of an audit in which the time ends, and what is then left out.
+
+    >>> try:
+    ...     with during("the search", "the audit"):
+    ...         raise OutOfTimeError
+    ... except OutOfTimeError as error:
+    ...     error.during
+    'the search'
+    """
+    try:
+        yield
+    except OutOfTimeError as error:
+        if not error.during:
+            error.during, error.left = part, left
+        raise
 
 
 @contextmanager

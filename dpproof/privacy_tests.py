@@ -28,6 +28,7 @@ from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
 from dpproof.answers.claims import check_claim, rests_on
+from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
@@ -200,6 +201,7 @@ class Privacy:
         second: object = MISSING,
         *,
         data: object = MISSING,
+        bounds: Bounds | None = None,
         **options: Any,
     ) -> Evidence:
         """Run a mechanism on two neighbouring inputs. A violation of the promise fails the test.
@@ -212,12 +214,15 @@ class Privacy:
                 can be (`dpproof.audits.data.relations`).
             second: the other input; left out beside a `Neighbours`.
             data: instead of two inputs the data from which extreme neighbours are made.
+            bounds: of the numbers in the data, as for `dpproof.audit`.
             options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1
         with errors_as_failures():
-            inputs = self._paired(first, second) if data is MISSING else self._extremes(data, first)
+            if data is MISSING and bounds is not None:
+                raise ValueError(f"bounds ({bounds!r:.60}) must be left out unless data= is given")
+            inputs = self._paired(first, second) if data is MISSING else self._extremes(data, first, bounds)
             found = self._audited(mechanism, inputs, options)
         self._judge(found)
         return found
@@ -267,12 +272,12 @@ class Privacy:
                 "\n".join([*lines, *(f"  {text}" for text in (*told, *ledger.remarks))]), pytrace=False
             )
 
-    def _extremes(self, data: object, first: object) -> Extremes:
+    def _extremes(self, data: object, first: object, bounds: Bounds | None) -> Extremes:
         if first is not MISSING:
             raise ValueError(
                 f"first ({first!r:.60}) must be left out, because dpproof makes the inputs from data"
             )
-        return Extremes(data, self.claim.adjacency)
+        return Extremes(data, self.claim.adjacency, bounds)
 
     def _paired(self, first: object, second: object) -> Neighbours:
         pair = self._given(first, second)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -181,6 +182,45 @@ class Words:
 
     def __str__(self) -> str:
         return f"a list of: {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The smallest and the largest number of all columns of a table, or of each column by its name.
+
+    >>> Ranges().admits([0, 100]), Ranges().admits({"age": [0, 120]}), Ranges().admits([1, 0])
+    (True, True, False)
+    """
+
+    kind: type = list
+
+    def admits(self, value: object) -> bool:
+        """Whether ``value`` is one range, or a table of ranges."""
+        if isinstance(value, Mapping):
+            return bool(value) and all(map(self._is_range, value.values()))
+        return self._is_range(value)
+
+    @staticmethod
+    def _is_range(value: object) -> bool:
+        numbers = isinstance(value, list | tuple) and len(value) == 2 and all(map(Domain().admits, value))
+        return bool(numbers and value[0] < value[1])  # type: ignore[index]
+
+    def read(self, text: str) -> list[Any]:
+        """Return the two numbers of ``text``, which are separated by a space."""
+        return [typed(number) for number in text.split()]
+
+    def some(self) -> list[int]:
+        """Return the range from 0 to 1."""
+        return [0, 1]
+
+    def schema(self) -> dict[str, Any]:
+        """Return a range or a table of ranges as JSON Schema."""
+        finite = {"type": "number", "minimum": -sys.float_info.max, "maximum": sys.float_info.max}
+        one = {"type": "array", "items": finite, "minItems": 2, "maxItems": 2}
+        return {"anyOf": [one, {"type": "object", "minProperties": 1, "additionalProperties": one}]}
+
+    def __str__(self) -> str:
+        return "two numbers, [low, high] with low below high, or a table of these by column"
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,12 @@ def _is_number(value: object) -> TypeGuard[Real]:
 
 
 def _missing(value: object) -> bool:
-    return value is None or value != value
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+    except ValueError:  # an array
+        return False
 
 
 @dataclass(frozen=True)
@@ -203,20 +208,28 @@ def _check_fits(table: Table, record: Record, bounds: Bounds | None) -> None:
 def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
     names = table.columns
     if isinstance(bounds, Mapping):
-        unknown = [name for name in bounds if name not in names]
-        if unknown:
-            known = f"must be one of: {', '.join(map(str, names))}" if _named(table) else "does not exist"
-            raise ValueError(f"bounds: column ({unknown[0]!r}) {known}")
-    each = [bounds.get(name) if isinstance(bounds, Mapping) else bounds for name in names]
+        given = {_column_named(table, name): ends for name, ends in bounds.items()}
+        each = [given.get(name) for name in names]
+    else:
+        given, each = {}, [bounds] * len(names)
     values = zip(*table.records, strict=True)
     words = [f"column {name!r}" if _named(table) else "the data" for name in names]
     found = [_column(list(one), ends, word) for one, ends, word in zip(values, each, words, strict=True)]
     bounded = {name for name, column in zip(names, found, strict=True) if column.bounded}
-    missed = [name for name in bounds if name not in bounded] if isinstance(bounds, Mapping) else []
+    missed = [name for name in given if name not in bounded]
     if missed or (bounds is not None and not bounded):
         where = f"column {missed[0]!r} holds" if missed else "the data hold"
         raise ValueError(f"bounds ({bounds!r:.80}) apply to numbers only, but {where} none")
     return found
+
+
+def _column_named(table: Table, name: Hashable) -> Hashable:
+    """Return the column with this name; in a claim file the name is always a text."""
+    texts = {str(one): one for one in table.columns}
+    if name not in table.columns and name not in texts:
+        known = f"must be one of: {', '.join(texts)}" if _named(table) else "does not exist"
+        raise ValueError(f"bounds: column ({name!r}) {known}")
+    return name if name in table.columns else texts[str(name)]
 
 
 def bounded_columns(table: Table, bounds: Bounds) -> Mapping[Hashable, bool]:

@@ -1,13 +1,15 @@
 """Tables: data sets that are split into records and columns, and rebuilt with changed records.
 
-The known kinds are lists and tuples, arrays, data frames of pandas, polars and pyarrow, dictionaries from a key to a
-record, and tuples of arrays that hold the columns of one table. A record that is a dictionary, a tuple, a list or a row
-has several columns; any other record is one value. A rebuilt data set has the type, the dtypes and the column names
-of the original.
+The known kinds are lists and tuples, arrays, data frames of pandas, polars and pyarrow, series of pandas, dictionaries
+from a key to a record, and tuples of arrays that hold the columns of one table. A record that is a dictionary, a tuple,
+a list or a row has several columns; any other record is one value. A rebuilt data set has the type, the dtypes and the
+column names of the original.
 """
 
 from __future__ import annotations
 
+import copy
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -61,7 +63,7 @@ def table_of(data: Any) -> Table:
 
 
 def _read(data: Any) -> Table:
-    frame = _frame(data)
+    frame = _frame(data) or _series(data)
     if frame is not None:
         return frame
     match data:
@@ -69,13 +71,25 @@ def _read(data: Any) -> Table:
             return _of_array(data)
         case tuple() if data and all(isinstance(part, np.ndarray) and part.ndim for part in data):
             return _of_parts(data)
+        case Counter():
+            raise ValueError(
+                f"data (a Counter) must list its records. Give list(data.elements()), or {UNKNOWN}"
+            )
         case dict():
             return _of_dictionary(data)
+        case np.ndarray() if data.ndim and data.dtype.names is not None:
+            raise ValueError(
+                f"data (a structured array) must be a data frame. Give pandas.DataFrame(data), or {UNKNOWN}"
+            )
+        case set() | frozenset():
+            raise ValueError(
+                f"data (of type {type(data).__name__}) must have an order. Give sorted(data), or {UNKNOWN}"
+            )
         case list() | tuple():
             return _of_records(data, "record", lambda placed, join: type(data)(join(r) for _, r in placed))
     raise ValueError(
-        f"data (of type {type(data).__name__}) must be a list, an array, a data frame, a dictionary from a key to"
-        f" a record, Episodes or Users. For anything else {UNKNOWN}."
+        f"data (of type {type(data).__name__}) must be a list, an array, a data frame, a pandas Series, a"
+        f" dictionary from a key to a record, Episodes or Users. For anything else {UNKNOWN}."
     )
 
 
@@ -165,7 +179,7 @@ def _of_parts(parts: tuple[NDArray[Any], ...]) -> Table:
     return Table("row", rows, tuple(range(ends[-1])), built, whole=any(table.whole for table in tables))
 
 
-def _of_dictionary(data: Mapping[Any, Any]) -> Table:
+def _of_dictionary(data: dict[Any, Any]) -> Table:
     keys, values = list(data), list(data.values())
     lengths = {len(value) if _holds(value) and not isinstance(value, Mapping) else -1 for value in values}
     if len(lengths) == 1 and max(lengths) >= len(keys):
@@ -173,9 +187,14 @@ def _of_dictionary(data: Mapping[Any, Any]) -> Table:
             f"data (a dictionary of {len(keys)} collections of equal length) can be read as columns, or as records"
             f" by key. Give a data frame, or a list of dictionaries, or {UNKNOWN}"
         )
-    return _of_records(
-        values, "record", lambda placed, join: {keys[place]: join(record) for place, record in placed}
-    )
+
+    def together(placed: Sequence[Placed], join: Join) -> Any:
+        made = copy.copy(data)  # which keeps its type, and the default of a defaultdict
+        made.clear()
+        made.update((keys[place], join(record)) for place, record in placed)
+        return made
+
+    return _of_records(values, "record", together)
 
 
 def _frame(data: Any) -> Table | None:
@@ -191,6 +210,18 @@ def _frame(data: Any) -> Table | None:
         names = tuple(data.column_names)
         return _rows(rows, names, lambda _, c: type(data).from_pydict(c, schema=data.schema))
     return None
+
+
+def _series(data: Any) -> Table | None:
+    """Return the table of a pandas Series, recognised by its methods; None for other data."""
+    if not all(hasattr(data, name) for name in ("to_frame", "iloc", "index", "dtype")):
+        return None
+
+    def built(placed: Sequence[Placed]) -> Any:
+        index = data.index[[place for place, _ in placed]]
+        return type(data)([r[0] for _, r in placed], index=index, dtype=data.dtype, name=data.name)
+
+    return Table("record", [(one,) for one in data.tolist()], (0,), built)
 
 
 def _rows(

@@ -23,7 +23,9 @@ from dpproof.audits.engine.power import simulated as power
 from dpproof.audits.engine.power.measured import Power, simulated
 from dpproof.audits.engine.scores.atoms import only_bits
 from dpproof.audits.engine.scores.protocol import Score, shares
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.time_budget import OutOfTimeError
 
 
 def conclude(
@@ -79,6 +81,37 @@ def conclude(
         replay=replay,
         without_bits=missed if verdict is Finding.FLOATING_POINT else None,
         **({} if found is None else found.as_evidence()),
+    )
+
+
+def unfinished(curve: PrivacyCurve, plan: AuditPlan, samples: int, ended: OutOfTimeError) -> Evidence:
+    """Return the evidence of an audit whose time ended before it refuted anything.
+
+    Args:
+        curve, plan: the claimed guarantee, and the plan of the audit.
+        samples: the number of samples that were drawn.
+        ended: the exception, which names the part of the audit in which the time ended.
+    """
+    part = ended.during or "the audit of the pair"
+    return Evidence(
+        claim=plan.name,
+        verdict=Finding.INCONCLUSIVE,
+        claimed_epsilon=curve.epsilon(plan.stated).upper,
+        epsilon_lower=0.0,
+        delta=plan.stated,
+        confidence=1 - plan.alpha,
+        samples=samples,
+        would_have_seen=math.inf,
+        e_value=1.0,
+        alpha=plan.alpha,
+        seed=plan.seed,
+        pair="",
+        event=None,
+        counts=None,
+        score=None,
+        replay={"audit": None, **plan.spent},
+        not_covered=(ended.left or "the samples that were not drawn",),
+        weakness=f"The time budget of {plan.seconds:g} seconds ended during {part}. Give more seconds.",
     )
 
 

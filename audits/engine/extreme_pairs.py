@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.conclusion import check_request
 from dpproof.audits.engine.sampling.callables import (
     SEARCH,
     Auditable,
@@ -29,11 +30,13 @@ from dpproof.audits.engine.worst_pair import FEWEST, SHARE, WorstOf, audit_worst
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.audits.recording.written import call_of
+from dpproof.audits.time_budget import during
 
 TRIED = 16
 """The number of runs on each input of a pair before the search."""
 TRAINING = 64
 """The default number of samples that a score is fitted on before it is used."""
+LEFT = "the search for the pair that reveals most, and its audit"
 ALONE = (
     ", but not on the other input. The exception itself may distinguish the neighbours;"
     ' use failures="token" to audit it'
@@ -47,8 +50,12 @@ def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan
         MechanismError: as for `dpproof.audit`; the mechanism fails on every pair.
         ValueError: as for `dpproof.audit` and `Extremes.pairs`.
     """
+    check_request(plan.alpha, plan.drawn, plan.stated, plan.scores, plan.seed)
     mechanism, pairs = as_mechanism(sampler), made.pairs()
-    trials = [_Trial.of(mechanism, pair, plan.seed, place) for place, pair in enumerate(pairs)]
+    trials: list[_Trial] = []
+    for place, pair in enumerate(pairs):
+        with during(f"the first runs on {len(pairs)} pairs of neighbours, of which {place} are done", LEFT):
+            trials.append(_Trial.of(mechanism, pair, plan.seed, place))
     ran = [one.pair for one in trials if not any(one.failures)]
     if not ran:
         raise MechanismError(

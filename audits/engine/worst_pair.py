@@ -37,6 +37,7 @@ from dpproof.audits.engine.scores.tails import LEVELS
 from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.written import call_of
+from dpproof.audits.time_budget import during
 
 FEWEST = 64
 """The smallest number of samples per remaining pair and round, besides those on which scores are fitted."""
@@ -196,7 +197,8 @@ def _found(curve: PrivacyCurve, made: Mechanism, several: WorstOf, plan: AuditPl
     scores = None if plan.scores is None else tuple(plan.scores)
     hunt = Hunt(made, scores, plan.seed, plan.executor)
     points = curve_points(curve, plan.stated, curve.epsilon(plan.stated).upper)
-    return hunt.best(several.pairs, points, int(several.share * plan.drawn))
+    with during(f"the search among {len(several.pairs)} pairs", "the audit of the pair that reveals most"):
+        return hunt.best(several.pairs, points, int(several.share * plan.drawn))
 
 
 def _recorded(plan: AuditPlan, pairs: int) -> tuple[int, int] | None:

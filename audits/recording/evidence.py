@@ -211,7 +211,7 @@ class Evidence:
         """
         try:
             return cls._read(json.loads(text))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
             raise ValueError(f"text ({text!r:.40}) must come from to_json: {error!r}") from error
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import Claim
+from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.errors import LoadError
@@ -27,7 +28,7 @@ KIND = "named"
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")
 """The options of the mechanism."""
-AUDITED = ("scores", "arithmetic")
+AUDITED = ("scores", "arithmetic", "bounds")
 """The options of the audit."""
 
 
@@ -63,7 +64,8 @@ class Named:
         data: instead of ``neighbours``, ``package.module:name`` of data, or of a callable that returns them. The audit
             makes extreme neighbours of the data.
         options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, a list of names from
-            `audits.engine.scores.names`; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`.
+            `audits.engine.scores.names`; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`; ``bounds`` of
+            the data, as for `dpproof.audit`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {
@@ -91,7 +93,8 @@ class Named:
         written = self.target if isinstance(self.target, str) else " ".join(self.target)
         stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
         told = {name: value for name, value in self.options.items() if name not in AUDITED}
-        made, inputs = _made(self.target, told), inputs_of(self.neighbours, self.data, self.adjacency)
+        bounds = self.options.get("bounds")
+        made, inputs = _made(self.target, told), inputs_of(self.neighbours, self.data, self.adjacency, bounds)
         scores = self.options.get("scores")
         asked = replace(plan, delta=stated.delta, scores=scores, replay=self._again())
         found = Call(stated.guarantee, made, inputs).audit(asked)
@@ -148,17 +151,31 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
     return mechanism(getattr(found, "sample", found), **options) if options else as_mechanism(found)
 
 
-def inputs_of(neighbours: str, data: str | None, adjacency: Adjacency) -> Neighbours | WorstOf | Extremes:
+def inputs_of(
+    neighbours: str, data: str | None, adjacency: Adjacency, bounds: Bounds | None = None
+) -> Neighbours | WorstOf | Extremes:
     """Return the inputs of a target's audit: the pairs that a callable returns, or extreme neighbours of data.
 
     Raises:
         InvalidNeighboursError, ValueError: as for `pairs_of`; or the data cannot be loaded.
     """
     if data is not None:
-        found = load(data)
-        return Extremes(found() if callable(found) else found, adjacency)
+        return Extremes(_data_of(data), adjacency, bounds)
+    if bounds is not None:
+        raise ValueError(f"bounds ({bounds!r:.60}) must be left out unless data are given")
     pairs = pairs_of(neighbours, adjacency)
     return pairs[0] if len(pairs) == 1 else WorstOf(pairs)
+
+
+def _data_of(data: str) -> Any:
+    """Return the data with this name, or the data that the function with this name returns."""
+    found = load(data)
+    try:
+        return found() if callable(found) else found
+    except (Exception, SystemExit) as error:
+        raise ValueError(
+            f"data ({data!r}) must return data, but it raised {type(error).__name__}: {error}"
+        ) from error
 
 
 def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:

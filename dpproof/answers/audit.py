@@ -66,6 +66,7 @@ class AuditOptions(TypedDict, total=False):
     scores: Sequence[str]
     seeded: bool
     failures: str
+    bounds: Sequence[float]
     executor: Executor | None
 
 
@@ -178,7 +179,7 @@ def _check_shared(claim: Claim) -> None:
     from dpproof.audits.targets.named import inputs_of, load
 
     try:
-        inputs = inputs_of(claim.neighbours or "", claim.data, claim.adjacency)
+        inputs = inputs_of(claim.neighbours or "", claim.data, claim.adjacency, claim.audit.get("bounds"))
         pickle.dumps((inputs, claim.command or load(claim.mechanism)))
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         why = f"or its input cannot be sent to other processes ({error})"
@@ -242,6 +243,8 @@ def check_ready(claim: Claim) -> None:
             "neighbours or data must be given, and not both. neighbours names a callable that returns the two "
             "inputs. data names your data."
         )
+    if claim.data is None:
+        _refuse_audit_keys(claim, ("bounds",), "unless data are given")
     if claim.command is None:
         _refuse_audit_keys(claim, ("timeout",), "for a callable")
         _check_callable(claim.mechanism)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
-from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values, Words
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Ranges, Reals, Values, Words
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.engine.scores.names import SCORE_NAMES
@@ -27,12 +27,13 @@ AUDIT: Mapping[str, Values] = {
     "nan": Choice("error", "token"),
     "timeout": Reals(0, lower_open=True),
     "scores": Words(*SCORE_NAMES),
+    "bounds": Ranges(),
 }
 """Options that a claim may set for its audit.
 
-All audits have the largest number of samples. Audits of a callable or a command also have the scores, whether
-all randomness comes from the given seed, and whether a failure or NaN is an error or an output. Audits of a
-command also have the seconds that one request may take.
+All audits have the largest number of samples. Audits of a callable or a command also have the scores, the
+bounds of the numbers in the data, whether all randomness comes from the given seed, and whether a failure or NaN is
+an error or an output. Audits of a command also have the seconds that one request may take.
 """
 
 

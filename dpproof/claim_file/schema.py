@@ -81,8 +81,8 @@ TARGET: Schema = {
 COMMENT = (
     "The reader refuses more than a schema can say: an integer written as a float (2.0), and nan; a name that"
     " stands twice; what cannot be loaded, started or read, or lies outside the project; a relation that"
-    " nothing is proved under, and rules between the parameters of a mechanism; further signs that Unicode"
-    " lists as not printable."
+    " nothing is proved under, and rules between the parameters of a mechanism; bounds whose low is not below"
+    " high, or beside neighbours; further signs that Unicode lists as not printable."
 )
 DESCRIPTIONS = {
     "name": "free text, unique in the file",

@@ -55,6 +55,9 @@ VIEW = (
 DATA = (
     "Your data, package.module:name, or a callable that gives them; dpproof makes extreme neighbours of them."
 )
+BOUNDS = (
+    "The smallest and the largest number of a record; unless given, only the records of --data are tried."
+)
 NO_TARGET = (
     "target is missing. Give a claim file, a mechanism, package.module:callable, corpus, or --replay WITNESS."
 )
@@ -91,6 +94,7 @@ WORKERS = "processes to share the work; unless given one for each core for the c
 @click.option("--scores", help=SCORES, metavar="NAME[,NAME]")
 @click.option("--seeded/--not-seeded", default=None, help=SEEDED)
 @click.option("--failures", help=FAILURES, metavar="error|token")
+@click.option("--bounds", type=float, nargs=2, help=BOUNDS, metavar="LOW HIGH")
 @click.option("--arithmetic", help=REAL, metavar="|".join(ARITHMETIC))
 @JSON
 @click.pass_context
@@ -117,6 +121,7 @@ def audit(
     scores: str | None,
     seeded: bool | None,
     failures: str | None,
+    bounds: tuple[float, float] | None,
     arithmetic: str | None,
     json: bool,
 ) -> None:
@@ -129,7 +134,7 @@ def audit(
     if budget is not None:
         options["budget"] = budget
     promise = Promise(epsilon, delta, adjacency, neighbours, arithmetic, data)
-    told = told_of(scores, seeded, failures)
+    told = told_of(scores, seeded, failures, bounds)
     if cluster is not None:
         refuse({"workers": workers}, [], "with --cluster")
     if replay is not None:

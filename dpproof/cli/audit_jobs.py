@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
+from dpproof.accountant.claims.parameters import Ranges
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
@@ -104,7 +105,12 @@ def jobs_of(
     return [_of_claim(claim, {**options, **told})], None
 
 
-def told_of(scores: str | None, seeded: bool | None, failures: str | None) -> AuditOptions:
+def told_of(
+    scores: str | None,
+    seeded: bool | None,
+    failures: str | None,
+    bounds: tuple[float, float] | None,
+) -> AuditOptions:
     """Return the checked command-line options for audits of callables and commands."""
     told: AuditOptions = {}
     if scores is not None:
@@ -116,6 +122,10 @@ def told_of(scores: str | None, seeded: bool | None, failures: str | None) -> Au
         raise ValueError(f"failures ({failures!r}) must be one of: error, token")
     if failures is not None:
         told["failures"] = failures
+    if bounds is not None:
+        if not Ranges().admits(bounds):
+            raise ValueError(f"bounds ({bounds!r}) must be two finite numbers, low below high")
+        told["bounds"] = list(bounds)
     return told
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
+import time
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +13,19 @@ import pytest
 
 import dpproof
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.episodes import Episodes
+from dpproof.answers.audit import audit_claim
 from dpproof.audits.data.changes import shown
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.handed import Handed, sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError
 from dpproof.audits.data.tables import table_of
 from dpproof.audits.engine.sampling.callables import ChangedInputError
-from dpproof.audits.recording.evidence import Finding
+from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.claim_file.entry import claim_from
+from dpproof.cli.audit_jobs import told_of
+from dpproof.privacy_tests import Privacy
 from tests.rows import rows
 
 REPLACE = Adjacency.REPLACE
@@ -204,3 +212,95 @@ def test_bounds_apply_to_all_numbers_and_what_they_leave_out_is_said(data, bound
 def test_bounds_that_cannot_be_used_are_refused(data, bounds, rule):
     with pytest.raises(ValueError, match=rule):
         Extremes(data, REPLACE, bounds).pairs()
+
+
+@rows(
+    ("data", "rule"),
+    [
+        ({1, 2}, "Give sorted"),
+        (Counter("ab"), "elements"),
+        (np.array([(1, 2.0)], [("a", int), ("b", float)]), "structured array"),
+        ("ab", "must be a list"),
+    ],
+)
+def test_kinds_of_data_that_are_not_read_are_named(data, rule):
+    with pytest.raises(ValueError, match=rule):
+        Extremes(data, REPLACE).pairs()
+
+
+def test_a_series_and_missing_values_of_pandas_are_data():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1, None, 5], index=[7, 7, 9], dtype="Int64", name="x")
+    for data in (series, series.to_frame()):
+        for relation in (REPLACE, Adjacency.ADD_REMOVE):
+            for pair in Extremes(data, relation).pairs():
+                assert pair.standing.word == "checked"
+                assert type(pair.first) is type(data)
+                held = pair.first if isinstance(data, pandas.Series) else pair.first["x"]
+                assert (held.dtype, held.name) == (series.dtype, "x")
+                assert set(held.index) <= {7, 9}
+
+
+def test_a_dictionary_keeps_its_type():
+    data = defaultdict(list, {"u": [1], "v": [2, 3]})
+    for pair in Extremes(data, REPLACE).pairs():
+        assert pair.first["nobody"] == []
+
+
+@rows(
+    ("seconds", "during"),
+    [(0.2, "the first runs on"), (1.0, "the search among"), (0.05, "the audit of the pair")],
+)
+def test_an_audit_whose_time_ends_is_inconclusive_and_says_what_was_done(seconds, during):
+    given = {"pair": ([0], [1])} if "the pair" in during else {}
+
+    def slow(data, n, rng):
+        time.sleep(0.05 if seconds < 1 else 0.01)
+        return sum(data) + geometric(1, rng, n)
+
+    data = () if given else ([0, 1, 1, 0],)
+    found = dpproof.audit(slow, *data, **given, **ASKED, seconds=seconds)
+    assert found.verdict is Finding.INCONCLUSIVE
+    assert during in found.weakness
+    assert found.not_covered
+    assert type(found).from_json(found.to_json()) == found
+
+
+@rows(
+    ("options", "rule"),
+    [({"seed": -1}, "seed"), ({"seed": "a"}, "seed"), ({"alpha": 0}, "alpha"), ({"budget": 0}, "budget")],
+)
+def test_options_are_checked_before_any_work(options, rule):
+    with pytest.raises(ValueError, match=rf"^{rule} \("):
+        dpproof.audit(None, [1, 2], **ASKED, **options)
+    with pytest.raises(ValueError, match="must come from to_json"):
+        Evidence.from_json("")
+
+
+def noisy_total(data, n, rng):
+    return sum(data) + geometric(1, rng, n)
+
+
+NUMBERS = [1, 2, 3]
+
+
+@rows("bounds", [[0, 9], {"0": [0, 9]}])
+def test_bounds_in_a_claim_reach_the_audit_and_its_replay(bounds):
+    here = f"{__name__}:"
+    audit = {"bounds": bounds, "budget": 20_000}
+    entry = {"name": "a", "mechanism": f"{here}noisy_total", "data": f"{here}NUMBERS", "adjacency": "replace"}
+    claim = claim_from({**entry, "epsilon": 1, "audit": audit})
+    found = audit_claim(claim, seed=0, alpha=0.01)
+    assert "(not in your data: " in found.pair
+    assert dpproof.replay(json.loads(json.dumps(found.witness()))).pair == found.pair
+    with pytest.raises(ValueError, match="must be two numbers"):
+        claim_from({**entry, "epsilon": 1, "audit": {"bounds": [9, 0]}})
+
+
+def test_bounds_of_the_command_line_and_of_the_fixture():
+    assert told_of(None, None, None, (0, 9)) == {"bounds": [0, 9]}
+    with pytest.raises(ValueError, match="low below high"):
+        told_of(None, None, None, (9, 0))
+    claim = Claim("a", "a", {}, REPLACE, {"epsilon": 8})
+    found = Privacy(claim, 0.01, 0, 20_000).audit(noisy_total, data=NUMBERS, bounds=(0, 9), power=False)
+    assert "(not in your data: " in found.pair

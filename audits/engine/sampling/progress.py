@@ -35,3 +35,21 @@ def watched(tell: Watcher) -> Iterator[None]:
         yield
     finally:
         _WATCHER.reset(before)
+
+
+@contextmanager
+def counting() -> Iterator[list[int]]:
+    """Count the samples that audits draw in this context: a list with the number in each stream."""
+    counts: list[int] = []
+    tell = watcher()
+
+    def count(drawn: int, budget: int) -> None:
+        if counts and drawn > counts[-1]:
+            counts[-1] = drawn
+        else:
+            counts.append(drawn)
+        if tell is not None:
+            tell(drawn, budget)
+
+    with watched(count):
+        yield counts
