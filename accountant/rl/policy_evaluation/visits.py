@@ -7,6 +7,7 @@ The file is CSV with a header, Parquet, or NPZ. The columns are ``visits`` (inte
 from __future__ import annotations
 
 import csv
+import io
 import zipfile
 from dataclasses import dataclass
 from itertools import chain
@@ -65,18 +66,34 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
     return readers[path.suffix](path)
 
 
+def text_of(path: Path) -> str:
+    """Return the text of a file in UTF-8, without the byte-order mark that Excel writes.
+
+    Raises:
+        ValueError: for a file in another encoding.
+        OSError: for a file that cannot be read.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start + 1} ({error.object[error.start]:#04x})"
+        raise ValueError(
+            f"{path.name}: {place} is not text in UTF-8. Save the file in UTF-8; Excel calls it 'CSV UTF-8'"
+        ) from error
+
+
 def _csv(path: Path) -> dict[str, npt.NDArray[Any]]:
-    with path.open(newline="", encoding="utf-8") as stream:
-        names = [name.strip() for name in next(csv.reader(stream), [])]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"{path.name}: the first line must name the columns, each once")
-        first = stream.readline()
-        if not first.strip():
-            raise ValueError(f"{path.name}: the file must hold at least one row of numbers")
-        try:
-            body = np.loadtxt(chain([first], stream), delimiter=",", ndmin=2, dtype=np.float64)
-        except ValueError as error:
-            raise ValueError(f"{path.name}: {error}") from error
+    stream = io.StringIO(text_of(path), newline="")
+    names = [name.strip() for name in next(csv.reader(stream), [])]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"{path.name}: the first line must name the columns, each once")
+    first = stream.readline()
+    if not first.strip():
+        raise ValueError(f"{path.name}: the file must hold at least one row of numbers")
+    try:
+        body = np.loadtxt(chain([first], stream), delimiter=",", ndmin=2, dtype=np.float64, comments=None)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     if body.shape[1] != len(names):
         raise ValueError(f"{path.name}: each row must hold {len(names)} numbers, not {body.shape[1]}")
     return {name: _narrowed(body[:, place]) for place, name in enumerate(names)}
@@ -91,8 +108,11 @@ def _narrowed(column: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
 def _npz(path: Path) -> dict[str, npt.NDArray[Any]]:
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path.name}: the file is not an NPZ archive")
-    with np.load(path, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -107,6 +127,8 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         table = parquet.read_table(path)
     except pyarrow.ArrowInvalid as error:
         raise ValueError(f"{path.name}: the file is not a Parquet file") from error
+    if len(set(table.column_names)) < len(table.column_names):
+        raise ValueError(f"{path.name}: columns ({', '.join(table.column_names)}) must have different names")
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
