@@ -111,12 +111,16 @@ class Episodes:
     def save(self, path: Path) -> None:
         """Write the batch as NPZ. The file is replaced completely or not at all."""
         with replacing(path) as stream:
-            fields = {name: getattr(self, name) for name in Episodes.__dataclass_fields__}
-            np.savez_compressed(stream, format=_FORMAT, **fields)
+            arrays: dict[str, Any] = {"format": _FORMAT} | self.fields()
+            np.savez_compressed(stream, **arrays)
 
-    @classmethod
-    def load(cls, path: Path) -> Episodes:
-        """Read a batch written by ``save``.
+    def fields(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that a file of the batch holds, by name."""
+        return {name: getattr(self, name) for name in Episodes.__dataclass_fields__}
+
+    @staticmethod
+    def load(path: Path) -> Episodes:
+        """Read a batch written by ``save``. Other arrays in the archive are not read.
 
         Raises:
             ValueError: for a file that is no NPZ archive, another format version or missing fields.
@@ -125,14 +129,14 @@ class Episodes:
             path.stat()  # a missing file says so itself
             raise ValueError(f"{path.name}: the file is not an NPZ archive")
         with np.load(path, allow_pickle=False) as stored:
-            names = {"format", *cls.__dataclass_fields__}
-            if set(stored.files) != names:
+            fields = Episodes.__dataclass_fields__
+            if not {"format", *fields} <= set(stored.files):
                 raise ValueError(
-                    f"{path.name}: the archive must hold {sorted(names)}, not {sorted(stored.files)}"
+                    f"{path.name}: the archive must hold {sorted(['format', *fields])}, not {sorted(stored.files)}"
                 )
             if int(stored["format"]) != _FORMAT:
                 raise ValueError(f"{path.name}: format ({int(stored['format'])}) must be {_FORMAT}")
-            return cls(**{name: stored[name] for name in cls.__dataclass_fields__})
+            return Episodes(**{name: stored[name] for name in fields})
 
 
 def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) -> bool:

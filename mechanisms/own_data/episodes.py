@@ -1,16 +1,19 @@
 """Reading episodes from the user's own data, and writing episodes to files.
 
 Each row is one step. The columns ``state`` and ``reward`` are required, and either ``episode`` or the ends of
-episodes (``terminated``, ``truncated``). The columns ``action`` (default 0), ``user`` (default: the episode)
-and ``step`` (default: the order of the rows) are optional. Other columns are ignored, and the result lists
-them.
+episodes (``terminated``, ``truncated``). A column ``user`` is required unless each episode is stated to be a unit
+of its own. The columns ``action`` (default 0) and ``step`` (default: the order of the rows) are optional. Other
+columns are ignored, and the result lists them.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.episodes import Episodes
+from dpproof.accountant.numbers.written import replacing, write_whole
+from dpproof.mechanisms.own_data.columns import Table, integers, plain, reals
 from dpproof.mechanisms.own_data.rewards import RULE, RewardMap
-from dpproof.mechanisms.own_data.tables import (
-    USED,
-    Table,
-    checked,
-    episodes_of,
-    first_seen,
-    integers,
-    renamed,
-    table_of,
+from dpproof.mechanisms.own_data.tables import checked, episodes_of, renamed, table_of
+from dpproof.mechanisms.own_data.units import (
+    Unit,
+    described,
+    ignored_columns,
+    owners,
+    starts,
+    unit_of,
 )
 
 
@@ -36,22 +40,29 @@ class OwnEpisodes(Episodes):
     """Episodes that were read from data, and how they relate to that data.
 
     Attributes:
-        users: the user for each number in ``user``; empty if users are already numbers in the data.
+        users: the id of the unit for each number in ``user``; empty if these numbers are the ids in the data.
         reward_map: the map of rewards to [0, 1]; ``reward_map.back`` maps values back.
         ignored: the columns that were not used.
+        unit: whose data a guarantee protects: ``"user"``, or ``"episode"`` where each episode is a unit of its own.
     """
 
     users: tuple[Any, ...] = ()
     reward_map: RewardMap = field(default_factory=RewardMap)
     ignored: tuple[str, ...] = ()
+    unit: Unit = "user"
 
     def __repr__(self) -> str:
-        low, high = self.reward_map.low, self.reward_map.high
-        unused = f", ignored columns: {', '.join(self.ignored)}" if self.ignored else ""
-        return (
-            f"OwnEpisodes({self.count} episodes of {len(set(self.user.tolist()))} users, {len(self.states)} steps, "
-            f"rewards [{low:g}, {high:g}] moved to [0, 1]{unused})"
-        )
+        rewards = f"rewards [{self.reward_map.low:g}, {self.reward_map.high:g}] moved to [0, 1]"
+        return described("OwnEpisodes", self, self.unit, rewards, self.ignored)
+
+    def fields(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a file of the batch holds: also the ids, the unit and the range of rewards."""
+        own = {
+            "users": np.array(json.dumps([_written(user) for user in self.users])),
+            "unit": np.array(self.unit),
+            "reward_range": np.array([self.reward_map.low, self.reward_map.high]),
+        }
+        return super().fields() | own
 
 
 def read_episodes(
@@ -59,6 +70,7 @@ def read_episodes(
     *,
     reward_range: tuple[float, float] | None = None,
     columns: Mapping[str, str] | None = None,
+    unit: Unit | None = None,
 ) -> OwnEpisodes:
     """Return the episodes in a file, a data frame, a mapping of columns or a recording.
 
@@ -69,9 +81,12 @@ def read_episodes(
         reward_range: the public range of rewards. Without it they must lie in [0, 1]. It is never taken from the data,
             because the extreme rewards may be one user's.
         columns: names used here -> names in the data, such as ``{"state": "cell"}``.
+        unit: ``"episode"`` if a guarantee is to protect single episodes. It is required if there is no column of users.
 
     >>> log = {"episode": ["a", "a", "b"], "user": ["u1", "u1", "u2"], "state": [0, 1, 0], "reward": [-1, 0, -1]}
     >>> found = read_episodes(log, reward_range=(-1, 0))
+    >>> found
+    OwnEpisodes(2 episodes of 2 users, 3 steps, unit: user, rewards [-1, 0] moved to [0, 1])
     >>> found.rewards.tolist(), found.users
     ([0.0, 1.0, 0.0], ('u1', 'u2'))
 
@@ -79,52 +94,63 @@ def read_episodes(
         ValueError: naming the data, the row and the rule it breaks.
         OSError: for a file that cannot be read.
     """
-    if isinstance(source, str | Path) and Path(source).suffix == ".npz" and _is_own(Path(source)):
-        found = Episodes.load(Path(source))
-        return OwnEpisodes(**vars(found))
-    table = checked(renamed(table_of(source), columns or {}))
+    columns = columns or {}
+    if isinstance(source, str | Path) and _is_own(Path(source)):
+        return _of_archive(Path(source), reward_range, columns, unit)
+    table = checked(renamed(table_of(source), columns))
+    unit = unit_of(table, unit, columns)
     numbers, order = episodes_of(table)
-    map_ = RewardMap() if reward_range is None else RewardMap(*map(float, reward_range))
-    user, users = _user_of(table, order, numbers)
-    firsts = np.append(0, np.flatnonzero(np.diff(numbers)) + 1)
-    lengths = np.diff(np.append(firsts, len(numbers)))
-    moved = np.flatnonzero(user != np.repeat(user[firsts], lengths))
-    if len(moved):
-        raise table.error("user must be the same in all rows of an episode", int(order[moved[0]]))
+    map_, rewards = _rewards(table, reward_range)
+    user, users = owners(table, numbers, order, unit)
+    if all(isinstance(name, int) and 0 <= name < 2**63 for name in users):
+        user, users = np.array(users, dtype=np.int64)[user], ()
     return OwnEpisodes(
         _counted(table, "state")[order],
         _counted(table, "action")[order],
-        map_.forward(_rewards(table, map_))[order],
-        lengths.astype(np.int64),
-        user[firsts],
+        rewards[order],
+        np.diff(np.append(starts(numbers), len(numbers))).astype(np.int64),
+        user,
         users,
         map_,
-        tuple(name for name in table.columns if name not in USED),
+        tuple(name for name in ignored_columns(table, unit) if name not in _RANGE),
+        unit,
     )
 
 
 def _is_own(path: Path) -> bool:
     """Return whether an archive has the fields that `Episodes.save` writes."""
-    path.stat()  # a missing file says so itself
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return "lengths" in stored.files
-    except ValueError:
-        return True  # the reader says what is wrong
+    if path.suffix != ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with np.load(path, allow_pickle=False) as stored:
+        return {"format", "lengths", "user"} <= set(stored.files)
 
 
-def _user_of(
-    table: Table, order: NDArray[Any], numbers: NDArray[Any]
-) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Return the user of each step as a number, and the names that the numbers stand for.
+def _of_archive(
+    path: Path, reward_range: object, columns: Mapping[str, str], unit: Unit | None
+) -> OwnEpisodes:
+    """Return the episodes in an archive of this project. What a caller says of them must agree with the archive."""
+    if columns:
+        raise ValueError(f"{path.name}: columns must not be given, because dpproof wrote this archive")
+    found = OwnEpisodes(**vars(Episodes.load(path)))
+    with np.load(path, allow_pickle=False) as stored:
+        if "users" in stored.files:
+            users = tuple(json.loads(str(stored["users"])))
+            map_ = RewardMap.of(stored["reward_range"].tolist())
+            own: Unit = "episode" if str(stored["unit"]) == "episode" else "user"
+            found = replace(found, users=users, reward_map=map_, unit=own)
+    if reward_range is not None and RewardMap.of(reward_range) != found.reward_map:
+        raise ValueError(f"{path.name}: {_moved(reward_range, found.reward_map)}")
+    if unit not in (None, found.unit):
+        rule = f"unit ({unit!r}) must be {found.unit!r}, which the archive states"
+        raise ValueError(f"{path.name}: {rule}")
+    return found
 
-    Nonnegative integers are kept, and then there are no names.
-    """
-    column = table.columns.get("user", table.columns.get("episode", numbers))
-    given = column[order] if "user" in table.columns or "episode" in table.columns else numbers
-    if given.dtype.kind in "iu" and int(given.min()) >= 0:
-        return given.astype(np.int64), ()
-    return first_seen(given)
+
+def _moved(given: object, map_: RewardMap) -> str:
+    return (
+        f"reward_range ({given!r}) must be left out, because the rewards in this file are already moved from"
+        f" [{map_.low:g}, {map_.high:g}] to [0, 1]"
+    )
 
 
 def _counted(table: Table, name: str) -> NDArray[np.int64]:
@@ -138,17 +164,33 @@ def _counted(table: Table, name: str) -> NDArray[np.int64]:
     return found
 
 
-def _rewards(table: Table, map_: RewardMap) -> NDArray[np.float64]:
-    try:
-        found = np.asarray(table.columns["reward"], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise table.error(f"reward must hold numbers. {error}") from error
+_RANGE = ("reward_low", "reward_high")
+"""Columns of a file that `write_episodes` wrote: the range that its rewards were moved from."""
+
+
+def _rewards(table: Table, reward_range: object) -> tuple[RewardMap, NDArray[np.float64]]:
+    """Return the map of the rewards to [0, 1], and the rewards after it."""
+    if not set(_RANGE) <= table.columns.keys():
+        map_ = RewardMap() if reward_range is None else RewardMap.of(reward_range)
+        return map_, map_.forward(_in_range(table, map_))
+    low, high = (reals(table, name, np.float64) for name in _RANGE)
+    map_ = RewardMap.of([low[0], high[0]])
+    other = np.flatnonzero((low != map_.low) | (high != map_.high))
+    if len(other):
+        raise table.error("reward_low and reward_high must be the same in all rows", int(other[0]))
+    if reward_range is not None and RewardMap.of(reward_range) != map_:
+        raise table.error(_moved(reward_range, map_))
+    return map_, _in_range(table, RewardMap())
+
+
+def _in_range(table: Table, map_: RewardMap) -> NDArray[np.float64]:
+    found = reals(table, "reward", np.float64)
     if found.ndim != 1:
         raise table.error(f"reward (shape {found.shape}) must be one number for each step")
     outside = np.flatnonzero(~((found >= map_.low) & (found <= map_.high)))
     if len(outside):
         row = int(outside[0])
-        rule = f"rewards ({float(found[row])!r}) must be in [{map_.low:g}, {map_.high:g}]"
+        rule = f"rewards ({plain(found[row])!r}) must be in [{map_.low:g}, {map_.high:g}]"
         raise table.error(rule if np.isnan(found[row]) else f"{rule}. {RULE}", row)
     return found
 
@@ -156,7 +198,8 @@ def _rewards(table: Table, map_: RewardMap) -> NDArray[np.float64]:
 def write_episodes(path: str | Path, episodes: Episodes) -> None:
     """Write a batch as NPZ, CSV, JSON lines or Parquet, chosen by the suffix of ``path``.
 
-    Rewards are written as they are, in [0, 1].
+    Rewards are written as they are, in [0, 1], with the range that they were moved from, if any. Users are written
+    with their ids in the data. Without users, the ids of the episodes are written.
 
     Raises:
         ValueError: for another ending.
@@ -172,28 +215,39 @@ def _npz(path: Path, episodes: Episodes) -> None:
     episodes.save(path)
 
 
-def _columns(episodes: Episodes) -> dict[str, NDArray[Any]]:
-    return {
-        "episode": np.repeat(np.arange(episodes.count), episodes.lengths),
-        "user": np.repeat(episodes.user, episodes.lengths),
-        "state": episodes.states,
-        "action": episodes.actions,
-        "reward": episodes.rewards,
-    }
+def _columns(episodes: Episodes) -> dict[str, list[Any]]:
+    own = episodes if isinstance(episodes, OwnEpisodes) else OwnEpisodes(**vars(episodes))
+    ids: dict[str, list[Any]] = {"episode": list(range(own.count))} if own.unit == "user" else {}
+    ids[own.unit] = [_written(own.users[user]) if own.users else user for user in own.user.tolist()]
+    place = np.repeat(np.arange(own.count), own.lengths).tolist()
+    found = {name: [given[episode] for episode in place] for name, given in ids.items()}
+    found |= {"state": own.states.tolist(), "action": own.actions.tolist(), "reward": own.rewards.tolist()}
+    if own.reward_map != RewardMap():
+        ends = (own.reward_map.low, own.reward_map.high)
+        found |= {name: [end] * len(place) for name, end in zip(_RANGE, ends, strict=True)}
+    return found
+
+
+def _written(user: Any) -> str | int:
+    """Return an id as files hold it: a text or an integer. Different ids of one kind are written differently."""
+    if isinstance(user, str | int):
+        return user
+    return json.dumps(user, default=str) if isinstance(user, tuple) else str(user)
 
 
 def _csv(path: Path, episodes: Episodes) -> None:
     columns = _columns(episodes)
-    formats = ["%.17g" if name == "reward" else "%d" for name in columns]
-    table = np.column_stack([column.astype(object) for column in columns.values()])
-    np.savetxt(path, table, fmt=formats, delimiter=",", header=",".join(columns), comments="")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_whole(path, text.getvalue())
 
 
 def _json_lines(path: Path, episodes: Episodes) -> None:
-    columns = {name: column.tolist() for name, column in _columns(episodes).items()}
+    columns = _columns(episodes)
     rows = zip(*columns.values(), strict=True)
-    text = "".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, "".join(f"{json.dumps(dict(zip(columns, row, strict=True)))}\n" for row in rows))
 
 
 def _parquet(path: Path, episodes: Episodes) -> None:
@@ -204,4 +258,9 @@ def _parquet(path: Path, episodes: Episodes) -> None:
         raise ValueError(
             f"{path.name}: writing Parquet needs pyarrow. Run: pip install 'dpproof[interop]'"
         ) from error
-    parquet.write_table(pyarrow.table(_columns(episodes)), path)
+    columns = _columns(episodes)
+    for name in {"user", "episode"} & columns.keys():
+        if not all(isinstance(one, str) or -(2**63) <= one < 2**63 for one in columns[name]):
+            columns[name] = list(map(str, columns[name]))
+    with replacing(path) as stream:
+        parquet.write_table(pyarrow.table(columns), stream)

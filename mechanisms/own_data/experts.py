@@ -3,38 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Steps
-from dpproof.mechanisms.own_data.tables import (
-    Table,
-    checked,
-    episodes_of,
-    first_seen,
-    flags,
-    integers,
-    renamed,
-    table_of,
+from dpproof.mechanisms.own_data.columns import Table, flags, integers, reals
+from dpproof.mechanisms.own_data.tables import checked, episodes_of, renamed, table_of
+from dpproof.mechanisms.own_data.units import (
+    Unit,
+    described,
+    ignored_columns,
+    owners,
+    starts,
+    unit_of,
 )
 from dpproof.mechanisms.rl.expert.data import ExpertData
 
 
-def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None) -> ExpertData:
+@dataclass(frozen=True, eq=False)
+class OwnExpertData(ExpertData):
+    """Experts' data that were read from data, and how they relate to that data.
+
+    Attributes:
+        users: the id of each expert in the data.
+        unit: whose data a guarantee protects: ``"user"``, or ``"episode"`` where each episode has its own expert.
+        ignored: the columns that were not used.
+    """
+
+    users: tuple[Any, ...] = ()
+    unit: Unit = "user"
+    ignored: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return described("OwnExpertData", self.episodes, self.unit, "rewards as given", self.ignored)
+
+
+def read_expert_data(
+    source: object, *, columns: Mapping[str, str] | None = None, unit: Unit | None = None
+) -> OwnExpertData:
     """Return the experts' data from an archive of Minari or D4RL, a mapping of arrays, a file or a recording.
 
     Args:
-        source: what `read_episodes` takes. ``user`` says whose a step is; without it each episode has an expert of its
-            own. Observations are rows of numbers. Rewards are taken as they are.
+        source: what `read_episodes` takes. ``user`` names the expert of a step. Observations are rows of numbers.
+            Rewards are taken as they are.
         columns: names used here -> names in the data, such as ``{"user": "pilot"}``.
+        unit: ``"episode"`` if each episode is to have an expert of its own. It is required if there is no column
+            of users.
 
     >>> log = {"observations": [[0.0, 1.0], [0.5, 1.0]], "actions": [1, 0], "rewards": [-2.0, 5.0],
     ...        "terminals": [False, True], "user": ["p1", "p1"]}
     >>> found = read_expert_data(log)
-    >>> found.experts, found.rewards.tolist(), found.over.tolist()
-    (1, [-2.0, 5.0], [True])
+    >>> found, found.users
+    (OwnExpertData(1 episode of 1 user, 2 steps, unit: user, rewards as given), ('p1',))
+    >>> found.rewards.tolist(), found.over.tolist()
+    ([-2.0, 5.0], [True])
 
     Raises:
         ValueError: naming the data, the row and the rule it breaks; also where an episode was cut and
@@ -42,25 +67,23 @@ def read_expert_data(source: object, *, columns: Mapping[str, str] | None = None
         OSError: for a file that cannot be read.
     """
     table = checked(renamed(table_of(source), columns or {}))
+    unit = unit_of(table, unit, columns or {})
     numbers, order = episodes_of(table)
-    firsts = np.append(0, np.flatnonzero(np.diff(numbers)) + 1)
-    ends = np.append(firsts[1:], len(numbers)) - 1
-    seen = _numbers(table, "state", np.float32)[order].reshape(len(numbers), -1)
+    ends = np.append(starts(numbers)[1:], len(numbers)) - 1
+    seen = _finite(table, "state", np.float32)[order].reshape(len(numbers), -1)
     over = flags(table, "terminated")[order]
-    user = table.columns["user"][order] if "user" in table.columns else numbers
-    owner = first_seen(user)[0]
-    if (owner != np.repeat(owner[firsts], ends - firsts + 1)).any():
-        raise table.error("user must be the same in all rows of an episode")
+    owner, users = owners(table, numbers, order, unit)
     actions = integers(table, "action") if "action" in table.columns else np.zeros(table.rows, np.int64)
     steps = Steps(
         seen,
         _following(table, order, seen, ends, over),
         actions[order],
-        _numbers(table, "reward", np.float64)[order],
+        _finite(table, "reward", np.float64)[order],
         over,
-        ends - firsts + 1,
+        ends - starts(numbers) + 1,
     )
-    return ExpertData.of(steps, owner[firsts], int(owner.max()) + 1)
+    found = OwnExpertData.of(steps, owner, len(users))
+    return replace(found, users=users, unit=unit, ignored=ignored_columns(table, unit))
 
 
 def _following(
@@ -71,7 +94,7 @@ def _following(
     It is not used after the last action of a finished episode.
     """
     if "following" in table.columns:
-        following: NDArray[np.float32] = _numbers(table, "following", np.float32)[order].reshape(seen.shape)
+        following: NDArray[np.float32] = _finite(table, "following", np.float32)[order].reshape(seen.shape)
         return following
     cut = np.flatnonzero(~over[ends])
     if len(cut):
@@ -82,12 +105,9 @@ def _following(
     return found
 
 
-def _numbers(table: Table, name: str, kind: type) -> NDArray[Any]:
+def _finite(table: Table, name: str, kind: type) -> NDArray[Any]:
     """Return a column of finite numbers."""
-    try:
-        found: NDArray[Any] = np.asarray(table.columns[name], dtype=kind)
-    except (TypeError, ValueError) as error:
-        raise table.error(f"{name} must hold numbers. {error}") from error
+    found = reals(table, name, kind)
     bad = np.flatnonzero(~np.isfinite(found.reshape(len(found), -1)).all(axis=1))
     if len(bad):
         raise table.error(f"{name} must be finite numbers", int(bad[0]))

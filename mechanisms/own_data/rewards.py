@@ -13,6 +13,8 @@ RULE = (
     " reveal extreme rewards"
 )
 
+_RANGE = "must be two finite numbers with low below high"
+
 
 @dataclass(frozen=True)
 class RewardMap:
@@ -30,10 +32,23 @@ class RewardMap:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(
-                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers with low below high"
-            )
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
+            raise ValueError(f"reward_range ({self.low!r}, {self.high!r}) {_RANGE}")
+
+    @classmethod
+    def of(cls, reward_range: object) -> RewardMap:
+        """Return the map of a range that a caller gives.
+
+        Raises:
+            ValueError: unless it is two finite numbers, the smaller one first.
+        """
+        try:
+            ends = [] if isinstance(reward_range, str) else [float(end) for end in reward_range]  # type: ignore[attr-defined]
+        except (TypeError, ValueError, OverflowError):
+            ends = []
+        if len(ends) != 2:
+            raise ValueError(f"reward_range ({reward_range!r}) {_RANGE}")
+        return cls(*ends)
 
     def forward(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map rewards in the range to [0, 1]."""

@@ -103,11 +103,11 @@ def test_recordings_and_archives_read_as_the_same_batch(batch):
         "terminals": ends & ~timeouts,
         "timeouts": timeouts,
     }
-    same(read_episodes(archive), alone)
+    same(read_episodes(archive, unit="episode"), alone)
     steps = list(zip(*(column.tolist() for column in archive.values()), strict=True))
-    same(read_episodes(steps), alone)
+    same(read_episodes(steps, unit="episode"), alone)
     parts = np.split(np.arange(len(ends)), np.cumsum(batch.lengths)[:-1])
-    same(read_episodes([[steps[row] for row in part] for part in parts]), alone)
+    same(read_episodes([[steps[row] for row in part] for part in parts], unit="episode"), alone)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -153,7 +153,7 @@ def test_values_move_back_to_the_units_of_the_rewards(low, width, shares, discou
 
 def test_an_estimator_takes_what_was_read():
     log = {"episode": np.repeat(np.arange(50), 2), "state": [0, 1] * 50, "reward": [0.0, 1.0] * 50}
-    found = read_episodes(log)
+    found = read_episodes(log, unit="episode")
     same(found, Episodes.rectangular([[0, 1]] * 50, [[0, 0]] * 50, [[0.0, 1.0]] * 50))
     values = LSW(states=2, discount=0.5).fit(found).predict(np.arange(2))
     np.testing.assert_allclose(values, [0.5, 1.0], atol=1e-9)
@@ -171,7 +171,7 @@ GOOD = {"episode": [0, 0, 1], "step": [0, 1, 0], "state": [0, 1, 0], "reward": [
         ({"state": [[0.5], [1.0], [0.0]]}, "must be one integer for each step"),
         ({"reward": [0.0, 2.0, 0.0]}, r"row 2: rewards \(2.0\) must be in \[0, 1\]. Give reward_range"),
         ({"reward": [0.0, 1.0, float("nan")]}, r"row 3: rewards \(nan\)"),
-        ({"reward": [0.0, "high", 1.0]}, "reward must hold numbers"),
+        ({"reward": [0.0, "high", 1.0]}, r"row 2: reward \('high'\) must hold real numbers"),
         ({"step": [0, 0, 0]}, "row 2: step 0 must occur only once"),
         ({"step": [0, 2, 0]}, "row 2: step 1 is missing"),
         ({"step": [0, 1, 1]}, "row 3: step 1 is the first"),
@@ -192,7 +192,7 @@ GOOD = {"episode": [0, 0, 1], "step": [0, 1, 0], "state": [0, 1, 0], "reward": [
 def test_bad_data_are_refused_by_row_and_rule(changed, rule):
     log = {name: column for name, column in {**GOOD, **changed}.items() if column is not None}
     with pytest.raises(ValueError, match=rule):
-        read_episodes(log)
+        read_episodes(log, unit=None if "user" in log else "episode")
 
 
 @rows(
@@ -216,7 +216,7 @@ def test_bad_data_are_refused_by_row_and_rule(changed, rule):
 def test_bad_files_are_refused(name, text, rule, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=rule):
-        read_episodes(tmp_path / name)
+        read_episodes(tmp_path / name, unit="episode")
 
 
 @rows(
@@ -230,13 +230,16 @@ def test_bad_files_are_refused(name, text, rule, tmp_path):
 )
 def test_what_holds_no_steps_is_refused(source, rule):
     with pytest.raises(ValueError, match=rule):
-        read_episodes(source)
+        read_episodes(source, unit="episode")
 
 
-@pytest.mark.parametrize("wrong", [(0, 0), (1, 0), (0, float("inf")), (float("nan"), 1)])
+@pytest.mark.parametrize(
+    "wrong",
+    [(0, 0), (1, 0), (0, float("inf")), (float("nan"), 1), (0, 1, 2), (0, 1j), "05", (-1e308, 1e308), 3],
+)
 def test_a_range_of_rewards_has_two_finite_ends(wrong):
     with pytest.raises(ValueError, match="two finite numbers with low below high"):
-        read_episodes(GOOD, reward_range=wrong)
+        read_episodes(GOOD, reward_range=wrong, unit="episode")
 
 
 def test_names_that_are_unknown_are_refused():
@@ -249,13 +252,13 @@ def test_names_that_are_unknown_are_refused():
 def test_words_say_where_episodes_end(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("state,reward,terminated\n0,0,False\n1,1,True\n0,0,False\n")
-    assert read_episodes(path).lengths.tolist() == [2, 1]
+    assert read_episodes(path, unit="episode").lengths.tolist() == [2, 1]
 
 
 def test_lines_of_json_hold_one_step_each(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text("".join(f"{json.dumps({name: GOOD[name][row] for name in GOOD})}\n" for row in range(3)))
-    same(read_episodes(path), read_episodes(GOOD))
+    same(read_episodes(path, unit="episode"), read_episodes(GOOD, unit="episode"))
 
 
 ARCHIVE = {

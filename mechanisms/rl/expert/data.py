@@ -12,7 +12,7 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class ExpertData:
             raise ValueError(f"expert ({without[0]}) must have at least one trajectory")
 
     @classmethod
-    def of(cls, steps: Steps, user: Integers, experts: int) -> ExpertData:
+    def of(cls, steps: Steps, user: Integers, experts: int) -> Self:
         """Return the data of played steps, given the expert of each episode."""
         ends = np.cumsum(steps.lengths)
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]

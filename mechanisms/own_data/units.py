@@ -1,0 +1,117 @@
+"""The unit of own data: whose data a guarantee protects. It is stated by the data or the caller, never guessed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.claims.episodes import Episodes
+from dpproof.mechanisms.own_data.columns import USED, Column, Table, first_seen, ids
+
+Unit = Literal["user", "episode"]
+"""Whose data a guarantee protects: a user with all episodes, or a single episode."""
+
+_PERSONS = (
+    "user|patient|person|people|subject|participant|customer|client|member|expert|pilot|individual|account|player|"
+    "student|employee|driver|owner|respondent|device|household|citizen|visitor|learner|worker"
+)
+_USER = re.compile(
+    rf"(hashed|anon|anonymous|pseudo)?({_PERSONS})s?(id|ids|name|no|nr|num|number|key|code|hash|index)?"
+    r"|id|ids|uid|uuid|guid|name|email"
+)
+
+
+def unit_of(table: Table, unit: Unit | None, columns: Mapping[str, str]) -> Unit:
+    """Return the unit that the columns or the caller state.
+
+    Args:
+        table: the data, with the names that are used here.
+        unit: the caller's statement, if any.
+        columns: the names that the caller gave.
+
+    Raises:
+        ValueError: where the unit is not stated, or a column that is ignored may be meant.
+    """
+    if unit not in (None, "user", "episode"):
+        raise ValueError(f"unit ({unit!r}) must be 'user' or 'episode'")
+    ignored = [name for name in table.columns if name not in USED]
+    for name in ignored:
+        if (meant := _folded(name)) in set(USED) - {"user"} - table.columns.keys():
+            raise table.error(f"column {name!r} would be ignored. Give columns={{{meant!r}: {name!r}}}")
+    if unit == "episode":
+        if "user" in columns:
+            raise table.error("unit='episode' contradicts columns={'user': ...}. Give one of them")
+        return unit
+    alike = [name for name in ignored if _USER.fullmatch(_folded(name))]
+    if alike and "user" not in columns:
+        rule = f"column {alike[0]!r} looks like the user of a step, but it would be ignored"
+        raise table.error(f"{rule}. {_remedy(alike[0], table)}")
+    if "user" not in table.columns:
+        raise table.error(f"columns ({', '.join(table.columns)}) name no user. {_remedy('NAME', table)}")
+    return "user"
+
+
+def _folded(name: str) -> str:
+    """Return a name in lower case, with letters and digits only."""
+    text = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(letter for letter in text if letter.isalnum())
+
+
+def _remedy(name: str, table: Table) -> str:
+    kept = ", columns={'user': 'user'} for the column user" if "user" in table.columns else ""
+    return (
+        f"Give columns={{'user': {name!r}}} for the column of users{kept}, or unit='episode' if a guarantee is to"
+        " protect single episodes"
+    )
+
+
+def owners(
+    table: Table, numbers: Column, order: Column, unit: Unit
+) -> tuple[NDArray[np.int64], tuple[object, ...]]:
+    """Return the unit of each episode as 0, 1, ... by first occurrence, and the id of each unit in the data.
+
+    Args:
+        table: the data.
+        numbers: the episode of each step, in the order of reading.
+        order: the rows in the order of reading.
+        unit: what a unit is. An episode whose end alone is marked has its number as its id.
+
+    Raises:
+        ValueError: for a user who changes within an episode, naming the row.
+    """
+    if unit not in table.columns:
+        known = tuple(range(int(numbers[-1]) + 1))
+        return np.array(known, dtype=np.int64), known
+    rows, given = ids(table, unit)
+    found, kept = first_seen(rows[order].tolist())
+    firsts = starts(numbers)
+    moved = np.flatnonzero(found != np.repeat(found[firsts], np.diff(np.append(firsts, len(found)))))
+    if len(moved):
+        raise table.error(f"{unit} must be the same in all rows of an episode", int(order[moved[0]]))
+    return found[firsts], tuple(given[row] for row in kept)
+
+
+def starts(numbers: Column) -> NDArray[np.int64]:
+    """Return the first step of each episode."""
+    return np.append(0, np.flatnonzero(np.diff(numbers)) + 1)
+
+
+def ignored_columns(table: Table, unit: Unit) -> tuple[str, ...]:
+    """Return the columns that are not used. Users are not used where an episode is the unit."""
+    unused = {"user"} if unit == "episode" else set()
+    return tuple(name for name in table.columns if name not in USED or name in unused)
+
+
+def described(name: str, episodes: Episodes, unit: Unit, rewards: str, ignored: Sequence[str]) -> str:
+    """Return how many episodes, users and steps were read, the unit, the rewards and the ignored columns."""
+    users = len(np.unique(episodes.user))
+    of = f" of {users} user{'s' * (users != 1)}" if unit == "user" else ""
+    unused = f", ignored columns: {', '.join(ignored)}" if ignored else ""
+    steps = f"{len(episodes.states)} step{'s' * (len(episodes.states) != 1)}"
+    count = f"{episodes.count} episode{'s' * (episodes.count != 1)}"
+    return f"{name}({count}{of}, {steps}, unit: {unit}, {rewards}{unused})"
