@@ -1,10 +1,12 @@
-"""Noise and thresholds for the release of stable prefixes: as printed, or chosen to release the most.
+"""Noise and thresholds for the release of stable prefixes: the paper's, or chosen to release the most.
+
+The release draws a trajectory in each round and compares noisy counts of experts with a noisy threshold.
 
 A design consists of four doubles, and the accountant uses exactly these doubles. The formula and the rounding
 that produced them affect how much is released. They never affect whether the guarantee is valid.
 
-One round is a pair with one loss in each direction and a failure probability. T rounds compose exactly
-(docs/notes/expert_accounting.md, sections 4 and 5).
+One round is described by its largest privacy loss in each direction and by a failure probability. The
+composition of T such rounds is computed exactly (docs/notes/expert_accounting.md, sections 4 and 5).
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class Design:
-    """The comparisons of one round of the release, and their noise.
+    """The noise and the thresholds of one round of the release of stable prefixes.
+
+    A round releases a prefix of a trajectory if a noisy count of experts is above the noisy cutoff.
 
     Attributes:
         threshold_scale, count_scale: Laplace scales of the noise on the threshold and on each count.
-        least_count: the count c_min from which on an expert's share of a prefix is small, above 1.
-        cutoff: the public threshold for noisy counts, which is c_min/pmin plus a margin.
+        least_count: c_min, above 1. From this count on, one expert has only a small share of a prefix's
+            count.
+        cutoff: the public threshold for noisy counts: c_min/pmin plus a margin. pmin is the least probability
+            with which an expert plays an action.
     """
 
     threshold_scale: float
@@ -49,14 +55,16 @@ class Design:
     cutoff: float
 
     def margin(self, least_probability: float) -> Fraction:
-        """The exact difference between the cutoff and c_min/pmin."""
+        """Return the exact difference between ``cutoff`` and ``least_count / least_probability``."""
         return exact(self.cutoff) - exact(self.least_count) / exact(least_probability)
 
 
 def rare_top(design: Design, least_probability: float) -> flint.arb:
-    """Return an upper bound on the probability that a count below c_min/pmin passes. Call it inside ``precision``.
+    """Return an upper bound on the probability that a low count passes the noisy threshold.
 
-    For independent Laplace variables of scales a and b Pr(U - V > g) is
+    A low count is one below ``least_count / least_probability``. Call this inside ``precision``.
+
+    For independent Laplace variables U and V of scales a and b, Pr(U - V > g) is
     (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
     (docs/notes/expert_accounting.md, section 4).
 
@@ -83,7 +91,9 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """Return the margin, in scales of the count's noise, at which a low count passes with about this ``chance``.
+    """Return the margin at which a low count passes the threshold with a probability of about ``chance``.
+
+    The unit of the margin is the scale of the noise on a count.
 
     ``ratio`` is the threshold's noise scale divided by the count's.
 
@@ -104,7 +114,9 @@ def margin_for(ratio: float, chance: float) -> float:
 def printed_design(
     epsilon: float, delta: float, rounds: int, length: int, least_probability: float
 ) -> Design:
-    """Return the design of Algorithm 2, lines 2 to 7, at a budget for ``rounds`` trajectories of ``length`` steps.
+    """Return the noise and the thresholds that the paper's Algorithm 2, lines 2 to 7, sets for a budget.
+
+    The budget is (``epsilon``, ``delta``) for ``rounds`` trajectories of ``length`` steps.
 
     >>> design = printed_design(7.5, 3e-4, 25, 200, 0.02)
     >>> round(design.cutoff)
@@ -119,11 +131,15 @@ def printed_design(
 
 
 def shaped(least_probability: float, chance: float) -> tuple[float, float]:
-    """Return the ratio of the two noise scales, and the draw's epsilon times the count's scale, for a low cutoff.
+    """Return the ratio of two noise scales, and the cost of a draw, that make the cutoff low.
 
-    The range of a round's losses, 1/b_t + 2/b_q + epsilon_d, determines the composition. At a fixed range the
-    cutoff 1/(epsilon_d pmin) + b_q margin is minimised (section 5 of the note). This is only a proposal: the
-    accountant covers any shape.
+    The ratio is the threshold's noise scale over the count's. The cost is the epsilon of drawing an expert,
+    times the count's noise scale.
+
+    Let b_t and b_q be the noise scales of threshold and count, epsilon_d the epsilon of a draw, and pmin
+    ``least_probability``. The range of a round's losses, 1/b_t + 2/b_q + epsilon_d, determines the
+    composition. At a fixed range the cutoff 1/(epsilon_d pmin) + b_q margin is minimised (section 5 of the
+    note). This is only a proposal: the accountant is valid for any two numbers.
 
     >>> ratio, cost = shaped(0.02, 1e-6)
     >>> 0.8 < ratio < 1.0, 3 < cost < 4
@@ -140,7 +156,9 @@ def shaped(least_probability: float, chance: float) -> tuple[float, float]:
 
 
 def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_probability: float) -> Design:
-    """Return the design whose counts have noise of ``scale``; all other numbers are in that unit. See ``shaped``.
+    """Return the design whose counts have Laplace noise of ``scale``.
+
+    ``ratio`` and ``cost`` are the two numbers that ``shaped`` returns. ``chance`` is the failure probability.
 
     >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
     50.0
@@ -150,9 +168,10 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
 
 
 def round_losses(design: Design, least_probability: float, experts: int) -> tuple[Bound, Bound, Bound]:
-    """Return one round's largest loss if an expert leaves, that if one joins, and the failure probability.
+    """Return the largest privacy losses of one round, and its failure probability.
 
-    A failure can occur only if an expert leaves.
+    The first loss is for an expert who leaves, the second for one who joins. Losses are bounded except in a
+    failure. A failure can occur only if an expert leaves.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -160,7 +179,7 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
     (0.162011, 0.025333, 1.673999e-08)
 
     Raises:
-        ValueError: for a least count of 1 or less, where one expert may be all of it.
+        ValueError: for a least count of 1 or less, because one expert may then be the whole count.
     """
     if design.least_count <= 1:
         raise ValueError(f"least count ({design.least_count!r}) must be above 1. Use more noise.")
@@ -174,11 +193,13 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 
 @dataclass(frozen=True)
 class Rounds(Profile):
-    """The guarantee of ``rounds`` adaptive rounds with losses in [-``come``, ``gone``], except in a failure.
+    """The guarantee of adaptive rounds whose privacy losses lie in [-``come``, ``gone``], except in a failure.
 
-    Among all such rounds the worst one at every epsilon has only these two losses, and a mass ``failure``
-    that only the larger set can produce. If j rounds have the loss ``gone``, the others have the loss
-    -``come``. So both hockey-stick divergences are differences of binomial tails.
+    ``rounds`` is the number of rounds. ``failure`` is the probability of a failure in one round.
+
+    The worst such round at every epsilon has only these two losses, and an outcome of probability ``failure``
+    that only the larger of the two sets of experts can produce. If j rounds have the loss ``gone``, the
+    others have the loss -``come``. So both hockey-stick divergences are differences of binomial tails.
 
     >>> Rounds(25, Fraction(1, 10), Fraction(1, 10), Fraction(0)).epsilon("1e-4").upper
     1.639379

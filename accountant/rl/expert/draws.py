@@ -1,4 +1,4 @@
-"""From rounds with fresh draws of an expert to rounds on logged data: how far their distributions differ.
+"""Bounds on how much rounds on logged data differ from rounds that draw an expert afresh each time.
 
 The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data
 there are two variants. In the first, experts are drawn uniformly and each gives its next unused trajectory,
@@ -6,8 +6,9 @@ until one has none left. In the second, the rounds go through the shuffled traje
 close to fresh draws (docs/notes/expert_accounting.md, section 6).
 
 The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), where d is the profile of
-fresh draws. It need not decrease in e, but a profile does. So a bound at one epsilon holds at all larger
-ones, and the code uses the bound only down to the point where it starts to rise.
+fresh draws. shift, factor and slack are constants that bound the difference. This bound may rise in e, but a
+privacy profile never does. So a bound at one epsilon also holds at all larger ones, and the code uses the
+smallest bound up to e.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class Logged:
-    """The number of rounds, and logged data of at least ``experts`` experts with ``each`` trajectories each.
+    """The number of rounds, and the size of the logged data: ``experts`` experts with ``each`` trajectories each.
+
+    Both sizes are lower bounds on what is logged.
 
     Raises:
         ValueError: for more rounds than trajectories.
@@ -47,7 +50,9 @@ class Logged:
 
 
 def run_out(logged: Logged) -> Fraction:
-    """Return an upper bound on the probability that fresh draws take an expert more often than it has trajectories.
+    """Return an upper bound on the probability that some expert is drawn more often than it has trajectories.
+
+    Each round draws an expert uniformly and independently.
 
     >>> run_out(Logged(rounds=20, experts=3000, each=20))
     Fraction(0, 1)
@@ -62,19 +67,21 @@ def run_out(logged: Logged) -> Fraction:
 
 
 def walk_factor(logged: Logged) -> flint.arb:
-    """Return the log of the largest ratio of a sequence's probability on the walk to that under fresh draws.
+    """Return the log of how much likelier a sequence of experts can be in a walk than under fresh draws.
 
-    It is T log(M/(M-T+1)) for M trajectories in all. Call it inside ``precision``.
+    The walk goes through the shuffled trajectories. Fresh draws are uniform and independent. The result is T
+    log(M/(M-T+1)) for T rounds and M trajectories in all. Call it inside ``precision``.
     """
     total = logged.experts * logged.each
     return logged.rounds * arb_of(Fraction(total, total - logged.rounds + 1)).log()
 
 
 def walk_tail(logged: Logged, log_ratio: Fraction) -> flint.arb:
-    """Return an upper bound on the probability of fresh draws that are much less likely on the walk.
+    """Return an upper bound on the probability of fresh draws of experts that are much less likely in a walk.
 
-    Much less likely means by a factor of more than e^log_ratio. The bound is the smallest one over the powers
-    and lengths of section 6. Call it inside ``precision``.
+    The walk goes through the shuffled trajectories. Much less likely means by a factor of more than
+    e^log_ratio. Several bounds are tried (docs/notes/expert_accounting.md, section 6), and the smallest is
+    returned. Call it inside ``precision``.
     """
     ends = [
         _tail(logged, log_ratio, most, power)
@@ -100,10 +107,10 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 
 @lru_cache(maxsize=16)
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
-    """Return shift, factor and slack for each ratio that section 6 of the note tries, with decreasing slack.
+    """Return triples (shift, factor, slack) that bound a walk through shuffled trajectories by fresh draws.
 
-    A single round is a fresh draw. The result is empty if the factor is so large that no useful guarantee is
-    left.
+    ``Redrawn`` defines the three constants. Slack decreases from triple to triple. A single round is a fresh
+    draw. The result is empty if the factor is so large that no useful guarantee is left.
 
     >>> walk_constants(Logged(rounds=10**6, experts=10**5, each=20))
     ()
@@ -125,7 +132,10 @@ _LARGEST = 300
 
 @dataclass(frozen=True)
 class Redrawn(Profile):
-    """The smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e; d is the profile of fresh draws.
+    """The privacy profile of rounds that are close to rounds with fresh draws, but not the same.
+
+    At e it is the smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e. d is the privacy
+    profile of fresh draws.
 
     All constants are upper bounds. Below ``shift`` the value is 1. With shift 0 and factor 1 it covers draws
     that are not fresh with probability at most slack/2 on either side.
@@ -197,7 +207,10 @@ _AHEAD = Fraction(1, 2**20)
 
 @dataclass(frozen=True)
 class Walked(Profile):
-    """The guarantee of the walk through shuffled trajectories: the best over the ratios of section 6 of the note."""
+    """The guarantee of rounds that go through shuffled trajectories, as a bound from the guarantee of ``fresh`` draws.
+
+    It is the best of the bounds from ``walk_constants``.
+    """
 
     fresh: Profile
     logged: Logged

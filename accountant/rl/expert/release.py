@@ -1,14 +1,15 @@
 """Accountant of the release of stable prefixes: the guarantee of the printed noise, and the least noise.
 
 A round draws an expert and releases the longest prefix of its trajectory whose noisy counts pass a noisy
-threshold. The losses of a round lie between -(1/b_q + log(1 + 1/m)) and 1/b_t + 1/b_q + epsilon_d, except in
-a failure. A failure occurs only if the first count below c_min/pmin passes. Counts fall along a trajectory,
-so the failure probability does not grow with its length (docs/notes/expert_accounting.md, section 4). T
-rounds compose exactly, as one pair.
+threshold. b_t and b_q are the noise scales of the threshold and of each count, m the number of experts, and
+epsilon_d the epsilon of drawing an expert. The losses of a round lie between -(1/b_q + log(1 + 1/m)) and
+1/b_t + 1/b_q + epsilon_d, except in a failure. A failure occurs only if a count below c_min/pmin passes
+(``Design`` defines both numbers). Counts fall along a trajectory, so the failure probability does not grow
+with its length (docs/notes/expert_accounting.md, section 4). The composition of T rounds is exact.
 
 The guarantee is about experts' policies, over the randomness of their trajectories. Two fixed data sets can
-differ more (expert.fixed_data). If the draws from logged data alone exceed the target for any noise, the
-search does not start, and the error names the cause.
+differ more (expert.fixed_data). Draws from logged data are not fresh. If this alone exceeds the target for
+any noise, the search does not start, and the error names the cause.
 
 Source: Sharma et al. (2024), Algorithms 1 and 2, Theorems 5.3 and 5.5.
 """
@@ -45,7 +46,7 @@ from dpproof.accountant.theorems.optimal_composition import compose_approx_optim
 
 LEAST_FAILURE: Final = 1e-60
 MOST_FAILURE: Final = 0.1
-"""The domain of the probability that a round releases a prefix that is not stable."""
+"""The largest allowed probability that a round releases an unstable prefix. ``LEAST_FAILURE`` is the least."""
 
 _TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
 _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
@@ -55,7 +56,9 @@ _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
 
 
 def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
-    """Return an error text if logged data run out with a probability that no noise can repair; otherwise nothing.
+    """Return an error text if so many rounds on the logged data allow no guarantee with any noise; otherwise ().
+
+    ``draws`` is ``walk`` or ``fresh``, as in ``ExpertReleaseParameters``.
 
     >>> drawn_out(Logged(rounds=25, experts=3000, each=20), "walk")
     ()
@@ -64,13 +67,15 @@ def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
 
 
 def failure_share(delta: Fraction, rounds: int) -> float:
-    """Return a fifth of delta divided by the rounds, within the domain of a round's failure probability.
+    """Return the failure probability of one round: a fifth of ``delta``, divided by ``rounds``.
+
+    The result is kept between ``LEAST_FAILURE`` and ``MOST_FAILURE``.
 
     >>> failure_share(Fraction(1, 1000), 20), failure_share(Fraction(9, 10), 1)
     (1e-05, 0.1)
 
     Raises:
-        UnreachableTargetError: for a delta that the least failures use up.
+        UnreachableTargetError: for a delta of at most ``rounds`` times ``LEAST_FAILURE``.
     """
     least = exact(LEAST_FAILURE) * rounds
     if delta <= least:
@@ -82,10 +87,10 @@ def failure_share(delta: Fraction, rounds: int) -> float:
 
 
 def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
-    """Raise an error if the draws alone exceed the target for any noise.
+    """Raise an error if drawing from logged data alone exceeds the target for any noise.
 
     Raises:
-        UnreachableTargetError: logged data are drawn out; an epsilon below that of the walk.
+        UnreachableTargetError: for too many rounds for the logged data, or an epsilon below that of a walk.
     """
     if drawn_out(logged, draws):
         why = "So many draws differ too much from fresh draws, so no guarantee is proved."
@@ -100,7 +105,9 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class ExpertReleaseParameters(Parameters):
-    """Logged data, the number of rounds, and noise: as printed for a budget, or of a given scale and shape.
+    """Parameters of a release of stable prefixes: the logged data, the number of rounds, and the noise.
+
+    The noise is either the paper's for a budget, or of a given scale.
 
     >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
     Traceback (most recent call last):
@@ -108,7 +115,7 @@ class ExpertReleaseParameters(Parameters):
 
     Raises:
         ValueError: for a value outside its domain; a least probability of 1/actions or more; more rounds than
-            logged trajectories; both kinds of noise, or half of one.
+            logged trajectories; a scale together with a printed budget; one half of a printed budget.
     """
 
     trajectories: int = parameter(Integers(1, 10**6), "rounds", "number T of trajectories drawn")
@@ -193,7 +200,7 @@ class ExpertReleaseParameters(Parameters):
         """The noise and the thresholds that are used, in doubles.
 
         Raises:
-            ValueError: for noise so small that there is no count to speak of.
+            ValueError: for noise so small that no least count can be computed.
         """
         if self.printed_epsilon is not None and self.printed_delta is not None:
             return printed_design(
@@ -241,7 +248,7 @@ def _guarantee(parameters: ExpertReleaseParameters) -> Profile:
 
 
 def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of all released prefixes, if one expert with all its trajectories is added or removed.
+    """Return the guarantee of all released prefixes. Neighbours differ in one expert with all trajectories.
 
     >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
     >>> account(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
@@ -271,7 +278,7 @@ _ENDS = "lower ends are those of this bound: no pair of neighbours is known to a
 
 
 def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
-    """Whether Theorem 5.5 is proved at (epsilon_1, delta_1, T) for rounds with fresh draws.
+    """Return whether Theorem 5.5 is proved for ``rounds`` rounds with fresh draws at (epsilon, delta).
 
     >>> in_printed_domain(10, "1/3000", 25), in_printed_domain(120, "3/10000", 100)
     (True, False)

@@ -1,10 +1,11 @@
 """Accountant of selective DP-SGD: training in which a coin decides for each step which data it reads.
 
 With probability p a step reads the experts' private transitions and adds noise. Otherwise it reads released
-prefixes only. The paper accounts for this at the Poisson rate p b/m, as if a step of the second kind were a
-noisy step whose batch missed the expert. But such a step has no noise, so everybody sees which kind it was.
-So the exact loss of a step is, with probability p, that of a noisy step at the rate b/m. Each interpretation
-of the coin has its own guarantee (docs/notes/expert_accounting.md, sections 1 to 3). If a pair is named, it
+prefixes only. b of the m experts are in a noisy step's batch on average. The paper accounts for this at the
+Poisson rate p b/m, as if a step of the second kind were a noisy step whose batch missed the expert. But such
+a step has no noise, so everybody sees which kind it was. So the exact loss of a step is, with probability p,
+that of a noisy step at the rate b/m. The guarantee depends on who sees the coin
+(docs/notes/expert_accounting.md, sections 1 to 3). If the answer names a pair of neighbours, this pair
 attains the guarantee.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4, section 4 and Appendix B.2.
@@ -35,15 +36,15 @@ _LEAST_RATE = Fraction(1, 10**300)
 
 @dataclass(frozen=True)
 class SelectiveDPSGDParameters(Parameters):
-    """The sampling rate of an expert in noisy steps, the share of noisy steps, and who sees which steps are noisy.
+    """Parameters of selective DP-SGD: sampling rate, share of noisy steps, noise, and who sees which steps are noisy.
 
     >>> SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="seen")
     Traceback (most recent call last):
     ValueError: coin ('seen') must be one of: visible, hidden, independent, fixed
 
     Raises:
-        ValueError: for a value outside its domain; chances whose product is no ordinary double; a batch of
-            fixed size with coins of each expert.
+        ValueError: for a value outside its domain; two probabilities whose product is above 0 and below
+            1e-300; a batch of fixed size with a coin for each expert, or with the rate 1.
     """
 
     sampling_rate: float = parameter(
@@ -84,16 +85,19 @@ class SelectiveDPSGDParameters(Parameters):
 
     @property
     def noisy_steps(self) -> int:
-        """The number of noisy steps of a schedule fixed in advance: p times the steps, halves rounded to even."""
+        """The number of noisy steps of a schedule that is fixed in advance.
+
+        It is ``branch_probability`` times ``steps``. Halves are rounded to even numbers.
+        """
         return round(exact(self.branch_probability) * self.steps)
 
 
 def account(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of training for every fixed data set and release, one expert added, removed or replaced.
+    """Return the guarantee of training if one expert is added, removed or replaced.
 
-    Compare answers of the same method. By loss distributions the printed rate gives 5.848345, and the true
-    epsilon is 8.925092. By Renyi accounting, which the published answer uses, the printed rate gives 6.34,
-    and the true loss 9.64.
+    It holds for all data sets and for all prefixes released before. In the example, accounting by privacy
+    loss distributions gives epsilon 5.848345 at the paper's rate, and 8.925092 for the true loss. Renyi
+    accounting, which the paper uses, gives 6.34 at the paper's rate, and 9.64 for the true loss.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)
     >>> found = account(training, Adjacency.EXPERT)
@@ -168,14 +172,16 @@ def _published(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> Pu
 
 
 def steps_within(parameters: SelectiveDPSGDParameters, adjacency: Adjacency, epsilon: Any, delta: Any) -> int:
-    """Return the largest number of steps certified to stay within a budget, with all other ``parameters``.
+    """Return the largest number of steps that is certified to stay within (``epsilon``, ``delta``).
+
+    All other parameters are those of ``parameters``.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.8, 60.0, 282_000)
     >>> steps_within(training, Adjacency.EXPERT, 2.5, "3.3333e-5")
     263990
 
     Raises:
-        ValueError: for a bad target, or one that any number of steps, or not a single one, meets.
+        ValueError: for a bad target, one that every number of steps meets, or one that no step meets.
     """
 
     def of(chosen: SelectiveDPSGDParameters) -> Profile:

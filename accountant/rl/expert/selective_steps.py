@@ -1,8 +1,8 @@
 """Privacy loss of one step of selective DP-SGD for each way to sample batches, and its composition.
 
-The composition depends on who sees the coin that selects a noisy step. A step with a visible coin has a
-moment-generating function, so it can be composed fast. Proofs: docs/notes/expert_accounting.md, sections 1 to
-3.
+In each step a random coin decides whether the step is noisy. The composition depends on who sees this coin. A
+step with a visible coin has a moment-generating function, so it can be composed fast. Proofs:
+docs/notes/expert_accounting.md, sections 1 to 3.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True)
 class CoinedStep(VisibleChoice):
-    """``visible_coin`` with a moment-generating function, if the step's own is known.
+    """A step that is taken with probability p, where everybody sees whether it is taken.
 
-    With M that of the step and p the coin's probability it is 1 - p + p M. The coin is shown, and a step that
-    is left out has the loss 0 (docs/notes/expert_accounting.md, section 1).
+    Its moment-generating function is 1 - p + p M, if the function M of the step itself is known. A step that
+    is not taken has the loss 0 (docs/notes/expert_accounting.md, section 1).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -49,14 +49,16 @@ class CoinedStep(VisibleChoice):
         return CoinedStep(super().reversed().branches)
 
     def characteristic(self) -> Characteristic | None:  # type: ignore[override] # the base knows of none
-        """See ``DominatingPair.characteristic``. It is None if the step has none."""
+        """See ``DominatingPair.characteristic``. It is None if none is known for the step."""
         (weight, step), *_ = self.branches
         inner = step.characteristic()
         return None if inner is None else _Coined(inner, float(exact(weight)))
 
 
 def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
-    """Return ``step`` with that probability, otherwise an output that is independent of the data; the coin is visible.
+    """Return the pair of a step that is taken with ``probability``, where everybody sees whether it is taken.
+
+    If the step is not taken, the output does not depend on the data.
 
     Raises:
         ValueError: unless 0 < probability <= 1.
@@ -134,10 +136,12 @@ class _Training(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of noisy step: its pairs for a rate and a noise multiplier, and the neighbours that attain them.
+    """A kind of noisy step: how its batch is drawn, and which data sets are neighbours.
 
     Attributes:
-        moved: the largest change of the sum by the expert, in clipping norms; sampling only adds privacy.
+        pairs: returns the dominating pairs of a step, given the sampling rate and the noise multiplier.
+        attained: a description of the neighbours that attain the pairs; None if none are known.
+        moved: the largest change of a batch's sum by one expert, in clipping norms, without sampling.
     """
 
     pairs: Callable[[float, float], tuple[DominatingPair, ...]]
@@ -148,7 +152,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Composed:
-    """The guarantee of all steps, its assumptions, and the pair that attains it, if one does."""
+    """The guarantee of all steps together.
+
+    Attributes:
+        guarantee: the privacy profile.
+        statement: the name of the statement that proves it.
+        pair: a description of the neighbours that attain it; None if none are known.
+        notes: the assumptions and remarks that belong to it.
+    """
 
     guarantee: Profile
     statement: str
@@ -199,7 +210,7 @@ STEPS: Mapping[tuple[str, Adjacency], Kind] = {
     ),
     ("exact", Adjacency.REPLACE): Kind(_exact_replaced, None, 2),
 }
-"""For each way to draw a batch and each relation, the kind of a noisy step."""
+"""The kind of a noisy step for each way to draw a batch and each neighbouring relation."""
 
 _PROVED = "expert.training"
 
@@ -229,7 +240,7 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 
 
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
-    """Return bounds on the rate q = p b/m at which the paper accounts for a step.
+    """Return bounds on the rate at which the paper accounts for a step: the product of ``probability`` and ``rate``.
 
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)
@@ -254,11 +265,11 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
     "independent": _independent,
     "fixed": _scheduled,
 }
-"""For each word of the command line, the composition; it depends on who sees which kind a step was."""
+"""The function that composes the steps, for each ``coin``: the word for who sees which steps are noisy."""
 
 
 def composed_steps(training: _Training, kind: Kind) -> Composed:
-    """Return the composition of all steps of ``training``, whose noisy steps are of that ``kind``.
+    """Return the composition of all steps of ``training``, if its noisy steps are of the given ``kind``.
 
     >>> from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
     >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")

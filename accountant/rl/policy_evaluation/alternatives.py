@@ -1,11 +1,12 @@
-"""Alternatives to the printed noise of policy evaluation, and the ladder of scales for exact noise.
+"""Alternatives to the paper's noise for policy evaluation, and a public list of scales for exact noise.
 
-Each alternative has its own smoothing and is compared on given visits. ``Ladder`` rounds psi up to public
-rungs, so the released noise has an exact rational variance. The rungs are L_0 < L_1 < ..., about floor r^j
-with r^64 = e^beta. The smallest rung that is at least psi replaces psi. If psi changes by at most the factor
-e^beta between neighbours, its rung moves by at most 64 places, so the rung also changes by at most e^beta.
-Rounding up therefore preserves the smoothness. Section 6 of docs/notes/policy_evaluation.md has the proof for
-the computed numbers, with all rounding.
+psi is a smooth bound on the squared sensitivity, and beta its smoothing. Each kind of noise has its own
+smoothing and is compared on given numbers of visits. ``Ladder`` rounds psi up to a number of a public list, a
+rung, so the released noise has an exact rational variance. The rungs are L_0 < L_1 < .... L_j is about floor
+r^j with r^64 = e^beta. The smallest rung that is at least psi replaces psi. If psi changes by at most the
+factor e^beta between neighbours, its rung moves by at most 64 places, so the rung also changes by at most
+e^beta. Rounding up therefore preserves the smoothness. Section 6 of docs/notes/policy_evaluation.md has the
+proof for the computed numbers, with all rounding.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ class Alternative:
 
     Attributes:
         name: the name of the noise.
-        beta: the smoothing that it uses.
-        deviation: standard deviation of one coordinate, for a unit of sensitivity; rounded to nearest.
+        beta: the smoothing: log psi changes by at most beta between neighbours.
+        deviation: standard deviation of the noise on one coordinate, if the sensitivity is 1; rounded to
+            nearest.
     """
 
     name: str
@@ -51,11 +53,12 @@ class Alternative:
 
 
 def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> list[Alternative]:
-    """Return the printed and the exact Gaussian noise, and the best noise of every other kind that was tried.
+    """Return the paper's Gaussian noise, the exact Gaussian noise, and the best noise of every other kind.
 
+    All meet (``epsilon``, ``delta``). ``bound`` is the smooth sensitivity on which they are compared.
     Student's t and Laplace-log-normal noise are certified through zCDP, and Student's t also as purely
-    private (docs/notes/policy_evaluation.md, section 4). Laplace noise is certified exactly, for one feature
-    only. A kind that cannot meet the target with any smoothing tried has an infinite deviation.
+    private (docs/notes/policy_evaluation.md, section 4). Laplace noise is certified exactly, but for one
+    feature only. If no smoothing that was tried meets the target, the deviation is infinite.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([3000], [1.0])
@@ -134,17 +137,17 @@ def _tried(
 
 
 STEPS = 64
-"""The number of rungs for a factor of e^beta. Rounding up multiplies the noise by at most e^(beta/128)."""
+"""The steps of ``Ladder`` for a factor of e^beta. Rounding up multiplies the noise by at most e^(beta/128)."""
 _BITS = 128
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Public rungs, each an exact rational.
+    """A public list of growing rational numbers, called rungs, to which a smooth bound psi is rounded up.
 
     Attributes:
-        floor: the lowest rung, above 0; a public number that psi is never below.
-        beta: the smoothing, above 0.
+        floor: the lowest rung, above 0. It is public, and psi is never below it.
+        beta: the smoothing, above 0: log psi changes by at most beta between neighbours.
         allowance: t, above 2^-45, such that the logarithm of the computed psi changes by at most
             beta - 3t/2 between neighbours.
 
@@ -157,7 +160,7 @@ class Ladder:
     allowance: float
 
     def at_least(self, bound: float) -> tuple[int, Fraction]:
-        """Return the number of the smallest rung that is at least ``bound``, and the rung; both are private."""
+        """Return the index of the smallest rung that is at least ``bound``, and the rung. Both are private."""
         wanted = Fraction(bound)
         ratio = max(wanted / self.floor, Fraction(1))
         guess = math.log(ratio.numerator) - math.log(ratio.denominator)
@@ -169,7 +172,7 @@ class Ladder:
         return place, self.rung(place)
 
     def rung(self, place: int) -> Fraction:
-        """Return L_place, a number of 128 bits."""
+        """Return the rung with the index ``place``, a number of 128 bits."""
         with precision(4 * _BITS):
             power = arb_of(self._rate * place / STEPS).exp() * arb_of(self.floor)
             assert power.rel_accuracy_bits() > 2 * _BITS, "Arb encloses it closely"

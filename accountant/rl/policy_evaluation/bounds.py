@@ -1,18 +1,18 @@
-"""Smooth upper bounds on the sensitivity to one trajectory: psi of DP-LSW and of DP-LSL, exact and fast.
+"""Smooth upper bounds on the sensitivity to one trajectory, for the algorithms DP-LSW and DP-LSL.
 
-Both are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) is the squared sensitivity on data that differ in k
-trajectories. beta smooths the square, and therefore the variance. For DP-LSW the maximum is at k = 0 or at a
-k such that k + 1 is the number of visits of a state. For DP-LSL the logarithm is concave in k. So the code
-does not try every k (docs/notes/policy_evaluation.md).
+Both bounds, called psi, are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) is the squared sensitivity on
+data that differ in k trajectories. beta smooths the square, and therefore the variance. For DP-LSW the
+maximum is at k = 0 or at a k such that k + 1 is the number of visits of a state. For DP-LSL the logarithm is
+concave in k. So the code does not try every k (docs/notes/policy_evaluation.md).
 
-DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k, which takes O(n log K) altogether. The whole numbers 2, 3
-and so on between k and v fall into dyadic boxes, two for each scale. Each box is at least 1.5 of its lengths
-away, so 1/(v - k)^2 is a short power series about its middle. A box of length 1 holds one number, so nothing
-is omitted (section 1 of the note).
+DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k. v_s is the number of visits of state s, w_s its weight.
+All sums take O(n log K) altogether. The whole numbers above k + 1 are split into boxes, at most two for each
+length 2^j. Each box is at least 1.5 of its lengths away, so 1/(v - k)^2 is a short power series about its
+middle. A box of length 1 holds one number, so nothing is omitted (section 1 of the note).
 
-The computed number is a valid bound: it is smooth with beta and at least phi(0), rounding included. It
-assumes IEEE 754 arithmetic for sums, products, quotients and square roots of doubles. Powers of exp(-beta)
-are products of a few numbers that Arb certifies.
+The computed number is a valid bound, rounding included: it is at least phi(0), and its logarithm changes by
+at most beta between neighbours. This assumes IEEE 754 arithmetic for sums, products, quotients and square
+roots of doubles. Powers of exp(-beta) are products of a few numbers that Arb certifies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FEW = 2**20
 
 
 def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """Return the sum over all levels v of mass/max(v - k, 1)^2, for each offset k.
+    """Return, for each offset k, the sum over all ``levels`` v of their mass divided by max(v - k, 1)^2.
 
     The relative error is at most (2n + 1024) 2^-52, where n is the number of levels.
 
@@ -99,23 +99,26 @@ _LEAST, _MOST = 2.0**-500, 2.0**500
 _EPS = 2.0**-52
 _MOST_SHARE = 2.0**300
 MOST_BETA = 64.0
-"""A larger smoothing is replaced by this one. A bound that is smooth with less is smooth with more."""
+"""The largest smoothing that is used. A larger one is replaced by it, which is valid: less smoothing is allowed."""
 
 
 class SmoothBound(Protocol):
-    """A smooth bound on a squared sensitivity, as a function of the smoothing."""
+    """A smooth bound psi on a squared sensitivity phi, as a function of the smoothing beta.
+
+    Between neighbours, log psi changes by at most beta.
+    """
 
     def squared(self, beta: float) -> float:
-        """Return psi at ``beta`` > 0, rounded up."""
+        """Return the smooth bound on the squared sensitivity at the smoothing ``beta`` > 0, rounded up."""
         ...
 
     def local(self) -> float:
-        """Return phi(0): the square of the local bound, for infinite smoothing. It is not private."""
+        """Return the bound on the squared sensitivity at these data, without smoothing. It is not private."""
         ...
 
     @property
     def allowance(self) -> float:
-        """The t such that the computed logarithm changes by at most beta - 3t/2 between neighbours."""
+        """Room t for rounding: between neighbours the log of the computed bound changes by at most beta - 3t/2."""
         ...
 
 
@@ -172,7 +175,9 @@ def _reduced(beta: float, slack: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class WeightedBound:
-    """DP-LSW: phi(k) = sum_s w_s/max(v_s - k, 1)^2, v_s the number of trajectories that visit s.
+    """The smooth bound of DP-LSW: the largest exp(-k beta) phi(k) over k >= 0.
+
+    phi(k) = sum_s w_s/max(v_s - k, 1)^2, and v_s is the number of trajectories that visit state s.
 
     >>> WeightedBound([100, 40], [0.5, 0.5]).squared(0.01)
     0.37157...
@@ -230,9 +235,11 @@ class WeightedBound:
 
 @dataclass(frozen=True, eq=False)
 class RidgeBound:
-    """DP-LSL: phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2.
+    """The smooth bound of DP-LSL: the largest exp(-k beta) phi(k) over k >= 0.
 
-    c = ||Phi|| ||rho||_inf/sqrt(2 lambda).
+    phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2, where
+    c = ||Phi|| ||rho||_inf/sqrt(2 lambda). v_s is the number of trajectories that visit state s, Phi are the features, and lambda is the
+    ridge.
 
     The paper's Lemma 9 prints max instead of min. With max there is no smooth bound (eval.lemma9.constant,
     refuted). The algorithm itself uses the minimum, which is proved (eval.lemma9.corrected).

@@ -1,11 +1,11 @@
-"""Noise constants of private policy evaluation: as printed, the least for a given smoothing, and the best pair.
+"""Noise constants of private policy evaluation: the paper's, the least for a given smoothing, and the best choice.
 
-The standard deviation of the noise is ``alpha`` times the smooth bound sqrt(psi), for a unit of sensitivity.
-``beta`` smooths psi. Both are the paper's parameters. The accountant of smooth Gaussian noise smooths the
-scale instead, with beta/2.
+psi is a smooth bound on the squared sensitivity: log psi changes by at most ``beta`` between neighbours. The
+standard deviation of the noise is ``alpha`` times sqrt(psi), for a unit of sensitivity. Both are the paper's
+parameters. The accountant of smooth Gaussian noise smooths the scale instead, with beta/2.
 
-The two searches (for the sign change of a rising function, and for a smallest value) use ordinary numbers.
-The first returns a place that the caller has certified. The second only proposes a place.
+The two searches use ordinary floating-point numbers. ``last_place`` searches the sign change of a rising
+function, and the caller certifies each value. ``descent`` searches a smallest value and only proposes it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 
 
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
-    """Return an evaluated place where ``gap`` is at most 0, and above 0 within ``close`` beyond it, if it rises.
+    """Return about the largest x at which the rising function ``gap`` is at most 0.
 
-    Return None if ``gap`` is above 0 down to ``least``.
+    ``gap`` was evaluated at the result. It is above 0 at some point that is at most ``close`` larger. Return
+    None if ``gap`` is above 0 down to ``least``. The search begins at ``start``.
 
     >>> round(last_place(lambda x: x**3 - 8, 0.0, -9.0, 1e-9), 6)
     2.0
@@ -75,7 +76,7 @@ def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, i
 
 
 ROOM = 1.1
-"""Without data: the ratio of the noise to that of constant scale. The extra noise allows more smoothing."""
+"""The noise without known visits, divided by that for a constant scale. The extra noise allows smoothing."""
 _LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
 _CLOSE, _ROUGHLY = 1e-12, 1e-3
 _MANY = 10_000
@@ -87,7 +88,7 @@ _ABOVE = Reals(0, lower_open=True)
 
 @dataclass(frozen=True)
 class Noise:
-    """The two constants of a calibration.
+    """The two noise constants of policy evaluation. psi is the smooth bound on the squared sensitivity.
 
     Attributes:
         alpha: standard deviation of the noise over sqrt(psi), above 0.
@@ -107,7 +108,10 @@ class Noise:
                 raise ValueError(f"{name} ({value!r}) must be {_ABOVE}")
 
     def deviation(self, bound: SmoothBound) -> float:
-        """Return alpha sqrt(psi): the noise on given visits, for a unit of sensitivity."""
+        """Return the standard deviation of the noise for a given smooth ``bound`` psi: alpha sqrt(psi).
+
+        The unit is the sensitivity.
+        """
         return self.alpha * math.sqrt(bound.squared(self.beta))
 
 
@@ -117,9 +121,9 @@ def _counted(dimension: int) -> int:
 
 
 def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
-    """Return the exact guarantee over all means and scales that the two constants allow.
+    """Return the exact guarantee of Gaussian noise with these constants, for all means and scales that they allow.
 
-    An even number of features above 10,000 is replaced by one more.
+    ``dimension`` is the number of features. Above 10,000 an even number is replaced by the next odd one.
 
     >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
     True
@@ -139,8 +143,9 @@ def _target(epsilon: Number, delta: Number) -> Target:
 
 
 def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
-    """Return Lemma 1's constants: 5 sqrt(2 log(2/delta))/epsilon rounded up, epsilon/(4(d + log(2/delta))) down.
+    """Return the noise constants that Lemma 1 of the paper prints.
 
+    alpha is 5 sqrt(2 log(2/delta))/epsilon, rounded up. beta is epsilon/(4(d + log(2/delta))), rounded down.
     They are private for epsilon up to 15 (eval.lemma1.corrected), but not for every epsilon (eval.lemma1 is
     refuted).
 
@@ -161,9 +166,10 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
 def least(
     epsilon: Number, delta: Number, dimension: int, beta: float, begin: float | None = None
 ) -> tuple[Noise, Noise]:
-    """Return the least noise certified to meet the target at that smoothing, and slightly less that misses it.
+    """Return the least noise certified to meet (``epsilon``, ``delta``), and slightly less noise that does not.
 
-    The search begins at the noise ``begin``, or else at that of constant scale.
+    Both use the smoothing ``beta``. The search begins at the noise ``begin``. By default it begins at the
+    noise that suffices for a constant scale.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
@@ -218,9 +224,10 @@ def _score(delta: float) -> float:
 
 
 def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
-    """Return ``room`` times the noise of constant scale, with the largest smoothing certified to be private.
+    """Return ``room`` times the noise for a constant scale, with the largest smoothing certified to be private.
 
-    The result does not depend on any data.
+    The noise for a constant scale is the least that meets the target if the sensitivity is the same for all
+    data. The result does not depend on any data.
 
     >>> found = with_room("0.1", "0.1", 40)
     >>> found.alpha, found.beta
@@ -237,10 +244,10 @@ def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM
 
 
 def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> Noise:
-    """Return noise and smoothing that certifiably meet the target, with about the least noise on given visits.
+    """Return noise and smoothing that are certified to meet the target, with about the least noise for ``bound``.
 
-    The visits must not be private: use a plan, an expectation or public data. It is not certified that no
-    other choice is better. The target is met for any visits.
+    ``bound`` comes from numbers of visits that must not be private: use a plan, an expectation or public
+    data. The target is met for any visits. It is not certified that no other choice has less noise.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
@@ -271,7 +278,9 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 
 
 def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
-    """Return the factor by which the data must grow for at most that ``deviation``; up to 0.1%, rounded up.
+    """Return the factor by which the data must grow until the noise is at most ``deviation``.
+
+    It is rounded up by at most 0.1%.
 
     The visits of every state are multiplied by the same factor. The result is infinite if 2^30 times the data
     are not enough, for example if nobody visits some state.

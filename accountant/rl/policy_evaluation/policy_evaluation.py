@@ -2,8 +2,8 @@
 
 Both release a vector with Gaussian noise of deviation alpha sqrt(psi) for a unit of sensitivity. psi is a
 smooth bound on the squared sensitivity. The guarantee is the worst case over all means and variances that
-this allows (classic.smooth_gaussian). The printed constants are valid up to epsilon 15 and far too large.
-Calibration finds the least noise, and also chooses the smoothing.
+neighbours can have (classic.smooth_gaussian). The paper's constants are valid up to epsilon 15, and the noise
+is far larger than needed. Calibration finds the least noise, and also chooses the smoothing.
 
 Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
 project (eval.theorem6.corrected, eval.theorem10.corrected).
@@ -45,14 +45,14 @@ _OPEN = Reals(0, lower_open=True)
 
 @dataclass(frozen=True)
 class PolicyEvaluationParameters(Parameters):
-    """The constants ``noise`` (alpha) and ``beta``; without ``noise``, the paper's for a printed target.
+    """Parameters of policy evaluation: ``noise`` (alpha) and ``beta``, or a target for the paper's constants.
 
     >>> PolicyEvaluationParameters(dimension=40, printed_epsilon=1.0, printed_delta=1e-6).constants
     Noise(alpha=26.93..., beta=0.00458...)
 
     Raises:
-        ValueError: for a value outside its domain, noise beside a printed target, or DP-LSL's visits without
-            its trajectories and ridge.
+        ValueError: for a value outside its domain, noise together with a printed target, or visits for DP-LSL
+            without trajectories and ridge.
     """
 
     dimension: int = parameter(Integers(1, 100_000), "coordinates", "number of features d")
@@ -96,7 +96,7 @@ class PolicyEvaluationParameters(Parameters):
 
     @property
     def constants(self) -> Noise:
-        """Alpha and beta: the given ones, otherwise the paper's.
+        """The noise constants alpha and beta: the given ones, otherwise the paper's for the printed target.
 
         Raises:
             ValueError: for noise without a smoothing.
@@ -109,10 +109,10 @@ class PolicyEvaluationParameters(Parameters):
         return Noise(self.noise, self.beta)
 
     def bound(self) -> SmoothBound | None:
-        """Return the smooth bound on the visits of the file; None without a file.
+        """Return the smooth bound on the squared sensitivity for the visits of the file; None without a file.
 
         Raises:
-            ValueError: for a file that is not of visits, more visits than trajectories, a ridge not above
+            ValueError: for a file that does not hold visits, more visits than trajectories, a ridge not above
                 ||Phi||^2 ||rho||_inf, or with DP-LSW fewer weighted states than features.
             OSError: for a file that cannot be read.
         """
@@ -147,14 +147,14 @@ _NOTES = (
 
 
 def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The exact guarantee of the released parameter vector, if one trajectory is replaced.
+    """Return the exact guarantee of the released parameter vector, if one trajectory is replaced.
 
     >>> theirs = PolicyEvaluationParameters(40, printed_epsilon=0.1, printed_delta=0.1)
     >>> account(theirs, Adjacency.REPLACE).guarantee.delta("0.1").upper
     1.531875e-22
 
     Raises:
-        UnprovedAdjacencyError: for a relation other than ``replace`` and what is part of it.
+        UnprovedAdjacencyError: for a relation other than ``replace`` and ``rewards-only``.
     """
     if adjacency not in (Adjacency.REPLACE, Adjacency.REWARDS_ONLY):
         why = "Use replace (one trajectory, with m fixed) or rewards-only."

@@ -31,19 +31,19 @@ class VisitsFile:
     kind: type = str
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is text with one of the endings. The file need not exist."""
+        """Return whether ``value`` is a file name that ends in .csv, .npz or .parquet. The file need not exist."""
         return isinstance(value, str) and Path(value).suffix in _SUFFIXES
 
     def read(self, text: str) -> str:
-        """Return the name itself."""
+        """Return ``text`` unchanged: it is already the name of a file."""
         return text
 
     def some(self) -> str:
-        """Return the name of such a file."""
+        """Return an example of a file name with an allowed ending."""
         return "visits.csv"
 
     def schema(self) -> dict[str, Any]:
-        """Return a path with one of the endings, as JSON Schema."""
+        """Return the JSON Schema of a path with one of the allowed endings."""
         endings = "|".join(suffix.lstrip(".") for suffix in _SUFFIXES)
         return {"type": "string", "format": "path", "pattern": rf"\.({endings})$"}
 
@@ -55,8 +55,8 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of a CSV (with a header), Parquet or NPZ file, by name.
 
     Raises:
-        ValueError: for another ending, a file that is not of its kind, an empty one, or a value that is no
-            number.
+        ValueError: for another ending, a file whose content does not match the ending, an empty file, or a
+            value that is no number.
         OSError: for a file that cannot be read.
     """
     readers = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}
