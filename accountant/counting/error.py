@@ -1,9 +1,12 @@
-"""Error of a counter's releases: exact distributions, and the union bound over all releases.
+"""Error of the running counts that a counter releases: exact distributions, and a union bound over all releases.
+
+A stream has K leaves, one for each time, and a running count is released at each time.
 
 - Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of that many
   independent copies of the noise. The number of times with a given number of ones is counted exactly.
-- Factorised counter. Release t has a normal error of variance sigma^2 (b_0^2 + ... + b_{t-1}^2). The variance grows
-  with t. So all terms of the union in a block of times lie between the first and the last term of the block.
+- Factorised counter. Release t has a normal error of variance sigma^2 (b_0^2 + ... + b_{t-1}^2), where the
+  b_i are the coefficients of the factor B (``Strategy``). The variance grows with t. So all terms of the
+  union in a block of times lie between the first and the last term of the block.
 - Averaged subtrees (Honaker). A node's own noisy value and the sum of its two children estimate one number. They
   are averaged by their variances, from the leaves up. A node of level l then has variance 2^l/(2^(l+1) - 1)
   instead of 1, and the release of time t is the best linear unbiased one (``from_below``). Once the stream has
@@ -35,10 +38,11 @@ from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
-    """The smallest x at which the sum over all times of P(|error| > x) is certified to be at most ``beta``.
+    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
 
-    With probability at least 1 - ``beta`` no release in 1..K has an error above the upper bound. The result
-    bounds the value of the union bound; ``maximum_error_bound`` finds the quantile itself.
+    With probability at least 1 - ``beta`` no running count of a tree over ``leaves`` leaves has an error
+    above the upper bound. ``maximum_error_bound`` finds the quantile of the largest error itself, which is
+    smaller.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> union_bound(16384, LaplaceNoise(15), "1e-6").upper
@@ -132,7 +136,9 @@ def _positive(sigma: Number) -> Fraction:
 
 
 def node_variance(level: int) -> Fraction:
-    """The variance of a node's sum estimated from its subtree, if the noise on each node has variance 1.
+    """Return the variance of the best estimate of a node's sum from the noisy nodes at and below it.
+
+    ``level`` is the level of the node, 0 for a leaf. The noise on each node has variance 1.
 
     >>> node_variance(0), node_variance(2)
     (Fraction(1, 1), Fraction(4, 7))
@@ -145,7 +151,9 @@ def node_variance(level: int) -> Fraction:
 
 
 def from_below(time: int) -> Fraction:
-    """Variance of the release at ``time`` from all nodes complete by then, if the noise has variance 1.
+    """Return the variance of the best estimate of the count at ``time`` from all nodes that are complete by then.
+
+    The noise on each node has variance 1.
 
     >>> from_below(7), from_below(8)
     (Fraction(47, 21), Fraction(8, 15))
@@ -158,15 +166,16 @@ def from_below(time: int) -> Fraction:
 
 
 def full(time: int, leaves: int) -> Fraction:
-    """Variance of the best linear unbiased estimate of the count at ``time``, given all nodes of the whole stream.
+    """Return the variance of the best estimate of the count at ``time``, given all noisy nodes of the whole stream.
 
-    The noise has variance 1 on each of the complete nodes of a stream of ``leaves`` leaves.
+    The estimate is linear and unbiased. The noise has variance 1 on each of the complete nodes of a stream of
+    ``leaves`` leaves.
 
     >>> full(1, 2), full(2, 2)
     (Fraction(2, 3), Fraction(2, 3))
 
     Raises:
-        ValueError: for a time outside 1..K.
+        ValueError: for a time outside 1..leaves.
     """
     if levels(time) and time > leaves:
         raise ValueError(f"time ({time!r}) must be an integer in [1, {leaves}]")
@@ -196,9 +205,10 @@ _GRAIN = 64
 
 
 def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
-    """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
+    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
 
-    With probability at least 1 - ``beta`` no release in 1..K has an error above the upper bound.
+    This is for a tree with averaged subtrees and Gaussian noise of standard deviation ``sigma``. With
+    probability at least 1 - ``beta`` no running count has an error above the upper bound.
 
     >>> from dpproof.accountant.counting.error import union_bound
     >>> from dpproof.accountant.counting.noise import GaussianNoise

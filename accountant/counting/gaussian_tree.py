@@ -1,8 +1,9 @@
 """Accountant of the binary tree mechanism with Gaussian noise.
 
 Every complete node of the tree gets independent noise of standard deviation sigma. All prefix counts are sums
-of released nodes. One user's leaves change the nodes by a vector whose largest norm is known. So the run is
-one Gaussian mechanism. A stream that changes the worst leaves by the whole sensitivity reaches the guarantee.
+of released nodes. A user who is in some leaves changes the nodes by a vector whose largest norm is known. So
+the run is one Gaussian mechanism. Two streams that differ by the whole sensitivity at the worst leaves attain
+the guarantee.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011); Dwork, Naor, Pitassi and
 Rothblum, Differential privacy under continual observation (2010). The norm is this project's own
@@ -45,7 +46,7 @@ _RELEASED = "every noisy node of the tree, and with it every running count"
 
 @dataclass(frozen=True)
 class TreeParameters(Measured):
-    """A stream, the Gaussian noise on every node of its tree, and what one user may contribute.
+    """Parameters of a tree counter: the length of the stream, the Gaussian noise, and what one user may contribute.
 
     >>> TreeParameters(leaves=16384, sigma=0.0)
     Traceback (most recent call last):
@@ -66,13 +67,14 @@ class TreeParameters(Measured):
 
 
 def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
-    """Bounds on the largest squared change of all nodes together, for contributions of at most 1 to a leaf.
+    """Return bounds on the largest squared L2 norm of the change of all nodes by one user.
 
-    ``add-remove``: without the user, the user's leaves are 0 and the others' leaves stay in place.
-    ``replace``: the user's values and leaves may both change. If the values may have either sign, the worst
-    change is from -1 to +1 on the same leaves. ``by-sensitivity``: streams differ at that many leaves. The
-    two bounds are equal, unless a separation is large or ``replace`` is combined with a separation and
-    nonnegative contributions.
+    A user contributes at most 1 to each of ``participations`` leaves. ``add-remove``: without the user, the
+    user contributes 0, and the others' leaves stay in place. ``replace``: the user's values and leaves may
+    both change. If the values may have either sign, the worst change is from -1 to +1 on the same leaves.
+    ``by-sensitivity``: the two streams differ at as many leaves as ``participations`` says. The two bounds
+    are usually equal. They may differ if the ``separation`` is large. They may also differ under ``replace``
+    with a separation and nonnegative contributions.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
     (15, 15)
@@ -83,7 +85,7 @@ def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int,
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
-        ValueError: for more participations than the programmes take.
+        ValueError: for more participations than can be computed.
     """
     if adjacency not in _NORMS:
         known = ", ".join(relation.value for relation in _NORMS)
@@ -113,7 +115,9 @@ _NORMS = {
 
 
 def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The guarantee: Gaussian DP with mu^2 = squared norm * sensitivity^2 / sigma^2, exactly attained.
+    """Return the guarantee: Gaussian DP with mu^2 = squared norm * sensitivity^2 / sigma^2.
+
+    ``squared_norm`` returns the squared norm. Some pair of streams attains the guarantee.
 
     >>> found = account(TreeParameters(16384, 10.0)).guarantee
     >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper
@@ -148,7 +152,7 @@ def finite_mu(mu: flint.arb, sigma: float) -> Bound:
     """Return bounds on ``mu`` as finite doubles.
 
     Raises:
-        ValueError: naming ``sigma``, where mu is beyond double precision.
+        ValueError: if mu is too large for double precision.
     """
     found = bound_of(mu)
     if math.isinf(found.upper):
@@ -159,10 +163,10 @@ def finite_mu(mu: flint.arb, sigma: float) -> Bound:
 
 
 def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bound:
-    """Bounds on the smallest sigma with which a Gaussian mechanism meets a target.
+    """Return bounds on the smallest sigma with which a Gaussian mechanism meets (``epsilon``, ``delta``).
 
-    The upper bound meets (epsilon, delta) for the last of the L2 sensitivities ``norms``. The lower bound
-    misses it for the first. Call this function inside ``precision``.
+    ``norms`` are a lower and an upper bound on the L2 sensitivity, or the sensitivity alone. The upper bound
+    meets the target at the last norm. The lower bound misses it at the first. Call this inside ``precision``.
 
     Raises:
         ValueError: for a target that no noise within double precision meets.

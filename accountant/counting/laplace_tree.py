@@ -1,14 +1,15 @@
 """Accountant of the binary tree mechanism with Laplace noise.
 
-Every complete node of the tree gets independent Laplace noise. A user of one leaf changes at most as many
-nodes as K has binary digits, each by the sensitivity. The loss is that of the same number of composed shifted
-Laplace pairs. A change of the first leaf attains it.
+Every complete node of the tree gets independent Laplace noise. A user who is in one leaf changes at most as
+many nodes as the length of the stream has binary digits. Each of them changes by the sensitivity. The
+guarantee is the composition of as many Laplace mechanisms. A change of the first leaf attains it.
 
-A user of several leaves changes nodes by different amounts. A profile n means that n[c - 1] nodes change by
-c. A Laplace pair of a larger shift dominates one of a smaller shift, and also two pairs whose shifts add up
-to its own. So one profile dominates another if the changes of the other can be packed into its nodes, as into
-boxes. If the leaves are fixed before the run, the worst case is among the profiles that no other profile
-dominates. If there are too many of them, the accountant states only the pure guarantee.
+A user who is in several leaves changes nodes by different amounts. Here a profile is a tuple n that says that
+n[c - 1] nodes change by c. A Laplace pair of a larger shift dominates one of a smaller shift, and also two
+pairs whose shifts add up to its own. So one profile dominates another if the changes of the other can be
+packed into its own changes, as into boxes of these sizes. If the leaves are fixed before the run, the worst
+case is among the profiles that no other profile dominates. If there are too many of them, the accountant
+states only the pure guarantee.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism. Proofs:
 docs/notes/counting.md.
@@ -48,18 +49,20 @@ from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 MOST_PROFILED = 8
-"""The largest number of participations for which profiles are listed."""
+"""The largest number of leaves of one user for which all profiles of changes are listed."""
 MOST_HELD = 256
-"""The largest number of profiles that are kept at a time."""
+"""The largest number of profiles of changes that are kept at a time."""
 Counts = tuple[int, ...]
 
 
 class TooManyProfilesError(ValueError):
-    """Raised if a tree has too many profiles to list them."""
+    """Raised if one user can change the nodes of a tree in too many different ways to list them."""
 
 
 def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
-    """Return the profiles, of all sets of at most k leaves, that no other profile dominates.
+    """Return the worst ways in which a user of at most ``participations`` leaves can change the nodes of a tree.
+
+    Each is a profile n: n[c - 1] nodes change by c. Profiles that another one dominates are left out.
 
     >>> worst_profiles(16384, 1)
     ((15,),)
@@ -68,7 +71,7 @@ def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
 
     Raises:
         ValueError: for leaves below 1, or participations outside 1..8.
-        TooManyProfilesError: where more than ``MOST_HELD`` are met on the way.
+        TooManyProfilesError: if more than ``MOST_HELD`` profiles have to be kept at a time.
     """
     whole(participations, "participations", 1, MOST_PROFILED)
     none: Counts = (0,) * participations
@@ -140,7 +143,7 @@ _MOST_ALTERNATIVES = 128
 
 @dataclass(frozen=True)
 class LaplaceTreeParameters(Measured):
-    """A stream, the Laplace noise on every node of its tree, and what one user may contribute.
+    """Parameters of a tree counter: the length of the stream, the Laplace noise, and what one user may contribute.
 
     >>> LaplaceTreeParameters(leaves=16384, scale=-1.0)
     Traceback (most recent call last):
@@ -156,7 +159,7 @@ class LaplaceTreeParameters(Measured):
 
 
 def pure_epsilon(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> Fraction:
-    """The largest loss of the whole run: the largest total change of the nodes, divided by the scale.
+    """Return the largest privacy loss of the whole run: the largest total change of the nodes, divided by the scale.
 
     >>> pure_epsilon(LaplaceTreeParameters(16384, 15.0, sensitivity=1.0), Adjacency.ADD_REMOVE)
     Fraction(1, 1)
@@ -196,7 +199,7 @@ _TOTALS = {
 def account(
     parameters: LaplaceTreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The composed privacy loss of all nodes; pure differential privacy at delta 0.
+    """Return the guarantee: the composition of the Laplace noise on all nodes. It is pure differential privacy.
 
     >>> found = account(LaplaceTreeParameters(16384, 15.0)).guarantee
     >>> found.epsilon(0).upper, found.epsilon("1e-6").upper

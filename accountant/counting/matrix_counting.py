@@ -1,10 +1,10 @@
 """Accountant of continual counting by a factorised matrix with Gaussian noise.
 
-Running counts are released as B (C x + noise), where C is the square root of the running-count matrix or its
-first bands. One user changes C x by a vector whose largest norm is known, so the run is one Gaussian
-mechanism. This also holds for streams that depend on earlier releases. C is lower triangular, so Gaussian
-noise on C x, one row after the other, is an adaptive Gaussian composition under a fixed budget
-(docs/notes/counting.md).
+Running counts of a stream x are released as B (C x + noise). B C is the matrix of running counts, and C is
+its square root or the first bands of the square root. One user changes C x by a vector whose largest norm is
+known, so the run is one Gaussian mechanism. This also holds for streams that depend on earlier releases. C is
+lower triangular, so Gaussian noise on C x, one row after the other, is an adaptive Gaussian composition under
+a fixed budget (docs/notes/counting.md).
 
 Source: Fichtenberger, Henzinger and Upadhyay, Constant matters (ICML 2023); Kalinin and Lampert,
 arXiv:2405.13763. The note proves the norm over patterns of participation.
@@ -48,7 +48,7 @@ _RELEASED = "the noisy C x, and with it every running count"
 
 @dataclass(frozen=True)
 class MatrixCountingParameters(Measured):
-    """A stream, the Gaussian noise on each entry of C x, and what one user may contribute.
+    """Parameters of a matrix counter: the length of the stream, the Gaussian noise, and what one user may contribute.
 
     >>> MatrixCountingParameters(leaves=16, sigma=1.0, bands=17)
     Traceback (most recent call last):
@@ -75,7 +75,7 @@ class MatrixCountingParameters(Measured):
 
 
 def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
-    """Return the matrix C of these parameters.
+    """Return the factor C that these parameters choose: the square root of the running count, or its first bands.
 
     >>> strategy_of(MatrixCountingParameters(16, 1.0, bands=3)).bands
     3
@@ -88,19 +88,20 @@ def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
 def account(
     parameters: MatrixCountingParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee: Gaussian DP with mu = norm * sensitivity / sigma.
+    """Return the guarantee: Gaussian DP with mu = norm * sensitivity / sigma.
 
-    ``add-remove``: without the user, the user's leaves are 0 and the others' leaves stay in place; a pair
-    attains mu. ``replace``: the user's values and leaves may both change. If values may have either sign, mu
-    doubles; turning all signs attains this. If they are nonnegative, mu grows by at most sqrt(2), because the
-    changes at the old and at the new leaves then overlap nonnegatively.
+    norm is the largest L2 norm of one user's change of C x, if the user changes each leaf by at most 1.
+    ``add-remove``: without the user, the user contributes 0, and the others' leaves stay in place. A pair of
+    streams attains mu. ``replace``: the user's values and leaves may both change. If values may have either
+    sign, mu doubles, and the pair with all signs changed attains this. If values are nonnegative, mu grows by
+    at most the factor sqrt(2).
 
     >>> account(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
     0.851362
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
-        ValueError: for a mu beyond double precision.
+        ValueError: for a mu too large for double precision.
     """
     if adjacency not in _RELATIONS:
         known = ", ".join(relation.value for relation in _RELATIONS)

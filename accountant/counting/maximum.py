@@ -1,8 +1,8 @@
-"""Distribution of the largest error over all releases of a tree, enclosed. The union bound only bounds it.
+"""Certified distribution of the largest error over all releases of a tree, which a union bound only bounds.
 
 The releases at times below 2^(l+1) are those of a tree of level l, followed by the same releases with one
-more node added to each. Let Z be that node's noise, and let r_l(s) be the probability that s + (error) leaves
-[-x, x] at some time below 2^l. The two halves and Z are independent, so
+more node added to each. Let Z be that node's noise, and let r_l(s) be the probability that s plus the error
+is outside [-x, x] at some time below 2^l. The two halves and Z are independent, so
 
     r_{l+1}(s) = r_l(s) + (1 - r_l(s)) E[r_l(s + Z)],    r_0(s) = 1 outside [-x, x], else 0.
 
@@ -36,9 +36,10 @@ _Floats = NDArray[np.float64]
 
 
 def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: int = _CELLS) -> Bound:
-    """Enclosure of P(some release at times 1..K has an error above ``error``).
+    """Return bounds on the probability that some running count of a tree has an error above ``error``.
 
-    More ``cells`` make the enclosure tighter; the time grows with their square.
+    The tree has ``leaves`` leaves, and ``noise`` on each node. More ``cells`` of the grid make the bounds
+    tighter, but the time grows with their square.
 
     >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> found = maximum_error_probability(64, GaussianNoise(1), 8)
@@ -58,7 +59,9 @@ def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: i
 
 
 def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _CELLS) -> Bound:
-    """The smallest x such that with probability 1 - ``beta`` no release in 1..K has an error above x.
+    """Return bounds on the smallest x such that with probability 1 - ``beta`` no running count has an error above x.
+
+    The counts are those of a tree of ``leaves`` leaves, with ``noise`` on each node.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> from dpproof.accountant.counting.error import union_bound

@@ -23,7 +23,7 @@ from dpproof.accountant.numbers.inversion import refined
 
 
 class NoiseLaw(StrEnum):
-    """The distribution of a counter's noise, by its name in parameters."""
+    """A distribution of a counter's noise. Its value is the name that parameters use."""
 
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
@@ -32,12 +32,12 @@ class NoiseLaw(StrEnum):
 
     @property
     def gaussian(self) -> bool:
-        """Whether this is a Gaussian distribution, on the reals or on the integers."""
+        """Whether this is a Gaussian distribution, over the reals or over the integers."""
         return self in (NoiseLaw.GAUSSIAN, NoiseLaw.DISCRETE_GAUSSIAN)
 
 
 MOST_TERMS = 100_000
-"""The largest number of terms of a sum that is evaluated."""
+"""The largest number of Laplace variables whose sum ``laplace_sum_tail`` evaluates."""
 
 
 @lru_cache(maxsize=256)
@@ -60,7 +60,9 @@ def _polynomial(terms: int, bits: int) -> flint.arb_poly:
 
 
 def laplace_sum_tail(terms: int, point: Fraction) -> flint.arb:
-    """Enclosure of P(sum of ``terms`` independent Laplace variables of scale 1 > ``point``), any real point.
+    """Return an enclosure of P(sum of ``terms`` independent Laplace variables of scale 1 > ``point``).
+
+    The point may be negative.
 
     >>> from fractions import Fraction
     >>> float(laplace_sum_tail(1, Fraction(2)).mid())
@@ -87,7 +89,7 @@ def _check(terms: int) -> None:
 
 
 class Noise(Protocol):
-    """Independent, symmetric, log-concave noise on each node."""
+    """A symmetric distribution with a log-concave density. Each node of a tree gets an independent copy."""
 
     @property
     def variance(self) -> Fraction:
@@ -95,7 +97,7 @@ class Noise(Protocol):
         ...
 
     def tail(self, terms: int, point: Fraction) -> flint.arb:
-        """Return P(sum of ``terms`` >= 1 independent copies > ``point``), enclosed, for a point at least 0."""
+        """Return an enclosure of P(sum of ``terms`` independent copies > ``point``), for ``point`` at least 0."""
         ...
 
 

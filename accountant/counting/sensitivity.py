@@ -1,4 +1,4 @@
-"""Sensitivity of the nodes of a tree to one user: exact maxima over all patterns of participation.
+"""Sensitivity of the nodes of a tree to one user: exact maxima over all sets of leaves that a user may be in.
 
 A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it.
 All overlaps are nonnegative, so raising every leaf by 1 is the worst case. A dynamic programme over the
@@ -30,13 +30,16 @@ from dpproof.accountant.counting.tree import Nodes, levels
 from dpproof.accountant.numbers.checks import whole
 
 MOST = 4096
-"""The largest number of participations that the dynamic programmes accept."""
+"""The largest number of leaves of one user for which the sensitivity can be computed."""
 _Table = NDArray[np.int64]
 _NEVER = np.iinfo(np.int64).min // 4
 
 
 def squared_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of (leaves of one user below it)^2, over all k-sets of leaves.
+    """Return the largest squared L2 norm of one user's change of a tree's released nodes.
+
+    A user changes each of at most ``participations`` leaves by 1. A node changes by the number of these
+    leaves below it. The maximum is over all sets of leaves.
 
     >>> squared_sensitivity(16384), squared_sensitivity(16384, 2), squared_sensitivity(16384, 2, Nodes.USED)
     (15, 58, 57)
@@ -49,7 +52,10 @@ def squared_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = Nod
 
 
 def absolute_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of the number of one user's leaves below it.
+    """Return the largest L1 norm of one user's change of a tree's released nodes.
+
+    A user changes each of at most ``participations`` leaves by 1. A node changes by the number of these
+    leaves below it. The maximum is over all sets of leaves.
 
     >>> absolute_sensitivity(6, 5), absolute_sensitivity(6, 5, Nodes.USED)
     (14, 10)
@@ -62,10 +68,10 @@ def absolute_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = No
 
 
 def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of (difference)^2 if a user moves from k leaves to k others.
+    """Return the largest squared L2 norm of the change of the released nodes if a user moves to other leaves.
 
-    This is the worst case over two sets of at most k leaves. Each leaf of the first set loses 1, and each
-    leaf of the second set gains 1.
+    This is the worst case over two sets of at most ``participations`` leaves. Each leaf of the first set
+    loses 1, and each leaf of the second set gains 1.
 
     >>> replacement_sensitivity(16384), replacement_sensitivity(16383), replacement_sensitivity(1)
     (28, 27, 1)
@@ -77,7 +83,9 @@ def replacement_sensitivity(leaves: int, participations: int = 1, nodes: Nodes =
 
 
 def absolute_replacement(leaves: int, participations: int = 1, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The largest sum over released nodes of |difference| if a user moves from k leaves to k others.
+    """Return the largest L1 norm of the change of the released nodes if a user moves to other leaves.
+
+    See ``replacement_sensitivity`` for what may change.
 
     >>> absolute_replacement(16384), absolute_replacement(2, 2)
     (28, 4)
@@ -137,7 +145,9 @@ _WORK, _CALL = 10**9, 20_000
 def separated_sensitivity(
     leaves: int, participations: int, separation: int, nodes: Nodes = Nodes.COMPLETE
 ) -> tuple[int, int]:
-    """Bounds on the largest sum over nodes of (leaves of one user below)^2, with leaves ``separation`` apart.
+    """Return bounds on ``squared_sensitivity`` if any two leaves of a user are at least ``separation`` apart.
+
+    It is the largest squared L2 norm of one user's change of a tree's released nodes.
 
     >>> separated_sensitivity(16384, 2, 1), separated_sensitivity(16384, 2, 2)
     ((58, 58), (56, 56))
@@ -241,7 +251,7 @@ _MOST_RESTARTS = 10**12
 
 
 def contributions() -> Any:
-    """Return the field for the kind of values that a user may add to a leaf.
+    """Return the parameter for the sign of the values that a user may add to a leaf of the stream.
 
     >>> contributions().default
     'signed'
@@ -254,7 +264,7 @@ def contributions() -> Any:
 
 
 def sensitivity() -> Any:
-    """Return the field for the largest absolute value that a user adds to a leaf.
+    """Return the parameter for the largest absolute value that a user adds to a leaf of the stream.
 
     >>> sensitivity().default is None
     True
@@ -264,7 +274,7 @@ def sensitivity() -> Any:
 
 
 def restarts(runs: str) -> Any:
-    """Return the field for the number of fresh ``runs`` after the first.
+    """Return the parameter for the number of restarts. ``runs`` is the word for what is restarted, such as "trees".
 
     >>> restarts("trees").metadata["unit"]
     'trees'
@@ -274,7 +284,9 @@ def restarts(runs: str) -> Any:
 
 
 def assumed(values: str, adjacency: Adjacency) -> tuple[str, ...]:
-    """Return the assumption about the user's contributions, which is printed beside the guarantee.
+    """Return the note about what a user may add to a leaf, which is printed with the guarantee under ``replace``.
+
+    ``values`` is ``signed`` or ``nonnegative``.
 
     >>> assumed("signed", Adjacency.ADD_REMOVE)
     ()

@@ -1,13 +1,14 @@
 """Factorisations of the running count by lower triangular Toeplitz matrices, with certified errors and norms.
 
-Running counts A x with A = B C are released as B (C x + noise). C and B are given by their first columns. The
-square root of A has the coefficients binomial(2k, k)/4^k, and B = C. For any other C the other factor is the
-series 1/((1 - z) c(z)). It is computed in floating point and corrected by Newton's method. The residual in
-Arb bounds its error.
+The running counts of a stream x are A x, where A is the lower triangular matrix of ones. With A = B C they
+are released as B (C x + noise). C and B are given by their first columns. The square root of A has the
+coefficients binomial(2k, k)/4^k, and B = C. For any other C the other factor is the series 1/((1 - z) c(z)).
+It is computed in floating point and corrected by Newton's method. The residual in Arb bounds its error.
 
-One user is in at most k leaves, which are at least ``separation`` = b apart, and changes each by at most 1.
-If the coefficients are nonnegative and decreasing, the leaves 1, 1 + b, 1 + 2b, ... have the largest norm. If
-there are at most b bands, the columns of one user do not overlap, so the norm is known for all coefficients
+A leaf is one entry of the stream. One user is in at most k leaves, which are at least ``separation`` = b
+apart, and changes each by at most 1. The norm is the largest L2 norm of this user's change of C x. If the
+coefficients of C are nonnegative and decreasing, the leaves 1, 1 + b, 1 + 2b, ... have the largest norm. If C
+has at most b bands, the columns of one user do not overlap, so the norm is known for all coefficients
 (docs/notes/counting.md).
 
 Source: Henzinger, Upadhyay and Upadhyay, arXiv:2211.05006 (the square root); Kalinin and Lampert,
@@ -34,11 +35,11 @@ _BITS = 192
 
 
 MOST_LEAVES = 2**20
-"""The length of the longest stream whose norms are summed."""
+"""The length of the longest stream that is supported."""
 
 
 def square_root_coefficient(index: int) -> Fraction:
-    """The coefficient binomial(2k, k)/4^k of z^k in (1 - z)^(-1/2).
+    """Return the coefficient binomial(2k, k)/4^k of z^k in (1 - z)^(-1/2), where k is ``index``.
 
     >>> [str(square_root_coefficient(k)) for k in range(4)]
     ['1', '1/2', '3/8', '5/16']
@@ -51,7 +52,7 @@ def square_root_coefficient(index: int) -> Fraction:
 
 
 class Strategy(Protocol):
-    """A factorisation A = B C by lower triangular Toeplitz matrices."""
+    """A factorisation A = B C of the matrix of running counts into lower triangular Toeplitz matrices."""
 
     @property
     def leaves(self) -> int:
@@ -60,20 +61,26 @@ class Strategy(Protocol):
 
     @property
     def bands(self) -> int:
-        """Number of leading coefficients of C up to the last nonzero one."""
+        """The number of coefficients of C up to the last one that is not 0. They are the first column of C."""
         ...
 
     @property
     def decreasing(self) -> bool:
-        """Whether C's coefficients are nonnegative and never increase."""
+        """Whether the coefficients of C are nonnegative and never increase."""
         ...
 
     def column(self) -> flint.arb_poly:
-        """C's coefficients as a polynomial, enclosed at the precision in force."""
+        """Return an enclosure of the first column of C, as the coefficients of a polynomial.
+
+        It has the current working precision; see ``precision``.
+        """
         ...
 
     def row(self) -> flint.arb_poly:
-        """B's coefficients as a polynomial, enclosed at the precision in force."""
+        """Return an enclosure of the first column of B, as the coefficients of a polynomial.
+
+        It has the current working precision; see ``precision``.
+        """
         ...
 
 
@@ -87,7 +94,7 @@ def _stream(leaves: int) -> None:
 
 @dataclass(frozen=True)
 class SquareRoot:
-    """The square root of the running count, B = C.
+    """The factorisation of the matrix of running counts into two equal factors, its square roots: B = C.
 
     >>> SquareRoot(16384).bands
     16384
@@ -131,14 +138,14 @@ def _square_root(count: int, bits: int) -> flint.arb_poly:
 
 @dataclass(frozen=True)
 class Banded:
-    """A strategy C given by its first coefficients; the others are 0. The first one must be above 0.
+    """A factorisation whose factor C is given by its first coefficients. The others are 0.
 
     >>> Banded(10, (1, "0.5")).decreasing
     True
 
     Raises:
-        ValueError: for bad leaves, no coefficient or more than leaves, a first one not above 0, or one that
-            is no finite number.
+        ValueError: for leaves outside 1..2^20, no coefficients or more than leaves, a first coefficient that
+            is not above 0, or a coefficient that is no finite number.
     """
 
     leaves: int
@@ -178,7 +185,7 @@ class Banded:
         """See ``Strategy.row``.
 
         Raises:
-            ArithmeticError: if the inverse grows so fast that its residual proves nothing.
+            ArithmeticError: if the coefficients of B grow so fast that their error cannot be certified.
         """
         return _reciprocal(self.column() * flint.arb_poly([1, -1]), self.leaves)
 
@@ -222,7 +229,7 @@ def _midpoints(series: flint.arb_poly) -> flint.arb_poly:
 
 
 def banded_square_root(leaves: int, bands: int) -> Banded:
-    """Return the first ``bands`` coefficients of the square root, followed by zeros.
+    """Return the factorisation whose factor C has the first ``bands`` coefficients of the square root, then zeros.
 
     Source: Kalinin and Lampert, arXiv:2405.13763, banded square root factorisation.
 
@@ -237,15 +244,18 @@ def banded_square_root(leaves: int, bands: int) -> Banded:
 
 
 def participation_norm(strategy: Strategy, participations: int = 1, separation: int = 1) -> flint.arb:
-    """The largest squared L2 norm of C x over one user's x, enclosed; call it inside ``precision``.
+    """Return an enclosure of the largest squared L2 norm of one user's change of C x. Call it inside ``precision``.
+
+    The user changes at most ``participations`` entries of x by at most 1 each. They are at least
+    ``separation`` apart. C is a factor of ``strategy``.
 
     >>> from dpproof.accountant.counting.toeplitz import banded_square_root
     >>> with precision(100): float(participation_norm(banded_square_root(100, 2), 3, 2).mid())
     3.75
 
     Raises:
-        ValueError: for participations or a separation below 1; and where bands exceed the separation, for
-            coefficients that are not nonnegative and decreasing: nothing is proved then.
+        ValueError: for participations or a separation below 1. If there are more bands than the separation
+            says, also for several participations with coefficients that are not nonnegative and decreasing.
     """
     for name, value in (("participations", participations), ("separation", separation)):
         whole(value, name, 1)
@@ -274,14 +284,17 @@ def _moved(strategy: Strategy, participations: int, separation: int) -> list[fli
 
 @dataclass(frozen=True)
 class Errors:
-    """Squared errors of the running counts, in units of (noise per unit of C x)^2, and the participation norm."""
+    """Squared errors of the running counts B (C x + noise), and the largest squared change of C x by one user.
+
+    The unit of the errors is the variance of the noise.
+    """
 
     squared_norm: Bound
     """The largest squared change of C x by one user."""
     largest: Bound
-    """The largest variance of a release, if the noise has variance 1."""
+    """The largest variance of a running count, if the noise has variance 1."""
     mean: Bound
-    """The mean variance over all releases."""
+    """The mean variance over all running counts, if the noise has variance 1."""
     largest_at_mu_1: Bound
     """``largest`` times ``squared_norm``, which is the largest variance if the run is 1-GDP."""
     mean_at_mu_1: Bound
@@ -289,7 +302,9 @@ class Errors:
 
 
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:
-    """The certified errors of a strategy, with the noise required for one user's participation.
+    """Return certified errors of the running counts, for a factorisation and what one user may change.
+
+    A user may change ``participations`` entries of the stream that are at least ``separation`` apart.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = errors(SquareRoot(16384))

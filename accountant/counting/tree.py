@@ -1,7 +1,7 @@
-"""The binary tree over a stream of K leaves: the noisy nodes above a leaf, and the nodes that a release adds.
+"""The binary tree over a stream of K leaves: the noisy nodes above a leaf, and the nodes that a release adds up.
 
-A node of level l covers the 2^l leaves (j 2^l, (j+1) 2^l]. It is complete if the stream is long enough to
-fill it. Only complete nodes are ever released. Leaves and times count from 1.
+The node of level l and index j covers the 2^l leaves (j 2^l, (j+1) 2^l]. It is complete if the stream is long
+enough to fill it. Only complete nodes are ever released. Leaves and times count from 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ class Nodes(enum.Enum):
 
 
 def levels(leaves: int) -> int:
-    """floor(log2 K) + 1: the number of levels, and the largest number of complete nodes above one leaf.
+    """Return floor(log2 K) + 1 for K leaves: the number of levels of the tree.
+
+    It is also the largest number of complete nodes that cover one leaf. A node is complete if the stream is
+    long enough to fill it.
 
     >>> levels(16383), levels(16384)
     (14, 15)
@@ -33,10 +36,10 @@ def levels(leaves: int) -> int:
 
 
 def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
-    """The number of released nodes that cover ``leaf``.
+    """Return the number of released nodes that cover ``leaf``, in a tree over ``leaves`` = K leaves.
 
-    The complete nodes around leaf i are nested, and the largest has the level of the first binary digit in
-    which K and i - 1 differ. The node of level l has an even index if digit l of i - 1 is 0.
+    The complete nodes that cover leaf i are nested, and the largest has the level of the first binary digit
+    in which K and i - 1 differ. The node of level l has an even index if digit l of i - 1 is 0.
 
     >>> [nodes_with(leaf, 6) for leaf in range(1, 7)]
     [3, 3, 3, 3, 2, 2]
@@ -44,7 +47,7 @@ def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
     [3, 2, 2, 1, 2, 1]
 
     Raises:
-        ValueError: for a leaf outside 1..K.
+        ValueError: for a leaf outside 1..leaves.
     """
     if not 1 <= leaf <= _stream(leaves):
         raise ValueError(f"leaf ({leaf!r}) must be an integer in [1, {leaves}]")
@@ -54,7 +57,9 @@ def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
 
 
 def releases_by_size(leaves: int) -> tuple[int, ...]:
-    """For m = 0, 1, ..., the number of times t in 1..K whose release adds m nodes (the binary ones of t).
+    """Return, for m = 0, 1, ..., the number of times whose running count is a sum of m nodes of the tree.
+
+    The times are 1..``leaves``. At time t, m is the number of binary ones of t.
 
     >>> releases_by_size(6)
     (0, 3, 3)

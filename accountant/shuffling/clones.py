@@ -1,14 +1,15 @@
 """Privacy amplification by shuffling: clones of a user among the others, and k-ary randomised response.
 
-If C other users look like copies of the user's two inputs, the view is a ``BinomialView`` of C fair coins.
-Its delta falls in C by g(C) = delta_C - delta_{C+1}, a single mass in closed form. So the mean over C is a
-sum of positive terms that contain no tail (docs/notes/shuffling.md):
+A clone is another user whose message looks like that of the user, with either of the two inputs. With C
+clones the guarantee is that of a ``BinomialView`` of C fair coins. Its delta falls in C by g(C) = delta_C -
+delta_{C+1}, a single probability in closed form. So the mean over C of n - 1 other users is a sum of positive
+terms that contain no tail (docs/notes/shuffling.md):
 
     E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
 
-``excess`` sums over two messages of equal probability, for shuffled k-ary randomised response. N0 and N1
-count these messages. Given s = N0 + N1, the excess of one distribution over the other is proportional to N0 -
-place, where place = (s + tilt)/2. So the best event is N0 >= I, where I is the smallest integer above place
+``excess`` is for shuffled k-ary randomised response. N0 and N1 count the messages that equal the user's two
+inputs. Given s = N0 + N1, the excess of one distribution over the other is proportional to N0 - place, where
+place = (s + tilt)/2. So the best event is N0 >= I, where I is the smallest integer above place
 (docs/notes/shuffling.md, section 5).
 """
 
@@ -38,12 +39,14 @@ _BITS, _BLOCKS = 192, 40
 def excess(
     messages: int, chance: Fraction, tilt: tuple[float, float], reach: float = 14.0
 ) -> tuple[float, float]:
-    """Bounds on E max over events of E[(N0 - place) of the event | s], s ~ Binomial(messages, chance).
+    """Return bounds on the mean over s of the largest E[(N0 - place) 1_A | s] over all events A.
 
-    ``tilt`` is slope s + rest (messages - s); slope and rest are given within 4 units in the last place. The
-    upper bound does not include the sums that are omitted below and above: see ``left_out``.
+    s = N0 + N1 is Binomial(``messages``, ``chance``), and N0 counts its messages of one of two equally likely
+    kinds. place is (s + t)/2 with t = slope s + rest (messages - s). ``tilt`` holds slope and rest, within 4
+    units in the last place. Values of s far from the mean are left out of the upper bound: see ``left_out``.
 
-    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1, the excess is place b/2 - tilt U/2.
+    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1, where I is the smallest integer above place,
+    the excess is place b/2 - t U/2.
     """
     sums = _likely(messages, chance, reach)
     slant = tilt[0] * sums + tilt[1] * (messages - sums)
@@ -84,9 +87,10 @@ def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
 
 
 def left_out(messages: int, chance: Fraction, reach: float) -> float:
-    """Return an upper bound on the probability of a sum that ``excess`` omits, if one message is the user's.
+    """Return an upper bound on the probability of the values of N0 + N1 that ``excess`` leaves out.
 
-    A sum of 0 has no excess.
+    N0 and N1 count messages of two kinds among ``messages``. Each message is of one of the kinds with
+    probability ``chance``, and the user's own message always is. ``reach`` is that of ``excess``.
     """
     sums = _likely(messages, chance, reach)
     with precision(_BITS):
@@ -97,9 +101,11 @@ def left_out(messages: int, chance: Fraction, reach: float) -> float:
 
 @lru_cache(maxsize=256)
 def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> float:
-    """Return an upper bound on delta, from a view that also shows how many other users send a uniform message.
+    """Return an upper bound on the delta of shuffled k-ary randomised response, by the privacy blanket.
 
-    Delta falls with that number, so each block of numbers uses the value at its first one.
+    k is ``categories``, and ``rare`` is the probability of each false answer. The bound assumes an observer
+    who also sees how many other users send a uniformly random message. Delta falls with that number, so each
+    block of numbers uses the value at its first one.
 
     Source: Balle, Bell, Gascon and Nissim, arXiv:1903.02837v2, Section 5 (the privacy blanket).
     """
@@ -151,9 +157,9 @@ _CLONES_BITS = 192
 class CloneView(Profile):
     """The guarantee of a user who sends one of two symbols, among users who are clones with probability ``clone``.
 
-    The user sends the less likely symbol with probability 1/(1 + e^e0). With probability 1 - ``seen`` the
-    user's message carries no information, and the analyser knows this. ``clone`` and ``seen`` are bounds or
-    numbers.
+    A clone sends each of the two symbols with probability 1/2. The user sends the less likely symbol with
+    probability 1/(1 + exp(``local_epsilon``)). With probability 1 - ``seen`` the user's message carries no
+    information, and the analyser knows this. ``clone`` and ``seen`` are lower and upper bounds.
 
     >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper
     2.0598082e-07

@@ -1,13 +1,13 @@
-"""Shuffled randomised response: bounds for k answers, and several methods for counts of bits, compared.
+"""Shuffled randomised response: bounds for k answers, and a comparison of several methods for counts of bits.
 
 Counts of bits: n users flip their bits with probability f = 1/(1 + e^e0), which is e0-private by itself.
 After shuffling only their sum is seen. Unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2. The
-comparison shows the exact profile if all others hold 0, the upper bound for all data (clones), the printed
-closed form, and SDP-PE's protocol with noise of at most that variance.
+comparison shows four bounds: the exact profile if all others hold 0, the upper bound for all data, the
+published closed form, and the profile of SDP-PE's protocol with noise of at most the same variance.
 
 k answers: each of n users sends its own value with probability E p and every other value with probability p =
-1/(E + k - 1), E = exp(local_epsilon). The upper bound comes from clones. Two data sets attain the lower bound
-(docs/notes/shuffling.md, section 5).
+1/(E + k - 1), E = exp(local_epsilon). The upper bound comes from users who look like clones of one another. A
+pair of data sets attains the lower bound (docs/notes/shuffling.md, section 5).
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class ShuffledResponse(Profile):
     ('mechanism', True)
 
     Raises:
-        ValueError: for users or categories that are no integers from 1 (2) on, or a local epsilon that is
-            negative or too large for its chances to be doubles.
+        ValueError: unless there are at least 1 user and 2 categories, or for a local epsilon that is negative
+            or above 500.
     """
 
     users: int
@@ -99,10 +99,10 @@ class ShuffledResponse(Profile):
         return Bound(low, high, "mechanism", f"one user's value 0 against 1, all others holding {where}")
 
     def upper_bounds(self) -> tuple[CloneView, ...]:
-        """Return two reductions: to clones of any randomiser, and to clones that send one of the two values.
+        """Return the upper bounds: one that is valid for every randomiser, and one for randomised response.
 
-        For two categories only the second one is used. It has more clones, 2/(E + 1) >= 1/E, and all of them
-        are seen.
+        In the second bound, a clone is a user who sends one of the user's two possible values. For two
+        categories only this bound is returned, because it is the better one.
         """
         with precision(_BITS):
             most = arb_of(exact(self.local_epsilon)).exp()
@@ -189,7 +189,9 @@ _REACH = Formula("log(n/(16*log(2/delta)))")
 
 
 def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bound:
-    """Epsilon after shuffling by the closed form, for ``local_epsilon`` at most log(n/(16 log(2/delta))).
+    """Return epsilon after shuffling by a published formula, for ``local_epsilon`` at most log(n/(16 log(2/delta))).
+
+    n is ``users``.
 
     >>> closed_form_epsilon(10_000, 1, "1e-6").upper
     0.2140
@@ -218,17 +220,20 @@ class AmplificationBounds:
     """Epsilon of one shuffled count of randomised bits at one delta, by several methods."""
 
     exact: Bound
-    """Lower bound from a pair of data sets that attains it, upper bound from clones."""
+    """Lower bound that a pair of data sets attains, and upper bound from users who look like clones."""
     closed_form: Bound | None
     """Bound by Theorem 3.1 of Feldman, McMillan and Talwar; None if its hypothesis does not hold."""
     same_noise: Bound
-    """SDP-PE's shuffled plain and noise bits, exactly; each user has whole fair bits if one rare bit is too little."""
+    """Exact epsilon of SDP-PE's protocol, where users send plain bits and noise bits of at most the same variance.
+
+    Each user has one noise bit that is rarely 1, or several fair bits if more noise is needed.
+    """
     threshold: float
-    """The threshold tau of ``same_noise``."""
+    """The threshold of SDP-PE's protocol in ``same_noise``: twice the expected number of noise bits."""
 
 
 def amplification_bounds(users: int, local_epsilon: Number, delta: Number) -> AmplificationBounds:
-    """Return the bounds by all methods, for comparison.
+    """Return epsilon bounds for a shuffled count of randomised bits by all methods, for comparison.
 
     >>> found = amplification_bounds(10_000, 1, "1e-6")
     >>> found.same_noise.upper < found.exact.upper < found.closed_form.upper

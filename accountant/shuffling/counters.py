@@ -1,15 +1,16 @@
-"""Many shifted counters together: bounds on delta for few noise bits, and for fair bits.
+"""Bounds on delta for many counters with noise bits, each of which one user shifts by one.
 
-Few noise bits (``rare_counters``). A counter without any noise bit that is 1, or in the other direction with
-only such bits, reveals the user for certain. If epsilon is beyond all likely losses, this event is nearly all
-of delta, and a grid of losses cannot resolve it. Its mass is the lower bound. For the finite losses, the
-upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with the best c of many.
+Few noise bits (``rare_counters``). If a falling counter has no noise bit that is 1, or a rising counter only
+such bits, it reveals the user for certain. If epsilon is beyond all likely privacy losses L, this event is
+nearly all of delta, and a grid of losses cannot resolve it. Its probability is the lower bound. For the
+finite losses, the upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with
+the best c of many.
 
-Fair bits (``fair_counters``). ``changes`` counters of N fair bits each are shifted by one. The loss of a
-counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is nearly linear for small v, so the composed loss
-is nearly a multiple of the sum of the counters, which is one binomial. Every event of that sum gives a lower
-bound. The upper bound is the linear loss plus the most that the cubic terms and the counters far from the
-mean can add.
+Fair bits (``fair_counters``). ``changes`` counters of N noise bits each are shifted by one. A fair bit is 1
+with probability 1/2. The privacy loss of a counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is
+nearly linear for small v, so the composed loss is nearly a multiple of the sum of the counters, which is one
+binomial. Every event of that sum gives a lower bound. The upper bound is the linear loss plus the most that
+the cubic terms and the counters far from the mean can add.
 
 Proofs: docs/notes/sdp_batches.md, section 6.
 """
@@ -36,9 +37,10 @@ _TILTS = 2.0 ** (np.arange(-24, 33) / 4)
 
 
 def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Return certified bounds on delta(epsilon) of ``changes`` counters that fall by one and as many that rise.
+    """Return certified bounds on delta at ``epsilon`` of ``changes`` counters that fall by one and as many that rise.
 
-    The bounds are close to each other if epsilon is beyond the likely losses, and far apart otherwise.
+    Each has ``trials`` noise bits, which are 1 with probability ``p``. The bounds are close to each other if
+    epsilon is beyond the likely losses, and far apart otherwise.
 
     >>> low, high = rare_counters(1, 10**6, Fraction(15, 10**6), Fraction(10))
     >>> 0 < high - low < 1e-3 * high
@@ -59,9 +61,10 @@ def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> 
 
 
 def certain_mass(changes: int, trials: int, p: Fraction) -> tuple[float, float]:
-    """Return an enclosure of the probability that some counter reveals the user.
+    """Return bounds on the probability that some counter reveals the user for certain.
 
-    It is 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes.
+    ``changes`` counters fall by one, and as many rise. Each has N = ``trials`` noise bits, which are 1 with
+    probability ``p``. The probability is 1 - (1 - (1-p)^N)^changes (1 - p^N)^changes.
 
     >>> certain_mass(1, 1, Fraction(1, 2))
     (0.75, 0.75)
@@ -110,7 +113,9 @@ _HALF = Fraction(1, 2)
 
 
 def fair_counters(changes: int, bits: int, epsilon: Fraction) -> tuple[float, float]:
-    """Return certified bounds on delta(epsilon) of ``changes`` shifted counters of ``bits`` fair bits each.
+    """Return certified bounds on delta at ``epsilon`` of ``changes`` counters that are shifted by one.
+
+    Each counter has ``bits`` noise bits, which are 1 with probability 1/2.
 
     The bounds are close to each other if there are many bits. For few bits they may be as far apart as 0 and
     1.

@@ -1,10 +1,10 @@
 """Peaks of a shuffled count's delta as a function of the noise probability: more noise can mean larger delta.
 
-With n noise bits of probability p and s = exp(epsilon), the event "at most K" has
-f_K(p) = P[X <= K] - s P[X <= K - 1]. It is the best event for p in one interval. There delta first rises to
-its peak at p_K = K s/(n - K + K s) and then falls. The other direction has the mirror images of these peaks,
-at 1 - p_K. Beyond the last peak above a target, each direction crosses the target at most once
-(docs/notes/shuffling.md).
+X is the number of ones among n noise bits, each 1 with probability p, and s = exp(epsilon). If the true count
+is raised by one, the event "the sum is at most K" contributes f_K(p) = P[X <= K] - s P[X <= K - 1] to delta.
+It is the best event for p in one interval. There delta first rises to its peak at p_K = K s/(n - K + K s) and
+then falls. The other direction has the mirror images of these peaks, at 1 - p_K. Beyond the last peak above a
+target, each direction crosses the target at most once (docs/notes/shuffling.md).
 
 The height of the peak is (docs/notes/shuffling_peaks.md)
 
@@ -35,14 +35,14 @@ _MOST = 20_000
 
 
 class UndecidedError(ArithmeticError):
-    """Raised if it is undecided whether the peaks beyond a place are below a target."""
+    """Raised if bounds cannot decide whether delta stays below a target for all larger thresholds."""
 
 
 def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
-    """Return an upper bound on F(last), close to it, for 1 <= last <= users - 1.
+    """Return a close upper bound on the peak of P[X <= K] - exp(epsilon) P[X <= K - 1], as a function of p.
 
-    It is the height for a double just below exp(epsilon), whose peak is at a rational place. Heights fall in
-    s.
+    K is ``last``, in 1..users - 1, and X is the number of ones among ``users`` noise bits of probability p.
+    The bound is the exact peak for a double just below exp(epsilon).
 
     >>> float(height(100, Fraction(1), 5)) < 0.13
     True
@@ -63,10 +63,11 @@ def _scale(epsilon: Fraction) -> Fraction:
 
 
 def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float) -> bool:
-    """Whether delta at ``epsilon`` is at most ``target`` for every tau from ``threshold`` on, in (0, users].
+    """Return whether delta of a shuffled count is at most ``target`` for every threshold from ``threshold`` on.
 
-    This is for bits as messages. Every answer is certified. Beyond tau = users delta falls, since each user
-    has whole fair bits.
+    The threshold of SDP-PE is twice the expected number of noise bits. Every bit is a message of its own.
+    Both answers are certified. For thresholds beyond ``users`` delta falls, because each user then has fair
+    noise bits.
 
     >>> meets_from(278566, Fraction("0.1"), Fraction("1e-6"), 2829.68)
     True
@@ -85,7 +86,9 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 
 
 def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
-    """Return the place of a peak in [``place``, 1/2] that is not below the target; None if there is none.
+    """Return a noise probability in [``place``, 1/2] at which delta has a peak that may be above ``target``.
+
+    Return None if all peaks there are certified to be at most the target.
 
     Raises:
         UndecidedError: too many peaks are too near the target.
@@ -107,7 +110,10 @@ def _first(users: int, place: Fraction, scale: Fraction) -> int:
 
 
 Heights = Callable[[int, int], flint.arb]
-"""Function from a range of peaks to an upper bound on all heights; for a single peak, its own height."""
+"""A function that returns an upper bound on the heights of all peaks in a range.
+
+Its arguments are the first and the last peak. For a single peak it returns that peak's height.
+"""
 
 
 def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | None:
@@ -179,9 +185,10 @@ def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
-    """Return a probability p close to a peak of one direction, and that direction's delta there.
+    """Return a noise probability close to a peak of delta in one direction, and delta in this direction there.
 
-    The event is that the sum is at most ``last``. If mirrored, it is that at most ``last`` bits are 0.
+    There are ``trials`` noise bits. The direction and the peak belong to the event that the sum is at most
+    ``last``. If ``mirrored``, they belong to the event that at most ``last`` bits are 0.
 
     >>> where, height = peak(100, Fraction(1), 5)
     >>> 0.12 < where < 0.13
@@ -200,11 +207,13 @@ def _peaks_scale(epsilon: Fraction) -> float:
 
 
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
-    """Return adjacent thresholds tau = 2 n p: the first misses the target, the second and all larger ones meet it.
+    """Return two close thresholds: the first misses the target, the second and all larger ones meet it.
 
-    The target must be below 1 and be met at tau = n. A search over some peaks proposes a threshold. Then all
-    peaks beyond the second threshold are certified to be below the target. If one is not, it moves the
-    threshold.
+    A threshold is 2 n p for n = ``users`` noise bits of probability p. To meet the target means that delta is
+    at most ``target`` at ``below``, a number at or just below epsilon. To miss it means that delta is above
+    ``target`` at ``above``. The target must be below 1 and be met at the threshold n. A search over some
+    peaks proposes a threshold. Then all peaks beyond the second threshold are certified to be below the
+    target. If one is not, it moves the threshold.
 
     Raises:
         UndecidedError: too many peaks are too near the target.

@@ -1,11 +1,12 @@
-"""Printed sums of fair bits, shuffled: what their multiset reveals about one user's bit.
+"""Privacy of SDP-PE if each user sends the sum of its bit and its noise bits, as the paper prints it.
 
-Each of n users sends z = d + the sum of m fair bits. If all other users hold 1, the likelihood ratio of bit 0
-to bit 1, given the multiset, is the mean of R = (m + 1 - z)/z over the messages. A message 0 reveals bit 0.
-So the divergence is the mean of a convex function of a sum of n independent R. It is certified on a lattice.
-Two more lower bounds come from the message 0, and from the sum of all messages, n m bits
-(docs/notes/shuffling.md, section 6). For any data, at least half of the other users hold the same bit. So the
-value is at most that of half as many users with equal bits, and at most that of one message by itself.
+Each of n users sends z, its bit plus the sum of m fair noise bits, and the messages are shuffled. If all
+other users hold 1, the likelihood ratio of bit 0 to bit 1, given all messages, is the mean of R = (m + 1 -
+z)/z over the messages. A message 0 reveals bit 0. So the divergence is the mean of a convex function of a sum
+of n independent R. It is certified on a lattice. Two more lower bounds come from the message 0, and from the
+sum of all messages, n m bits (docs/notes/shuffling.md, section 6). For any data, at least half of the other
+users hold the same bit. So the value is at most that of half as many users with equal bits, and at most that
+of one message by itself.
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ _REST = 1e-30
 
 @dataclass(frozen=True)
 class AlikeSums(Profile):
-    """The guarantee for one user's bit among users who all hold 1 or all hold 0, in both directions.
+    """The guarantee for one user's bit if all other users hold 1, or all hold 0. Messages are shuffled sums.
+
+    Each user sends the sum of its bit and its noise bits.
 
     >>> AlikeSums(100, 50).delta("0.2").upper < 0.01
     True
 
     Attributes:
-        users: n, including the user whose bit it is.
-        bits: fair noise bits m of each user.
+        users: the number of users, including the one whose bit is replaced.
+        bits: the number of noise bits of each user. Each is 1 with probability 1/2.
     """
 
     users: int
@@ -66,14 +69,16 @@ class AlikeSums(Profile):
 
 @dataclass(frozen=True)
 class PrintedSums(Profile):
-    """The guarantee of the multiset of n users' printed sums, for any data of the others.
+    """The guarantee for one user's bit if the messages are shuffled sums, for any data of the other users.
+
+    Each user sends the sum of its bit and its noise bits.
 
     >>> PrintedSums(64, 50).delta("0.5").upper < BinomialView(50, "1/2").delta("0.5").lower
     True
 
     Attributes:
-        users: n.
-        bits: fair noise bits m of each user.
+        users: the number of users, including the one whose bit is replaced.
+        bits: the number of noise bits of each user. Each is 1 with probability 1/2.
     """
 
     users: int

@@ -1,4 +1,4 @@
-"""BinomialView: the exact privacy of one user's message in a binomial sum.
+"""``BinomialView``: the exact privacy of one user's message in a binomial sum.
 
 The others' messages sum to b = Binomial(trials, probability). The user adds 1 with probability ``first``
 under one input and ``second`` under the other. Every shuffled count of bits is such a view. Examples are the
@@ -6,8 +6,8 @@ noise of a protocol (the user adds the input itself, 0 or 1), randomised respons
 clones given their number.
 
 The likelihood ratio falls in the sum. So the best event is a lower tail up to a threshold K in closed form,
-and delta = b(K) (s - (exp(epsilon) - 1) S_K), which is one mass and one tail ratio (docs/notes/shuffling.md).
-The inverse also handles targets at the start or at the limit of the profile.
+and delta is the product of one probability and of one term with a tail ratio (docs/notes/shuffling.md). The
+inverse, from delta to epsilon, also handles targets close to the profile's value at 0 or to its limit.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _SHADE = Fraction(1, 2**40)
 def certified_inverse(
     profile: Decreasing, target: Fraction, start: float, never: flint.arb
 ) -> tuple[float, float]:
-    """Return bounds on the smallest epsilon with profile(epsilon) <= target; ``never`` is the profile's limit.
+    """Return bounds on the smallest epsilon with profile(epsilon) <= target.
 
-    If the target is within 2^-40 (relative) of the profile's start or limit, the search cannot resolve it.
-    The affected bound is then computed for a target that far away, or is infinite.
+    ``never`` is the profile's limit for large epsilon. If the target is closer than a relative 2^-40 to the
+    profile's value at 0 or to its limit, the search cannot resolve it. The affected bound is then computed
+    for a target 2^-40 away, or it is 0 or infinite.
     """
     goal, less, more = (
         refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
@@ -54,9 +55,11 @@ def certified_inverse(
 
 @dataclass(frozen=True)
 class BinomialView(Profile):
-    """The guarantee of a view of a binomial sum, in both directions.
+    """The guarantee for a user whose 0 or 1 is added to a binomial sum, and only the sum is seen.
 
-    ``probability``, ``first`` and ``second`` may be given as text or fractions, and are then exact.
+    The other terms of the sum are Binomial(``trials``, ``probability``). The user adds 1 with probability
+    ``first`` under one input, and with probability ``second`` under the other. The three probabilities may be
+    given as text or fractions, and are then exact.
 
     >>> view = BinomialView(1_000_000, "1/2", 0, 1)
     >>> view.delta("0.01").upper
@@ -92,9 +95,10 @@ class BinomialView(Profile):
         return Bound(max(low for low, _ in ends), max(high for _, high in ends))
 
     def directions(self) -> tuple[Direction, Direction]:
-        """Return (trials, p, a, c) with a <= c for each direction. The second is the mirror image of the sum.
+        """Return the arguments of ``hockey_stick`` for each direction: (trials, p, first, second), first <= second.
 
-        They are equal for fair coins and a user whose two probabilities add up to 1.
+        The second direction is computed as that of the number of zeros. The two are equal if ``probability``
+        is 1/2 and ``first`` and ``second`` add up to 1.
         """
         p = exact(self.probability)
         a, c = sorted((exact(self.first), exact(self.second)))
@@ -107,10 +111,10 @@ _LARGEST = Fraction(10**12)
 
 
 def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, epsilon: Fraction) -> flint.arb:
-    """The largest P - exp(epsilon) Q of an event, if the user's 1 has probability first under P, second under Q.
+    """Return the hockey-stick divergence between two sums: the largest P(A) - exp(epsilon) Q(A) over all events A.
 
-    It is computed at the precision in force, with first <= second. Both distributions are Binomial(trials, p)
-    plus the user's Bernoulli variable.
+    P and Q are both Binomial(trials, p) plus the user's bit. This bit is 1 with probability ``first`` under
+    P, and with probability ``second`` >= ``first`` under Q. The result has the current working precision.
 
     >>> from dpproof.accountant.numbers.enclosures import precision
     >>> with precision(96): float(hockey_stick(2, Fraction(1, 2), Fraction(0), Fraction(1), Fraction(0)))
@@ -129,9 +133,9 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """``hockey_stick`` for fair coins and a user with the probabilities 1/(1 + e^local) and 1 minus that.
+    """Return ``hockey_stick`` for fair coins and a user who flips its bit with probability 1/(1 + e^local).
 
-    It is computed at the precision in force. It is 0 from epsilon = local on.
+    The result has the current working precision. It is 0 for every epsilon from ``local`` on.
     """
     if epsilon >= local:
         return flint.arb(0)

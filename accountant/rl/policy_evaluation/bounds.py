@@ -238,8 +238,8 @@ class RidgeBound:
     """The smooth bound of DP-LSL: the largest exp(-k beta) phi(k) over k >= 0.
 
     phi(k) = (c sqrt(sum_s rho_s min(v_s + k, m)) + ||rho||_2)^2, where
-    c = ||Phi|| ||rho||_inf/sqrt(2 lambda). v_s is the number of trajectories that visit state s, Phi are the features, and lambda is the
-    ridge.
+    c = ||Phi|| ||rho||_inf/sqrt(2 lambda). v_s is the number of trajectories that visit state s, Phi are the
+    features, and lambda is the ridge.
 
     The paper's Lemma 9 prints max instead of min. With max there is no smooth bound (eval.lemma9.constant,
     refuted). The algorithm itself uses the minimum, which is proved (eval.lemma9.corrected).

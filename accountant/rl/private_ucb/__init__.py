@@ -1,1 +1,1 @@
-"""PRIVATE-UCB with its privatizers: central, local and batched counts."""
+"""Accountants of PRIVATE-UCB, for three ways to make its counts private: central, local and in batches."""

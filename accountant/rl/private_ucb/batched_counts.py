@@ -1,9 +1,9 @@
-"""Accountant of counts in batches. Fewer releases, and fewer counted visits of a user, need less noise.
+"""Accountant of PRIVATE-UCB's counts released in batches. Fewer releases and fewer counted visits need less noise.
 
-A user is an episode. At most ``cap`` visits of a state and action are counted in an episode, over all steps
-together. Running counts over batches of users are released before some episodes only. They use the square
-root of the running-count matrix and Gaussian noise. One user changes one batch, by a vector whose largest
-norm is known, so the run is one Gaussian mechanism (docs/notes/ucb_batches.md).
+Each user is one episode. In an episode at most ``cap`` visits of a state and action are counted, over all
+steps together. Running counts are released before some episodes only. Their noise is that of the matrix
+mechanism with the square root of the running-count matrix and Gaussian noise. One user changes one batch, by
+a vector whose largest norm is known. So the run is one Gaussian mechanism (docs/notes/ucb_batches.md).
 
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """
@@ -32,13 +32,15 @@ _RELEASED = "the noisy counts of every batch of users, and with them every priva
 
 @dataclass(frozen=True)
 class BatchedCountsParameters(Parameters):
-    """Sizes, noise, the cap and the release times of pooled, capped counts.
+    """Parameters of counts released in batches: the problem's sizes, the noise, the cap and the release times.
+
+    The counts of all steps of an episode are added up.
 
     >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
     9
 
     Raises:
-        ValueError: for a cap above H, no release at all, or more releases than can be factorised.
+        ValueError: for a cap above the horizon, no release at all, or more releases than dpproof can handle.
     """
 
     states: int = parameter(Integers(1, _MOST), "states", "number of states S")
@@ -86,9 +88,10 @@ class BatchedCountsParameters(Parameters):
 
 
 def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
-    """Return the largest sum of squared visits of cells in one episode, with at most `cap` visits counted for each.
+    """Return the largest sum of squared counts in one episode, if each count is cut off at ``cap``.
 
-    H visits are spread over S A cells, with `cap` in a cell if possible (docs/notes/ucb_batches.md).
+    Each pair of a state and an action has one count of visits. The worst episode spreads its ``horizon``
+    visits so that as many counts as possible equal ``cap`` (docs/notes/ucb_batches.md).
 
     >>> squared_counts(6, 2, 20, 5), squared_counts(6, 2, 20, 20), squared_counts(6, 2, 20, 1)
     (100, 400, 12)
@@ -100,9 +103,10 @@ def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
 
 
 def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of all releases, in the central model: mu = norm/sigma.
+    """Return the proved guarantee of all releases, in the central model.
 
-    No pair of neighbours is known that attains it.
+    It is that of a Gaussian mechanism with mu = norm/sigma, where norm is the norm of one user's change. No
+    pair of neighbours is known that attains it.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
     >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)

@@ -1,11 +1,11 @@
 """Accountant of CENTRAL-PRIVATIZER: the exact guarantee of its noise, beside the printed epsilon.
 
-A user is an episode. Running counts of visits, costs and transitions are released before each episode through
-one binary tree for each counter. The printed scale 3H log K/epsilon counts one change in each step and
-family, but replacing a user makes two changes. It also counts log K nodes, but there are ceil(log2 K). So the
-true epsilon is (2 - 1/H) ceil(log2 K)/log K times the printed one, and it is attained
-(docs/notes/ucb_privacy.md). Gaussian noise, averaged subtrees and the square root of the running count are
-accounted for in the same way.
+Each user is one of K episodes of H steps. Running counts of visits, costs and transitions are released before
+each episode through one binary tree for each counter. The paper's scale 3H log K/epsilon assumes that a user
+changes one count of each kind in each step, but replacing a user changes two. It also assumes that a user is
+in log K noisy nodes of a tree, but there are ceil(log2 K). So the true epsilon is (2 - 1/H) ceil(log2 K)/log
+K times the printed one, and it is attained (docs/notes/ucb_privacy.md). Gaussian noise, averaged subtrees and
+the square root of the running count are accounted for in the same way.
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.1; the exact statements are this project's own.
 """
@@ -48,7 +48,7 @@ _RELEASED = "every private count before every episode"
 
 
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
-    """Return the largest change by one user under ``adjacency``, and the number of noisy nodes that have it.
+    """Return the largest change of the counts by one user, and the number of noisy tree nodes that have it.
 
     >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
@@ -68,10 +68,10 @@ def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
 
 
 def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of all releases, in the central model. A pair of users attains it.
+    """Return the proved guarantee of all releases, in the central model. A pair of users attains it.
 
-    If a user is added or removed, the user's counts become 0 and the others stay in place. The other users'
-    actions are jointly private with the same parameters.
+    If a user is added or removed, only this user's counts change, from or to 0. The other users keep their
+    episodes. The other users' actions are jointly private with the same parameters.
 
     >>> found = account(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

@@ -1,8 +1,9 @@
 """Sensitivity of PRIVATE-UCB's counts to one user: visits N(s, a), costs C(s, a), transitions N(s, a, s').
 
-A user is a trajectory of H steps. Each step adds one to a cell of visits, one to a cell of transitions, and a
-cost in [0, 1] to the cell of costs. Either every step has its own tables, or all steps share one (pooled).
-Laplace noise needs the sum of the changes, Gaussian noise the sum of their squares. One pair attains both
+A user is a trajectory of H steps. Each step adds one to an entry of the table of visits, one to an entry of
+the table of transitions, and a cost in [0, 1] to an entry of the table of costs. Either every step has its
+own three tables, or all steps share them (pooled). Laplace noise needs the sum of the changes, Gaussian noise
+the sum of their squares. The same pair of neighbours has the largest of both
 (docs/notes/ucb_counters_exact.md).
 """
 
@@ -15,12 +16,19 @@ from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyErro
 
 VISITS, COSTS, TRANSITIONS = FAMILIES = ("visits", "costs", "transitions")
 Moves = tuple[tuple[int, int], ...]
-"""Pairs (size, count): ``count`` entries move by ``size``."""
+"""Pairs (size, count): ``count`` entries of a table change by ``size``."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The number of states, actions and steps, and whether all steps share one table."""
+    """The sizes of the tables of counts.
+
+    Attributes:
+        states: the number of states.
+        actions: the number of actions.
+        horizon: the number of steps of an episode.
+        pooled: whether all steps share one table of each kind.
+    """
 
     states: int
     actions: int
@@ -30,25 +38,28 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Change:
-    """The worst change of one family of counts.
+    """The largest change of one kind of counts (visits, costs or transitions) between neighbours.
 
     >>> Change(((3, 1), (2, 1))).total, Change(((3, 1), (2, 1))).squares
     (5, 13)
     """
 
     worst: Moves
-    """The moves of the worst pair."""
+    """The changes between the worst pair of neighbours, as pairs (size, count)."""
     boxes: Moves = ()
-    """Moves into which the moves of every pair can be packed; by default ``worst``."""
+    """Changes that are at least as large as those of any pair of neighbours; by default ``worst``.
+
+    The changes of a pair can be split into groups, one for each of these, so that no group's sum is larger.
+    """
 
     @property
     def dominating(self) -> Moves:
-        """The boxes, without those of size 0."""
+        """Changes that are at least as large as those of any pair of neighbours, without those of size 0."""
         return _nonzero(self.boxes or self.worst)
 
     @property
     def attained(self) -> Moves:
-        """The moves of the worst pair, without those of size 0."""
+        """The changes between the worst pair of neighbours, without those of size 0."""
         return _nonzero(self.worst)
 
     @property
@@ -77,14 +88,14 @@ def _all_in_one(sizes: Sizes, steps: int, users: int) -> Change:
 def between(
     mechanism: str, sizes: Sizes, adjacency: Adjacency, *, any_start: bool, own_actions: bool
 ) -> Changes:
-    """Return the largest changes between neighbours under ``adjacency``.
+    """Return the largest changes of all kinds of counts between neighbours under ``adjacency``.
 
     Args:
-        mechanism: whose command-line name an error gives.
-        sizes: of the tables.
+        mechanism: the command-line name of the mechanism, for error messages.
+        sizes: the sizes of the tables.
         adjacency: ``add-remove`` or ``replace``.
-        any_start, own_actions: whether replaced users may differ in the first state and action, and if not,
-            whether later actions are their own data; see `same_start`.
+        any_start: whether two replaced users may differ in the first state and action.
+        own_actions: otherwise, whether a user's later actions are its own data; see ``same_start``.
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
@@ -97,7 +108,7 @@ def between(
 
 
 def added(sizes: Sizes) -> Changes:
-    """Return the changes between a user and no user: every step adds at most one to one entry of each family.
+    """Return the changes if one user is added: every step adds at most one to one entry of each table.
 
     >>> added(Sizes(6, 2, 20))["visits"].total
     20
@@ -111,9 +122,10 @@ def _only_costs(sizes: Sizes) -> Changes:
 
 
 def replaced(sizes: Sizes) -> Changes:
-    """Return the changes between any two trajectories.
+    """Return the largest changes if one trajectory is replaced by any other.
 
-    They have no common cell. If there is only one cell, their costs differ.
+    The two visit different states or actions at every step. If there is only one state and one action, they
+    differ in costs.
 
     >>> [change.total for change in replaced(Sizes(6, 2, 20)).values()]
     [40, 40, 40]
@@ -124,7 +136,7 @@ def replaced(sizes: Sizes) -> Changes:
 
 
 def same_start(sizes: Sizes, *, own_actions: bool) -> Changes:
-    """Return the changes between two trajectories that share the first state and action.
+    """Return the largest changes if one trajectory is replaced by another with the same first state and action.
 
     If ``own_actions`` is true, later actions are the users' own data. Otherwise the algorithm draws them, and
     users differ only in costs and next states. With a single state the next state is always the same.

@@ -1,8 +1,9 @@
-"""Precision levels of private counts (Assumption 1): the printed ones, and certified ones.
+"""Precision levels of private counts (Assumption 1 of the paper): the paper's levels, and certified ones.
 
-With probability 1 - delta all private counts of all episodes are within the levels of their families at the
-same time. delta is split evenly over the three families and over the counters of each. A counter's level is
-the quantile of its largest error over all releases (docs/notes/ucb_counters_exact.md).
+A precision level bounds the error of private counts. There is one level for each kind of counts: visits,
+costs and transitions. With probability 1 - delta all counts of all episodes are within their levels at the
+same time. delta is split evenly over the three kinds and over the counters of each. A counter's level is the
+quantile of its largest error over all releases (docs/notes/ucb_counters_exact.md).
 """
 
 from __future__ import annotations
@@ -34,12 +35,18 @@ from dpproof.accountant.rl.private_ucb.parameters import (
 _BITS, _CELLS = 128, 512
 _UNITS: dict[str, Noise] = {NoiseLaw.LAPLACE: LaplaceNoise(1), NoiseLaw.GAUSSIAN: GaussianNoise(1)}
 Quantile = Callable[[int, Fraction], Bound]
-"""Function from (copies of the noise added up, failure probability) to a counter's level, for noise of scale 1."""
+"""A function that returns the level of one counter for noise of scale 1.
+
+Its arguments are the number of independent noise terms that are added up, and the failure probability.
+"""
 
 
 @dataclass(frozen=True)
 class CountLevels:
-    """The levels of the three families. Upper bounds are certified to hold; lower bounds show how tight they are."""
+    """Bounds on the error of the three kinds of counts: visits, costs and transitions.
+
+    The upper bounds are certified to hold. The lower bounds show how tight they are.
+    """
 
     visits: Bound
     costs: Bound
@@ -66,7 +73,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 
 
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
-    """Return certified levels of running counts.
+    """Return certified bounds on the errors of all running counts, except with probability ``delta``.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
@@ -75,8 +82,8 @@ def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountL
     (17982.656191, 23342.959468)
 
     Raises:
-        ValueError: for a delta outside (0, 1); for Laplace noise averaged over subtrees, whose sums have no
-            tail in closed form here.
+        ValueError: for a delta outside (0, 1); for Laplace noise with the counter ``honaker``, because no
+            closed form of the tail of its sums is known here.
     """
     if parameters.counter == "honaker" and parameters.noise != NoiseLaw.GAUSSIAN:
         raise ValueError(f"noise ({parameters.noise!r}) must be gaussian if counter is honaker")
@@ -146,7 +153,7 @@ class _Summed:
 
 
 def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevels:
-    """Return certified levels of the sums of the counts that users send.
+    """Return certified bounds on the errors of the sums of the noisy counts that users send.
 
     The error before episode k is a random walk of k - 1 symmetric steps. The probability that its largest
     value exceeds x is at most twice (Levy), and at least once, the probability that its last value does.
@@ -157,7 +164,7 @@ def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevel
     (15104.447577, 31453.633024)
 
     Raises:
-        ValueError: for a delta outside (0, 1), or a single episode, before which nothing is counted.
+        ValueError: for a delta outside (0, 1), or a single episode, because nothing is counted before it.
     """
     if parameters.episodes == 1:
         raise ValueError(
@@ -190,7 +197,9 @@ def _chernoff(terms: int, point: Fraction) -> flint.arb:
 
 
 def printed_levels(parameters: CountsParameters, delta: Number) -> CountLevels:
-    """Return the paper's levels for the epsilon that it states for this noise; logarithms are natural.
+    """Return the paper's bounds on the errors of the counts, for the epsilon that the paper states for this noise.
+
+    Logarithms are natural.
 
     Raises:
         ValueError: for a delta outside (0, 1].

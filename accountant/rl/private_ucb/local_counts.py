@@ -1,9 +1,9 @@
 """Accountant of LOCAL-PRIVATIZER: the exact guarantee of one user's noise, beside the printed epsilon.
 
-Every user adds noise to each of its own counts and sends them. The printed scale 3H/epsilon counts one change
-in each step and family, but two trajectories differ in two. So the true epsilon is twice the printed one. For
-trajectories that share the first state and action it is 2 - 1/H times the printed one
-(docs/notes/ucb_privacy.md).
+Every user adds noise to each of its own counts and sends them. The paper's scale 3H/epsilon assumes that two
+trajectories differ in one count of each kind (visits, costs, transitions) in each step, but they differ in
+two. So the true epsilon is twice the printed one. For trajectories that share the first state and action it
+is 2 - 1/H times the printed one (docs/notes/ucb_privacy.md).
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
 """
@@ -62,10 +62,10 @@ def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
 
 
 def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of what one user sends, in the local model. A pair of trajectories attains it.
+    """Return the proved guarantee of what one user sends, in the local model. A pair of trajectories attains it.
 
     ``replace`` compares any two trajectories, as Definition 2.3 does. ``add-remove`` compares a trajectory
-    with none; without a trajectory the noise alone is sent.
+    with none: a user without a trajectory sends the noise alone.
 
     >>> found = account(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

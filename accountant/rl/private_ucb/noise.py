@@ -1,14 +1,14 @@
-"""Guarantees of noise on counts: the composed losses of all counters that one user changes, and the least noise.
+"""Guarantees of noise on the counts of PRIVATE-UCB, and the least noise that meets a target.
 
-A user changes entries of the three families by known amounts, each in ``nodes`` noisy values. The loss is
-that of the same number of shifted pairs of the Laplace distribution that is drawn, or of one Gaussian
-mechanism of known norm (docs/notes/ucb_counters_exact.md). If the largest loss is only known to lie between
-two doubles, it still gives pure privacy at delta 0.
+A user changes visits, costs and transitions by known amounts, each in ``nodes`` noisy values. The guarantee
+is the composition of one shifted pair of Laplace distributions for each change, or one Gaussian mechanism of
+known norm (docs/notes/ucb_counters_exact.md). If the composition is out of range, the largest loss still
+gives pure privacy.
 
 Discrete distributions have their own pairs. Discrete Laplace noise has the same largest loss as the
 continuous one, but reaches it with a larger probability, so it is less private at delta above 0. So a scale
-found for one of the two is not valid for the other. The least noise that meets a target has a closed form in
-some cases; otherwise a search finds it.
+found for continuous noise is not valid for discrete noise. The least noise that meets a target has a closed
+form in some cases; otherwise a search finds it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,13 @@ _LARGEST_WHOLE, _MOST_SHIFT, _MOST_LOSS = (
 
 
 class Step(NamedTuple):
-    """A group of ``times`` noisy values that move by ``size``, with noise of ``scale``, both in the values' units."""
+    """A group of noisy values that one user changes by the same amount.
+
+    Attributes:
+        scale: the scale of the noise.
+        size: the change, in the same unit.
+        times: the number of values.
+    """
 
     scale: flint.arb
     size: int
@@ -65,10 +71,11 @@ class Step(NamedTuple):
 
 
 def composed(law: str, steps: Sequence[Step]) -> Profile | None:
-    """Return the composition of all steps; None if one is outside the pairs' range. Call it inside ``precision``.
+    """Return the guarantee of all ``steps`` together. Call it inside ``precision``.
 
-    For both distributions less noise dominates more noise (docs/notes/ucb_counters_exact.md). So the two ends
-    of an inexact scale enclose the guarantee.
+    ``law`` is ``laplace`` or ``discrete-laplace``. Return None if some step has so much or so little noise
+    that it cannot be composed. For both distributions, less noise is less private
+    (docs/notes/ucb_counters_exact.md). So lower and upper bounds on an inexact scale enclose the guarantee.
     """
     ends = [_ENDS[NoiseLaw(law)](step) for step in steps]
     if any(end is None for end in ends):
@@ -113,29 +120,41 @@ _NOT_COMPOSED = "the scale is out of the range that is composed: above delta 0 t
 
 @dataclass(frozen=True)
 class Moved:
-    """One user's changes of the families in use, and the number of noisy values that have each change."""
+    """The largest changes of the counts by one user.
+
+    Attributes:
+        parameters: the sizes, the noise and the kinds of counts that are released.
+        changes: the largest change of each kind of counts: visits, costs, transitions.
+        nodes: the number of noisy values in which each change occurs.
+    """
 
     parameters: CountsParameters
     changes: Changes
     nodes: int
 
     def families(self) -> Iterable[tuple[Change, Fraction]]:
-        """Return the change and the noise factor of each family."""
+        """Return, for each released kind of counts, the change and the noise in units of the noise scale."""
         return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
 
     def total(self) -> Fraction:
-        """Return the sum of all changes, each in units of its family's noise factor."""
+        """Return the sum of all changes in all noisy values.
+
+        Each change is divided by the noise factor of its kind of counts.
+        """
         return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
 
     def squares(self) -> Fraction:
-        """Return the sum of squared changes of one node, each in units of its family's noise factor."""
+        """Return the sum of squared changes in one noisy node.
+
+        Each change is divided by the noise factor of its kind of counts.
+        """
         return sum((change.squares / factor**2 for change, factor in self.families()), Fraction(0))
 
 
 def pure_epsilon(moved: Moved) -> Fraction | Bound:
-    """Return the largest loss under Laplace noise: the sum of all changes over the scale.
+    """Return the largest privacy loss under Laplace noise: the sum of all changes divided by the noise scale.
 
-    It is exact if the scale is exact.
+    It is a fraction if the scale is given, otherwise a lower and an upper bound.
 
     >>> from dpproof.accountant.rl.private_ucb.changes import added
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
@@ -151,7 +170,10 @@ def pure_epsilon(moved: Moved) -> Fraction | Bound:
 
 
 def laplace(moved: Moved) -> tuple[Profile, Profile | None]:
-    """Return the guarantee of Laplace noise, and what the worst pair attains; None if losses cannot be composed."""
+    """Return the guarantee of Laplace noise, and the guarantee that the worst pair of neighbours attains.
+
+    The second is None if the losses cannot be composed.
+    """
     most = pure_epsilon(moved)
     dominated, attained = (_composed(moved, side) for side in (_dominating, _attained))
     if dominated is None or attained is None:
@@ -167,7 +189,7 @@ _LAWS = {
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
-    """Return notes on the assumed noise distribution, and on whether only the pure guarantee is stated."""
+    """Return notes for the answer: on integer noise, and on whether only pure differential privacy is stated."""
     pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
         *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),
@@ -207,12 +229,17 @@ def discrete_gaussian(mu: Bound) -> ZCDP:
 
 
 def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
-    """Return the mu of Gaussian noise; ``norm`` is the squared norm of a unit change. Call it inside ``precision``."""
+    """Return the mu of Gaussian noise on the counts. Call it inside ``precision``.
+
+    ``norm`` is the squared norm of the change of a release if one count changes by 1.
+    """
     return (norm * arb_of(moved.squares())).sqrt() / moved.parameters.noise_scale()
 
 
 def printed_value(parameters: CountsParameters) -> Bound:
-    """Return the epsilon that the paper states for this noise: the given one, or its formula solved for epsilon.
+    """Return the epsilon that the paper states for this noise.
+
+    It is ``printed_epsilon`` if given. Otherwise the paper's formula for the scale is solved for epsilon.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> printed_value(LocalCountsParameters(6, 2, 20, 9, scale=30.0)).upper
@@ -226,7 +253,7 @@ def printed_value(parameters: CountsParameters) -> Bound:
 
 
 def published_guarantee(parameters: CountsParameters, statement: str) -> PublishedGuarantee | None:
-    """Return the paper's own answer, pure privacy with its epsilon; None for noise that the paper does not print."""
+    """Return the paper's own answer: pure privacy with the paper's epsilon. None if the paper has no such noise."""
     if not parameters.as_printed:
         return None
     value = printed_value(parameters)
@@ -254,11 +281,11 @@ def least_scale(
 
     Args:
         unit: the parameters with noise of scale 1.
-        moved: what one user changes.
+        moved: the largest changes of the counts by one user.
         mu: the mu of Gaussian noise of scale 1.
-        guarantee_of: the guarantee under given parameters.
-        epsilon: the target.
-        delta: where it is to be met.
+        guarantee_of: returns the guarantee under given parameters.
+        epsilon: the epsilon of the target.
+        delta: the delta of the target.
 
     Raises:
         ValueError: for a bad target; an epsilon of 0, or Gaussian noise at delta 0, which no noise meets.

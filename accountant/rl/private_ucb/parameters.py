@@ -1,4 +1,4 @@
-"""Parameters of the privatizers of PRIVATE-UCB: the problem's sizes, the noise, and the counters."""
+"""Parameters of the two privatizers of PRIVATE-UCB, which add noise to its counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST, _BITS = 10**12, 192
 
 @dataclass(frozen=True)
 class CountsParameters(Parameters):
-    """Sizes, noise and families of counts of both privatizers.
+    """Parameters that both privatizers of PRIVATE-UCB have: the problem's sizes, the noise, and the counts.
 
     The noise is given by ``scale``, or it is the paper's noise for ``printed_epsilon``. If neither is given,
     it is the paper's noise for epsilon 1.
@@ -87,73 +87,79 @@ class CountsParameters(Parameters):
 
     @property
     def integer(self) -> bool:
-        """Whether the noise is integer. The counts to which it is added are then integers too."""
+        """Whether the noise takes integer values. In that case it is added to integer counts."""
         return self.noise.startswith("discrete-")
 
     @property
     def sizes(self) -> Sizes:
-        """The sizes that determine the changes by one user."""
+        """The sizes of the tables of counts, which determine how much one user can change."""
         return Sizes(self.states, self.actions, self.horizon, self.pooled)
 
     @property
     def tables(self) -> int:
-        """The number of tables of counts: one for each step, or one if pooled."""
+        """The number of tables of each kind of counts: one for each step, or a single one if ``pooled``."""
         return 1 if self.pooled else self.horizon
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The families that have their own counters."""
+        """The kinds of counts that have their own noisy counters: visits (unless summed), costs and transitions."""
         return tuple(name for name in FAMILIES if name != VISITS or self.visits == "released")
 
     @property
     def counters(self) -> int:
-        """The number of counters: 2SAH + S^2 AH as printed."""
+        """The number of counters. In the paper it is 2SAH + S^2 AH for S states, A actions and H steps."""
         cells = self.tables * self.states * self.actions
         return cells * (len(self.families) - 1 + self.states)
 
     @property
     def as_printed(self) -> bool:
-        """Whether the paper has these counters, for any scale of their noise."""
+        """Whether the counters and the kind of noise are those of the paper. The scale may differ."""
         plain = self.noise == NoiseLaw.LAPLACE and self.cost_factor == 1
         return plain and self.visits == "released" and not self.pooled
 
     @property
     def own_actions(self) -> bool:
-        """Whether a user's actions are its own data, instead of being drawn by the algorithm for all users alike."""
+        """Whether actions belong to a user's data. Otherwise the algorithm draws them, for all users alike."""
         raise NotImplementedError
 
     @property
     def printed(self) -> dict[str, str]:
-        """The ids of the published formulas of these parameters, by ``scale`` and ``epsilon``."""
+        """The names of the paper's formulas for these parameters, with the keys ``scale`` and ``epsilon``."""
         raise NotImplementedError
 
     def noise_scale(self) -> flint.arb:
-        """Return the scale of the noise, enclosed. Call it inside ``precision``."""
+        """Return an enclosure of the noise scale as an Arb number. Call it inside ``precision``."""
         if self.scale is not None:
             return arb_of(exact(self.scale))
         epsilon = arb_of(exact(self.printed_epsilon or 0))
         return published(self.printed["scale"]).formula.arb(**self.paper_sizes(), epsilon=epsilon)
 
     def used_scale(self) -> float:
-        """Return the scale that samplers use: the smallest double certified to be at least ``noise_scale``."""
+        """Return the noise scale that samplers use: the noise scale, rounded up to a double."""
         with precision(_BITS):
             return round_up(self.noise_scale())
 
     def paper_sizes(self) -> dict[str, flint.arb]:
-        """Return S, A, H and K by their names in the paper's formulas."""
+        """Return the numbers of states, actions, steps and episodes by their names in the paper: S, A, H and K."""
         names = {"S": self.states, "A": self.actions, "H": self.horizon, "K": self.episodes}
         return {name: flint.arb(value) for name, value in names.items()}
 
     def factor(self, family: str) -> Fraction:
-        """Return the noise of a family in units of ``scale``."""
+        """Return the noise on one kind of counts, in units of ``scale``.
+
+        ``family`` is ``visits``, ``costs`` or ``transitions``.
+        """
         return exact(self.cost_factor) if family == COSTS else Fraction(1)
 
     def units(self, family: str) -> int:
-        """Return the number of units in a count of 1. For integer noise costs are counted in grains."""
+        """Return the number of units in a count of 1: ``grains`` for costs with integer noise, otherwise 1.
+
+        ``family`` is ``visits``, ``costs`` or ``transitions``.
+        """
         return (self.grains or 1) if family == COSTS else 1
 
     def with_scale(self, scale: float) -> Self:
-        """Return the parameters with noise of that scale.
+        """Return a copy of the parameters with the noise scale ``scale``.
 
         >>> LocalCountsParameters(6, 2, 20, 9, printed_epsilon=1.0).with_scale(2.0).printed_epsilon is None
         True
@@ -163,14 +169,14 @@ class CountsParameters(Parameters):
 
 @dataclass(frozen=True)
 class CentralCountsParameters(CountsParameters):
-    """The CENTRAL-PRIVATIZER: running counts over the episodes, released before each episode.
+    """Parameters of the CENTRAL-PRIVATIZER, which releases noisy running counts before each episode.
 
     >>> CentralCountsParameters(states=6, actions=2, horizon=20, episodes=20000, printed_epsilon=1.0).counters
     1920
 
     Raises:
-        ValueError: for one episode, where log K = 0 and the printed noise is zero; for Laplace noise on a
-            factorised counter, or bands without one.
+        ValueError: for a single episode, for which the paper's noise is 0; for noise other than Gaussian on a
+            ``square-root`` counter; for ``bands`` with another counter.
     """
 
     episodes: int = parameter(
@@ -223,12 +229,12 @@ class CentralCountsParameters(CountsParameters):
 
     @property
     def own_actions(self) -> bool:
-        """See ``CountsParameters.own_actions``. It is true only if any trajectories are compared."""
+        """See ``CountsParameters.own_actions``. It is true only if ``start`` is ``any``."""
         return self.start == "any"
 
     @property
     def leaves(self) -> int:
-        """The number of users that a release counts: all but the last one."""
+        """The largest number of users that a release counts: all users but the last one."""
         return self.episodes - 1
 
     @property
@@ -238,7 +244,7 @@ class CentralCountsParameters(CountsParameters):
 
     @property
     def strategy(self) -> Strategy:
-        """The factorisation of a square-root counter."""
+        """The matrix factorisation that a ``square-root`` counter uses."""
         return SquareRoot(self.leaves) if self.bands is None else banded_square_root(self.leaves, self.bands)
 
     @property
@@ -250,7 +256,7 @@ class CentralCountsParameters(CountsParameters):
 
 @dataclass(frozen=True)
 class LocalCountsParameters(CountsParameters):
-    """The LOCAL-PRIVATIZER: every user sends its own counts with noise.
+    """Parameters of the LOCAL-PRIVATIZER, with which every user sends its own counts with noise.
 
     >>> LocalCountsParameters(states=6, actions=2, horizon=20, episodes=20000).printed_epsilon
     1.0

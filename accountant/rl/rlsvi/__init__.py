@@ -1,1 +1,1 @@
-"""RLSVI: its exploration noise makes it jointly private."""
+"""Accountants of randomised least-squares value iteration (RLSVI), whose exploration noise makes it private."""

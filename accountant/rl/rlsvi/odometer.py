@@ -1,7 +1,9 @@
-"""The privacy loss that a run of RLSVI actually had, from its visit counts: an odometer and a filter.
+"""The privacy loss of a run of RLSVI, computed from the run's own visit counts.
 
-Under ``rewards-only`` the counts are the same for both neighbours, so they may be used. A cell with N visits
-costs its users a rho of (N+1)/(2 beta_k N^2) at every later release. The worst case would be 1/beta_k.
+Neighbours under ``rewards-only`` have the same visit counts, so the counts may be used. Let beta_k be the
+noise variance of episode k without visits. If a state and action were visited N times, each later release
+adds (N+1)/(2 beta_k N^2) to the zCDP parameter rho of the users who visited them. The worst case would be
+1/beta_k.
 """
 
 from __future__ import annotations
@@ -29,15 +31,17 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
 
 
 class RewardsFilter:
-    """A privacy filter that decides before each release whether it fits into a budget of rho.
+    """A privacy filter that decides before each release whether it fits into a budget of zCDP.
 
-    Release tables only while ``admits`` returns True, and none after its first False. Then the whole run is
-    rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any policies and any number of
-    episodes. There are two conditions. The counts passed in are those that the release uses. The decision to
-    stop depends only on released tables and counts. Proof: docs/notes/rlsvi_tight.md (adaptive costs within a
-    fixed budget); Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
+    ``budget`` is the rho of zCDP. Release tables only while ``admits`` returns True, and none after its first
+    False. Then the whole run is rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any
+    policies and any number of episodes. There are two conditions. The counts passed in are those that the
+    release uses. The decision to stop depends only on released tables and counts. Proof:
+    docs/notes/rlsvi_tight.md (adaptive costs within a fixed budget); Feldman and Zrnic, arXiv:2008.11193v4,
+    Theorem 4.5 for the Renyi form.
 
-    The charge is for the worst user: at every step the cell with the largest cost so far.
+    The charge is for the worst user, who at every step visits the state and action with the largest cost so
+    far.
 
     >>> spender = RewardsFilter(RLSVIParameters(1, 1, 1, 10), budget=0.1)
     >>> spender.admits(np.zeros((1, 1, 1))), spender.admits(np.ones((1, 1, 1)))
@@ -57,15 +61,15 @@ class RewardsFilter:
 
     @property
     def spent(self) -> float:
-        """An upper bound on the rho spent on any one user so far."""
+        """An upper bound on the rho of zCDP that any one user has spent so far."""
         # Fewer than 16 + 2 (episodes + horizon) roundings, all of positive terms.
         slack = 1 + 2 * (16 + 2 * (self._episode + self.parameters.horizon)) * _UNIT
         return float(self._costs.max(axis=(1, 2)).sum() * slack)
 
     def admits(self, counts: npt.ArrayLike) -> bool:
-        """Charge the release of the next episode's tables with visit counts (H, S, A), if it fits.
+        """Return whether the next episode's tables may be released. If so, charge the budget for them.
 
-        Return whether it does.
+        ``counts`` are the visit counts of every step, state and action, of shape (H, S, A).
         """
         table = np.asarray(counts, dtype=np.float64)
         if table.shape != self._costs.shape:
@@ -82,11 +86,12 @@ class RewardsFilter:
 
 
 def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDArray[np.float64]:
-    """Return upper bounds on the rho spent on each user (episode) of a finished run, shape (episodes,).
+    """Return upper bounds on the zCDP parameter rho that each user of a finished run has spent.
 
-    These numbers alone are never a guarantee, because they depend on the run. A run stopped by a
-    ``RewardsFilter`` has the filter's budget, fixed in advance, as its guarantee. Any other run has the worst
-    case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``. The numbers show how much of it was used.
+    A user is an episode, so the shape is (episodes,). These numbers are not a guarantee, because they depend
+    on the run. The guarantee of a run stopped by a ``RewardsFilter`` is the filter's budget, which is fixed
+    in advance. The guarantee of any other run is the worst case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``.
+    The numbers show how much of it was used.
 
     Raises:
         ValueError: if the episodes do not have the sizes in ``parameters``.

@@ -1,11 +1,12 @@
-"""Accountant of RLSVI: the published epsilon, the exact one, and the tight one.
+"""Accountant of RLSVI: the paper's epsilon, the exact epsilon of the paper's analysis, and a tight one.
 
-A user is an episode. The release is every perturbed table Q_h^k. Policies and actions follow by
-post-processing and the billboard lemma. Under ``rewards-only`` a changed user changes one cell in each step.
-So the whole run is a Gaussian mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk))
-(docs/notes/rlsvi_tight.md). Sums of 1/log(c k) are added term by term at first and then enclosed by two
-integrals. Under ``replace`` the visit counts change too. The accountant covers this if values are clipped
-(docs/notes/rlsvi_state_neighbours.md), but the guarantee is too weak to be useful.
+Each user is one of K episodes with H steps, S states and A actions. The release is every perturbed table
+Q_h^k of action values. Policies and actions follow by post-processing and the billboard lemma. Under
+``rewards-only`` a changed user changes one entry of the data in each step. So the whole run is a Gaussian
+mechanism of mu^2 = 2 rho, rho = sum_{k=2}^K 2/(S H^2 log(2HSAk)) (docs/notes/rlsvi_tight.md). Sums of 1/log(c
+k) are added term by term at first and then enclosed by two integrals. Under ``replace`` the visit counts
+change too. The accountant covers this if values are clipped (docs/notes/rlsvi_state_neighbours.md), but the
+guarantee is too weak to be useful.
 
 Source: arXiv:2606.01952v1; the tight statements are this project's own.
 """
@@ -36,7 +37,7 @@ _DIRECT = 16384
 
 
 def sum_of_reciprocal_logs(scale: int, first: int, last: int) -> flint.arb:
-    """Return an enclosure of sum_{k=first}^{last} 1/log(scale * k), for scale * first > 1, at any length.
+    """Return an enclosure of sum_{k=first}^{last} 1/log(scale * k), for scale * first > 1.
 
     f(k) = 1/log(scale k) is decreasing and convex, so for m <= n
     (f(m) + f(n))/2 + int_m^n f  <=  sum_{k=m}^n f(k)  <=  int_{m-1/2}^{n+1/2} f,
@@ -73,7 +74,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class RLSVIParameters(Parameters):
-    """The sizes of a tabular episodic problem and the scale of RLSVI's exploration noise.
+    """Parameters of RLSVI: the sizes of a tabular episodic problem, and the scale of the exploration noise.
 
     >>> RLSVIParameters(states=6, actions=2, horizon=20, episodes=0)
     Traceback (most recent call last):
@@ -102,7 +103,10 @@ class RLSVIParameters(Parameters):
 
 
 def rho(parameters: RLSVIParameters) -> Bound:
-    """The zCDP parameter of a whole run under ``rewards-only``: sum_{k=2}^K 2/(S H^2 log(2HSAk)).
+    """Return the zCDP parameter of a whole run under ``rewards-only``: sum_{k=2}^K 2/(S H^2 log(2HSAk)).
+
+    S, A, H and K are the numbers of states, actions, steps and episodes. This is for ``beta_scale`` 1;
+    otherwise the sum is divided by ``beta_scale``.
 
     >>> rho(RLSVIParameters(6, 2, 20, 1000)).upper
     0.069378
@@ -124,7 +128,9 @@ def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
 
 
 def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
-    """Return the noise variance beta_k of episode k = 1, 2, ... at no visits, rounded up to a double.
+    """Return the noise variance of an ``episode`` = 1, 2, ... for a state and action without visits, rounded up.
+
+    The result is a double as a fraction.
 
     >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
     148170.866...
@@ -135,7 +141,9 @@ def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
 
 
 def published_rho(parameters: RLSVIParameters) -> Bound:
-    """The zCDP parameter that the paper's Lemma 12 proves: 2AK/(H^2 log(2HSA)).
+    """Return the zCDP parameter that the paper's Lemma 12 proves: 2AK/(H^2 log(2HSA)).
+
+    S, A, H and K are the numbers of states, actions, steps and episodes.
 
     >>> published_rho(RLSVIParameters(6, 2, 20, 1000)).upper
     1.619752
@@ -170,12 +178,12 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 
 
 def attained_mu(parameters: RLSVIParameters) -> Bound:
-    """Return the mu of a Gaussian pair; a named pair of neighbours is at least as distinguishable.
+    """Return a mu such that a run cannot be more private than mu-GDP: one pair of neighbours attains it.
 
     The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the start
-    state after one step and nobody follows. So the cell has N = 1 visit in all later episodes at every step
-    but the first. In the start state N <= k - 1, for any policies. The upper bound has no meaning of its own.
-    It only shows how exactly the lower bound was computed.
+    state after one step and nobody follows. So at every step but the first, the user's state and action have
+    one visit in all later episodes. In the start state there are at most k - 1 visits before episode k, for
+    any policies. The upper bound only shows how exactly the lower bound was computed.
     """
     shared = parameters.horizon if parameters.states == 1 else 1
     last = min(parameters.episodes, 1 + _TERMS)
@@ -202,7 +210,7 @@ def _pair(parameters: RLSVIParameters) -> str:
 
 
 def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of a run under ``adjacency``, for all released tables, in the central model.
+    """Return the proved guarantee of all released tables of a run under ``adjacency``, in the central model.
 
     By the billboard lemma (``dpproof.accountant.claims.trust.billboard``), the users' actions are jointly
     private with the same parameters.

@@ -1,15 +1,16 @@
-"""Privacy of one batch of SDP-PE: the counters that a replaced user changes, and their exact joint loss.
+"""Privacy of one batch of SDP-PE: the exact guarantee for all counters that a replaced user changes.
 
-At every released step a replaced user leaves one cell of each family and enters another one. So one counter
-falls by one, and one rises by one. With h steps and f families a release is h f pairs of shifted binomials in
-each direction. Two trajectories that differ in every cell attain it, for any data of the other users. Fewer
-changes are post-processing of these. A user is in one batch, and given the past the other batches have the
-same distribution. So all batches together are as private as the least private one.
+There are up to three kinds of counters: visits, transitions and rewards. At every released step a replaced
+user lowers one counter of each kind by one, and raises another by one. With h steps and f kinds, h f counters
+with binomial noise fall by one, and as many rise. Two trajectories that differ at every step attain the
+guarantee, for any data of the other users. Fewer changes are post-processing of these. A user is in one
+batch, and given the past the other batches have the same distribution. So all batches together are as private
+as the least private one.
 
-Three methods bound the loss, and each is valid everywhere. For fair bits it is the sum of all counters
-(``fair_counters``). For rare noise bits it is certain events and Chernoff's bound (``rare_counters``). The
-third method is the grid of losses. The first two take milliseconds and come first. The grid is used if they
-leave a relative gap above a thousandth and the grid is small enough.
+Three methods bound the guarantee, and each is always valid. If noise bits are 1 with probability 1/2,
+``fair_counters`` uses the sum of all counters. Otherwise ``rare_counters`` uses certain events and Chernoff's
+bound. Both take milliseconds and come first. The third method is a grid of privacy losses. It is used if the
+first bounds are more than a thousandth apart and the grid is small enough.
 
 Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md, sections 1 and 6.
 """
@@ -41,14 +42,14 @@ _FAIR = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class BatchLoss(Profile):
-    """The guarantee of counters, each with Binomial(trials, probability) noise.
+    """The guarantee of counters with Binomial(trials, probability) noise, if some counters fall and others rise by one.
 
     >>> BatchLoss(1, 5000, Fraction(9, 100)).delta("0.5").upper < 1e-6
     True
 
     Attributes:
-        changes: counters that fall by one; the same number rises.
-        trials: noise bits of a counter.
+        changes: the number of counters that fall by one. The same number rises by one.
+        trials: the number of noise bits of a counter.
         probability: the probability that a noise bit is 1, in (0, 1).
     """
 
@@ -58,7 +59,7 @@ class BatchLoss(Profile):
 
     @property
     def composed(self) -> PrivacyLoss:
-        """The guarantee as one composition of dominating pairs, for counters that fall and counters that rise."""
+        """The guarantee as a composition of dominating pairs: one pair for each counter that falls or rises."""
         # Fair bits have two equal directions. As two kinds of pair they stay apart, and the engine uses one
         # grid for both: split by rare jumps they would take ten times as long for the same few digits.
         falls = ShiftedBinomial(self.trials, self.probability)
@@ -101,9 +102,11 @@ class BatchLoss(Profile):
 
 @dataclass(frozen=True)
 class ReleaseShape:
-    """The counters of one release: ``steps`` times (s, a) and (s, a, s'), and rewards if they are released.
+    """The counters of one release of SDP-PE.
 
-    Without ``own_visits`` N(h, s, a) is released as the sum of N(h, s, a, .), so it has no counters.
+    Each of ``steps`` steps has counters of transitions (s, a, s'), of visits (s, a) if ``own_visits`` is
+    true, and of rewards for (s, a) if ``rewards`` is true. Without ``own_visits``, visits are the sums of
+    transitions.
 
     >>> ReleaseShape(6, 4, 2, rewards=True).changes
     18
@@ -125,7 +128,7 @@ class ReleaseShape:
 
     @property
     def cells(self) -> int:
-        """The number of cells (h, s, a)."""
+        """The number of triples of a step, a state and an action."""
         return self.steps * self.states * self.actions
 
     @property
@@ -135,25 +138,27 @@ class ReleaseShape:
 
     @property
     def changes(self) -> int:
-        """The largest number of counters that fall by one if a user is replaced. The same number rises."""
+        """The largest number of counters that fall by one if a user is replaced. As many counters rise by one."""
         return self.steps * (1 + int(self.own_visits) + int(self.rewards))
 
 
 def printed_budget(
     horizon: int, states: int, actions: int, epsilon: Number, beta: Number, *, beyond_proof: bool = False
 ) -> tuple[Fraction, Fraction]:
-    """Return the paper's (epsilon', beta') of one counter: epsilon/(3H) and beta/(HXA).
+    """Return the paper's budget of one counter: epsilon/(3H) and beta/(HXA).
+
+    The names are the paper's. beta is the delta of the guarantee.
 
     >>> printed_budget(6, 4, 2, "0.9", "0.048")
     (Fraction(1, 20), Fraction(1, 1000))
 
     Args:
-        horizon: H.
-        states: X.
-        actions: A.
-        epsilon: of all batches.
-        beta: of all batches.
-        beyond_proof: allow an epsilon of 1 and more, where the paper's Lemma 10 says nothing.
+        horizon: the number H of steps.
+        states: the number X of states.
+        actions: the number A of actions.
+        epsilon: the epsilon of all batches.
+        beta: the beta of all batches.
+        beyond_proof: allow an epsilon of 1 and more, which the paper's Lemma 10 does not cover.
 
     Raises:
         ValueError: for an epsilon or beta outside (0, 1).
@@ -167,7 +172,9 @@ def printed_budget(
 def printed_threshold(
     horizon: int, states: int, actions: int, epsilon: Number, beta: Number, *, beyond_proof: bool = False
 ) -> float:
-    """Return the paper's tau = 96 log(2/beta')/epsilon'^2, rounded up.
+    """Return the paper's threshold tau, rounded up. It is twice the expected number of noise bits of a counter.
+
+    tau = 96 log(2/beta')/epsilon'^2, where ``printed_budget`` returns epsilon' and beta'.
 
     >>> round(printed_threshold(6, 4, 2, "0.9", "1e-6"))
     705787
@@ -182,9 +189,9 @@ def printed_threshold(
 
 
 def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> BatchLoss:
-    """Return the guarantee of one batch's release if one user is replaced, with bits as messages.
+    """Return the guarantee of one batch's release if one user is replaced and every bit is a message of its own.
 
-    The same number of counters falls and rises, so exchanging the two users changes nothing.
+    As many counters fall as rise, so the guarantee is the same if the two users are exchanged.
 
     >>> batch_loss(ReleaseShape(1, 2, 1, rewards=False), 5000, 900.0).delta("0.5").upper < 1e-6
     True

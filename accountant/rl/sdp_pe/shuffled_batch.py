@@ -34,7 +34,7 @@ _MOST = 10**9
 
 @dataclass(frozen=True)
 class ShuffledBatchParameters(Parameters):
-    """The counters of one release and their noise.
+    """Parameters of a release of SDP-PE: the number of users, the noise, and the counters.
 
     >>> ShuffledBatchParameters(5000, 900.0, states=4, actions=2, horizon=6).shape.changes
     18
@@ -67,7 +67,7 @@ class ShuffledBatchParameters(Parameters):
 
     @property
     def counter(self) -> ShuffledCountParameters:
-        """One of the counters, with bits as messages."""
+        """The parameters of a single counter, if every bit is a message of its own."""
         return ShuffledCountParameters(self.users, self.threshold, "bits")
 
     @property
@@ -79,14 +79,14 @@ class ShuffledBatchParameters(Parameters):
 
 
 def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The guarantee of all batches together, if one user's trajectory is replaced.
+    """Return the guarantee of all batches together, if one user's trajectory is replaced.
 
     >>> chosen = ShuffledBatchParameters(5000, 1600.0, states=4, actions=2, horizon=6, batches=12)
     >>> account(chosen, Adjacency.REPLACE).guarantee.delta(1).upper < 1e-6
     True
 
     Raises:
-        UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
+        UnprovedAdjacencyError: for any other relation, because the number of messages reveals that of users.
     """
     if adjacency is not Adjacency.REPLACE:
         why = "The number of messages reveals how many users there are. Use replace."

@@ -1,9 +1,10 @@
-"""Accountant of the shuffled count of SDP-PE: every user's bit with noise bits, in both readings of the paper.
+"""Accountant of the shuffled count of SDP-PE. The paper can be read in two ways, and both are covered.
 
-With ``bits`` each user sends the data bit and the noise bits as separate messages. The view is one binomial
-sum that contains the users' total. Its exact divergence is attained for any data of the others. With ``sum``
-each user sends the printed z = d + noise as one number. If all other users hold 1, a message 0 can only come
-from the user who holds 0, so shuffling hides almost nothing (docs/notes/shuffling.md).
+With ``bits`` each user sends the data bit and the noise bits as separate messages. The observer learns only
+their sum: binomial noise plus the users' total. The guarantee is exact for any data of the others. With
+``sum`` each user sends the paper's z, the data bit plus noise, as one number. If all other users hold 1, a
+message 0 can only come from the user who holds 0, so shuffling hides almost nothing
+(docs/notes/shuffling.md).
 
 Source: Lemma 10 of the paper and its proof; the exact statements are this project's own.
 """
@@ -40,7 +41,7 @@ _MOST = 10**15
 
 @dataclass(frozen=True)
 class ShuffledCountParameters(Parameters):
-    """One counter of SDP-PE over one batch of users.
+    """Parameters of one counter of SDP-PE over one batch of users.
 
     >>> ShuffledCountParameters(users=0, threshold=1.0, encoding="bits")
     Traceback (most recent call last):
@@ -74,7 +75,9 @@ class ShuffledCountParameters(Parameters):
 
 
 def view(parameters: ShuffledCountParameters) -> BinomialView:
-    """Return the noise sum that a changed bit shifts by one: of all users' bits, or of one user's printed sum.
+    """Return the binomial noise that hides one user's bit.
+
+    With ``bits`` it is the sum of all users' noise bits. With ``sum`` it is the noise in one user's message.
 
     >>> view(ShuffledCountParameters(1000, 3000.0, "bits")).trials
     3000
@@ -84,14 +87,14 @@ def view(parameters: ShuffledCountParameters) -> BinomialView:
 
 
 def account(parameters: ShuffledCountParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of the shuffled messages, if one user's bit is replaced.
+    """Return the proved guarantee of the shuffled messages, if one user's bit is replaced.
 
     >>> found = account(ShuffledCountParameters(278566, 139283.0, "sum"), Adjacency.REPLACE)
     >>> found.attained.guarantee.delta("0.1").lower
     0.75
 
     Raises:
-        UnprovedAdjacencyError: for any other relation: how many messages there are tells how many users.
+        UnprovedAdjacencyError: for any other relation, because the number of messages reveals that of users.
     """
     if adjacency is not Adjacency.REPLACE:
         why = "The number of messages reveals how many users there are. Use replace."

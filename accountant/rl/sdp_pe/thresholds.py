@@ -1,14 +1,14 @@
-"""The least noise at which a batch of counters meets a target, and the precision level of its raw counts.
+"""The least noise at which a batch of SDP-PE's counters meets a target, and the error of its noisy counts.
 
-The noise is found from the exact loss of all changed counters. If a batch has fewer users than the fair bits
-that it needs, the users share these bits. More fair bits are post-processing, so delta falls in their number.
-The sufficient number is found once for all batches with so few users. In larger batches every user has one
-rare bit. There delta is not monotone in tau, so the certificate holds for the returned threshold only, not
-for larger ones.
+The noise is found from the exact guarantee of all changed counters. A fair noise bit is 1 with probability
+1/2. If a batch has fewer users than the fair bits that it needs, the users share these bits. More fair bits
+are post-processing, so delta falls with their number. The sufficient number is found once for all batches
+with so few users. In larger batches every user has one noise bit that is rarely 1. There delta may rise with
+the threshold tau, so the certificate holds for the returned threshold only, not for larger ones.
 
-Raw counts are within E/4 of the true ones, for all counters of a release at once, except with the failure
-probability. E comes from exact binomial tails with a union bound over the counters, or is the printed one.
-The linear programme then makes counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
+All noisy counts of a release are within E/4 of the true ones at once, except with the failure probability.
+The precision level E comes from exact binomial tails with a union bound over the counters, or is the paper's.
+A linear programme then returns counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
 """
 
 from __future__ import annotations
@@ -47,10 +47,12 @@ _NOTHING = 1 - Fraction(1, 10**9)
 
 @lru_cache(maxsize=4096)
 def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
-    """Return a tau at which a batch certifiably meets (epsilon, delta), and a smaller one at which it misses.
+    """Return two thresholds: with the first a batch is certified to meet (epsilon, delta), with the second to miss it.
 
-    They are about 0.1% apart, or one fair bit of each user, or as close as the bounds on delta allow. Every
-    tau between users and 2 users gives each user 2 whole bits, so in that range the first one is 2 users.
+    The second is smaller. A threshold is twice the expected number of noise bits of a counter. The two are
+    about 0.1% apart, or one fair bit of each user apart, or as close as the bounds on delta allow. Every
+    threshold above ``users`` and up to ``2 users`` gives each user 2 fair bits, so in that range the first
+    result is ``2 users``.
 
     >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
     >>> 0.99 * meets <= misses < meets
@@ -59,7 +61,7 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
     Raises:
         ValueError: for users outside 1 .. 10^12, an epsilon that is not positive, or a delta outside (0, 1).
         UnreachableTargetError: 10^15 fair bits are not enough.
-        NoNoiseNeededError: a delta next to 1, which noise meets that hides nothing.
+        NoNoiseNeededError: for a delta so close to 1 that almost no noise is needed.
     """
     target, failure = exact(epsilon, "epsilon"), inside_unit(delta, "delta")
     whole(users, "users", 1, 10**12)
@@ -217,16 +219,17 @@ _BITS = 128
 
 @lru_cache(maxsize=4096)
 def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: Number) -> float:
-    """Return the least E that exact tails certify for one release, except with probability ``failure``.
+    """Return the least precision level E: all noisy counts of a release are within E/4 of the true ones.
 
-    It is the least up to rounding. If visits are sums of transitions, their noise is that of S counters
-    together, and stays within E/4 too.
+    This holds except with probability ``failure``, certified by exact binomial tails. E is the least such
+    number up to rounding. If visits are sums of transitions, they are within E/4, too. Their noise is the sum
+    of the noise of as many counters as there are states.
 
     >>> precision_level(ReleaseShape(6, 4, 2), 5000, 900.0, "0.05") / 4
     76.0
 
     Raises:
-        ValueError: for a failure outside (0, 1), or see ``ShuffledCountParameters``.
+        ValueError: for a failure outside (0, 1), or sizes that ``ShuffledCountParameters`` refuses.
     """
     chance = inside_unit(failure, "failure")
     noise = view(ShuffledCountParameters(users, threshold, "bits"))
@@ -286,9 +289,11 @@ def _least(chance_at: Callable[[int], float], goal: float, sides: float, start: 
 
 
 def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> float:
-    """Return the paper's E, from exp(-(E/4)^2/(3 tau)) on each side at ``failure`` over two sides of all counters.
+    """Return the paper's precision level E: all noisy counts of a release are within E/4 of the true ones.
 
-    The printed tail holds only for E/4 up to the noise's mean (docs/findings.md).
+    The paper bounds the tail on each side of each counter by exp(-(E/4)^2/(3 tau)), where tau is
+    ``threshold``. The sum over both sides of all counters equals ``failure``. This tail bound holds only for
+    E/4 up to the mean of the noise (docs/findings.md).
 
     >>> round(printed_level(ReleaseShape(6, 4, 2), 900.0, "0.05") / 4)
     159

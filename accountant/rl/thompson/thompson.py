@@ -1,17 +1,18 @@
 """Gaussian Thompson sampling for bandits with rewards in [0, 1], which is private without any change.
 
 Before every round each arm i gets a draw from N(S_i/(n_i + 1), c/(n_i + 1)), where S_i is the sum of its n_i
-rewards so far. The arm with the largest draw is pulled. Every arm may be pulled b times in advance. A user is
-a round. The release is every draw. The pulled arms follow by post-processing.
+rewards so far. The arm with the largest draw is pulled. Every arm may be pulled b times in advance. Each user
+is one of T rounds. The release is every draw. The pulled arms follow by post-processing.
 
 A changed reward of one round moves the mean of one arm by at most 1/(n_i + 1) in every later round, where
-n_i >= max(b, 1). So a round costs mu^2 <= 1/(c (max(b, 1) + 1)), and a run is mu-GDP with
+n_i >= max(b, 1). So a changed reward moves the draws of each later round by at most mu of Gaussian
+differential privacy, with mu^2 <= 1/(c (max(b, 1) + 1)). A run is mu-GDP with
 
     mu^2 = T / (c (b + 1)),  or (T - 1) / (2 c) for b = 0
 
 (docs/notes/thompson.md). Ou, Avella Medina and Cummings showed that the algorithm is private without a change
-("Thompson sampling itself is differentially private", AISTATS 2024, arXiv:2407.14879v1). b and c are theirs.
-The account here is this project's own.
+("Thompson sampling itself is differentially private", AISTATS 2024, arXiv:2407.14879v1). b and c are
+parameters of their paper. The formula for mu here is this project's own.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class ThompsonParameters(Parameters):
-    """The sizes of a bandit and of its exploration.
+    """Parameters of Thompson sampling: the numbers of arms and rounds, and the variance of the draws.
 
     >>> ThompsonParameters(arms=2, rounds=0)
     Traceback (most recent call last):
@@ -54,13 +55,13 @@ class ThompsonParameters(Parameters):
 
     @property
     def square(self) -> Fraction:
-        """The exact mu^2 of a run."""
+        """The exact square of the Gaussian differential privacy parameter mu of a run."""
         rounds, fewest = (self.rounds - 1, 1) if self.pulls == 0 else (self.rounds, self.pulls)
         return Fraction(rounds) / (exact(self.variance) * (fewest + 1))
 
 
 def mu_of_run(parameters: ThompsonParameters) -> Bound:
-    """The mu of a whole run under ``rewards-only``.
+    """Return the Gaussian differential privacy parameter mu of a whole run under ``rewards-only``.
 
     >>> mu_of_run(ThompsonParameters(arms=5, rounds=1000, pulls=99, variance=10.0)).upper
     1.0
@@ -72,14 +73,14 @@ def mu_of_run(parameters: ThompsonParameters) -> Bound:
 
 
 def account(parameters: ThompsonParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The proved guarantee of all draws of a run, in the central model.
+    """Return the proved guarantee of all draws of a run, in the central model.
 
     >>> found = account(ThompsonParameters(5, 1000, 99, 10.0), Adjacency.REWARDS_ONLY)
     >>> found.guarantee.epsilon("1e-6").upper
     4.886555
 
     Raises:
-        UnprovedAdjacencyError: for another relation than ``rewards-only``.
+        UnprovedAdjacencyError: for a relation other than ``rewards-only``.
     """
     if adjacency is not Adjacency.REWARDS_ONLY:
         raise UnprovedAdjacencyError("thompson", adjacency, f"Use {Adjacency.REWARDS_ONLY.value}.")
