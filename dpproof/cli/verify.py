@@ -151,7 +151,7 @@ def _checked(found: Verified, letters: Sequence[str], console: Console) -> None:
     lines = [
         "readings: steps that a person must check, including those of all statements that a statement rests on",
         f"checked: {many(len(files), 'certificate')} of {many(len(entries), 'statement')}; "
-        f"python -m dpproof.proofs_check.kernel FILE checks a file of them again{where}",
+        f"python -m dpproof.proofs_check.kernel rlsvi.jsonl:3 checks one of them again, given its file and line{where}",
         f"taken on trust: {', '.join(trusted)}; dpproof explain ID lists them for one statement",
     ]
     for line in lines:

@@ -1,6 +1,7 @@
 """Check certificate files again: ``python -m dpproof.proofs_check.kernel FILE...``.
 
-A file has one certificate on each line, or one certificate; ``FILE:12`` means its line 12.
+A file has one certificate on each line, or one certificate; ``FILE:12`` means its line 12. A file of the package,
+such as ``rlsvi.jsonl``, needs no folder.
 
 Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked against
 the claim that it carries. The registry is responsible for this claim being the paper's.
@@ -12,15 +13,23 @@ from pathlib import Path
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.certificate import check, goal_hash, load
 
+FOLDER = Path(__file__).parent.parent / "certificates"
+NAMES = ", ".join(sorted(file.name for file in FOLDER.glob("*.jsonl")))
+USAGE = f"""usage: python -m dpproof.proofs_check.kernel FILE[:LINE]...
+Check certificates again. FILE is a path, or one of: {NAMES}"""
+
 
 def main(paths: list[str]) -> int:
     """Check the certificates and print one line for each."""
-    worst = 0 if paths else 2
+    if not paths or {"-h", "--help"} & set(paths):
+        print(USAGE)
+        return 0 if paths else 2
+    worst = 0
     for path in paths:
         try:
             found = _certificates(path)
         except (OSError, UnicodeDecodeError, IndexError) as error:
-            print(f"{path}: unreadable: {error}")
+            print(f"{path}: unreadable: {getattr(error, 'strerror', None) or error}")
             worst = 2
             continue
         worst = max([worst, *(_one(place, text) for place, text in found)])
@@ -31,11 +40,22 @@ def _certificates(path: str) -> list[tuple[str, str]]:
     """Where the certificates of a file stand, and their texts."""
     name, _, line = path.rpartition(":")
     if name and line.isdecimal():
-        return [(path, Path(name).read_text(encoding="utf-8").splitlines()[int(line) - 1])]
-    text = Path(path).read_text(encoding="utf-8")
+        lines = _text(name).splitlines()
+        if not 1 <= int(line) <= len(lines):
+            raise IndexError(f"the file has no line {line}, only lines 1 to {len(lines)}")
+        return [(path, lines[int(line) - 1])]
+    text = _text(path)
     if not path.endswith(".jsonl"):
         return [(path, text)]
     return [(f"{path}:{number}", part) for number, part in enumerate(text.splitlines(), 1)]
+
+
+def _text(name: str) -> str:
+    """Return the text of a file. A name that is no path is that of a file in the package."""
+    stored = FOLDER / name.removeprefix("proofs_check/certificates/")
+    return (Path(name) if Path(name).exists() or stored.parent != FOLDER else stored).read_text(
+        encoding="utf-8"
+    )
 
 
 def _one(path: str, text: str) -> int:

@@ -220,6 +220,22 @@ def test_kernel_runs_without_any_installed_package(tmp_path):
     assert codes == [0, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ([], 2, "usage: "),
+        (["--help"], 0, "usage: "),
+        (["rlsvi.jsonl:1"], 0, "PROVED"),
+        (["rlsvi.jsonl:9999"], 2, "no line 9999"),
+        (["nosuch.jsonl"], 2, "No such file or directory\n"),
+    ],
+)
+def test_the_kernel_says_how_it_is_used(arguments, code, says):
+    ran = run_kernel(*arguments)
+    assert (ran.returncode, ran.stderr) == (code, b"")
+    assert says in ran.stdout.decode()
+
+
 def test_search_finds_and_refutes():
     assert prove(make_goal({"x": "[0, 1]"}, "exp(x) >= 1 + x")) is not None
     assert prove(make_goal({"x": "[0, 1]"}, "x*(1-x) + 1/100 > 0")) is not None
