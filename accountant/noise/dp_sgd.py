@@ -94,6 +94,15 @@ _PROVED = {
 """For each relation: the change of a sum by a sampled user, in clipping norms; the statement; the worst pair."""
 
 
+def attaining_pair(adjacency: Adjacency) -> str | None:
+    """Return the pair of neighbours that reaches the guarantee of every training, in words; None if none is known.
+
+    >>> attaining_pair(Adjacency.EXPERT) is None
+    True
+    """
+    return _PROVED[adjacency][2] if adjacency in _PROVED else None
+
+
 def _guarantee(parameters: DPSGDParameters, distance: int) -> Profile:
     rate, noise, steps = parameters.sampling_rate, parameters.noise_multiplier, parameters.steps
     if rate == 0 or steps == 0:

@@ -269,7 +269,8 @@ def _accounted(claim: Claim) -> tuple[Account | None, bool, bool]:
 
 def _event(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     guarantee = events.guarantee_of_event(claim)
-    return events.account_event(claim, guarantee), _settled(claim, guarantee, None)
+    attained = guarantee if events.attained_by(claim) else None
+    return events.account_event(claim, guarantee), _settled(claim, guarantee, attained)
 
 
 def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:

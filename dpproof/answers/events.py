@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
+from dpproof.accountant.noise.dp_sgd import attaining_pair
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers.account import Account
 
@@ -85,11 +87,17 @@ def guarantee_of_event(claim: Claim) -> Profile:
     return privacy_loss_of(event, claim.adjacency)
 
 
+def attained_by(claim: Claim) -> str | None:
+    """Return the pair of neighbours that reaches the guarantee of a training, as of ``dp-sgd``; None for an event."""
+    return attaining_pair(claim.adjacency) if kind_of(claim) == "training" else None
+
+
 def account_event(claim: Claim, guarantee: Profile) -> Account:
     """Return the answer of ``dpproof account`` for an event. Some of its fields stay empty."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)
     kind, _, target = claim.mechanism.partition(":")
+    pair = attained_by(claim)
     return Account(
         name=kind,
         parameters={kind: target},
@@ -100,6 +108,7 @@ def account_event(claim: Claim, guarantee: Profile) -> Account:
         bound=bound,
         arithmetic=frozenset(used),
         rests_on=_RESTS_ON,
+        released=None if pair is None else replace(bound, of="mechanism", attained_by=pair),
     )
 
 

@@ -68,6 +68,18 @@ def test_a_smaller_promise_is_not_certified(run, claim_file, module):
     assert run("check", path, "--json").code == 3
 
 
+def test_the_same_pair_refutes_a_training_and_the_mechanism(run, claim_file, module):
+    mechanism = {
+        "mechanism": "dp-sgd",
+        "parameters": {"sampling_rate": 0.01, "noise_multiplier": 1.0, "steps": 1000},
+    }
+    for named in ({"training": f"{module}:history"}, mechanism):
+        ran = run("check", claim(claim_file, 1.5, **named), "--json", "--no-audits")
+        (entry,) = ran.json["claims"]
+        assert (ran.code, entry["verdict"]) == (1, "broken")
+        assert any("a pair of neighbours exceeds it: a user whose" in text for text in entry["remarks"])
+
+
 REFUSALS = [
     ({"event": "m:fails"}, "event ('m:fails') raised RuntimeError: no data today"),
     ({"event": "m:text"}, "event (type str) must be a dp-accounting DpEvent"),
@@ -188,7 +200,7 @@ def test_what_cannot_be_loaded_is_named_before_anything_runs(run, tmp_path, monk
     ran = run("check", "claims.toml", "--markdown", "found.md")
     assert ran.code == 2
     assert time.monotonic() - started < 30  # auditing the first claim takes minutes
-    assert "claim 2: name ('no_such_module:f') cannot be loaded" in ran.err
+    assert "claim 2: mechanism ('no_such_module:f') cannot be loaded" in ran.err
     assert "Nothing was run" in ran.err
     assert "cannot be loaded" in Path("found.md").read_text(encoding="utf-8")
 
