@@ -162,6 +162,12 @@ def _exists(module: str) -> bool:
         return False
 
 
+UNNAMED = (
+    "The witness does not name the audited function, because the function cannot be imported by a name. "
+    "Put the function into a module, and audit it from there."
+)
+
+
 def target(name: object) -> type[Target]:
     """Return the target with this name, as witnesses store it.
 
@@ -175,6 +181,8 @@ def target(name: object) -> type[Target]:
             if found.get("KIND") == name:
                 made: type[Target] = found["TARGET"]
                 return made
+    if name is None:
+        raise ValueError(UNNAMED)
     raise ValueError(f"audit ({name!r}) must be one of: {', '.join(targets())}")
 
 

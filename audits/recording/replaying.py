@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 from dpproof.audits.plan import AuditPlan
@@ -32,7 +34,8 @@ class ReplayError(ValueError):
 
 
 def replay(
-    witness: Mapping[str, object], run: Callable[[Mapping[str, object]], Evidence] | None = None
+    witness: Mapping[str, object] | Evidence | str | PathLike[str],
+    run: Callable[[Mapping[str, object]], Evidence] | None = None,
 ) -> Evidence:
     """Run the audit of a witness again, and check that the new witness is equal to it.
 
@@ -40,13 +43,15 @@ def replay(
     (`STATED`) are compared. Then a weak finding may differ by chance.
 
     Args:
-        witness: the value under ``"witness"`` of `Evidence.as_json`, perhaps read from a file.
+        witness: the evidence of an audit; or the path of a file with a witness or with `Evidence.to_json`; or the
+            value under ``"witness"`` of `Evidence.as_json`.
         run: runs the audit again, for mechanisms without a name in dpproof; it takes seed, delta,
             alpha and ``witness["replay"]["budget"]`` from the witness.
 
     Raises:
         ReplayError: the witness does not describe how to run the audit, or the new witness differs.
     """
+    witness = _read(witness)
     again, last = _again if run is None else run, _how(witness).get("last")
     if last is not None and type(last) is not int:
         raise ReplayError(f"witness: last ({last!r}) must be a whole number of samples")
@@ -66,6 +71,17 @@ def replay(
             different,
         )
     return evidence
+
+
+def _read(given: Mapping[str, object] | Evidence | str | PathLike[str]) -> Mapping[str, object]:
+    """Return the witness of an evidence, of a file, or of a mapping that holds one."""
+    if isinstance(given, Evidence):
+        return given.witness()
+    if not isinstance(given, Mapping):
+        given = json.loads(Path(given).read_text(encoding="utf-8"))
+    if not isinstance(given, Mapping):
+        raise ReplayError("witness: The file must contain a JSON object.")
+    return cast(Mapping[str, object], given.get("witness", given))
 
 
 def _how(witness: Mapping[str, object]) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpproof import replay
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.noise.laplace import LaplaceParameters
@@ -297,7 +298,10 @@ def test_a_witness_without_a_name_for_its_code_is_refused(refused, tmp_path):
     found = audit("x", PureDP(1.0), lambda v, n, rng: v + rng.geometric(0.9, n), pair, **FEW)
     path = tmp_path / "witness.json"
     path.write_text(json.dumps(found.witness()), encoding="utf-8")
-    assert "audit (None) must be one of" in refused("audit", "--replay", path)
+    for given in (found, path, str(path), found.as_json(), found.witness()):
+        with pytest.raises(ValueError, match="Put the function into a module"):
+            replay(given)
+    assert "Put the function into a module" in refused("audit", "--replay", path)
 
 
 @pytest.mark.parametrize(
