@@ -375,3 +375,11 @@ def test_what_reveals_nothing_is_never_a_violation(law, state, fault, often, per
             return
     assert found.verdict is not Finding.VIOLATION
     assert state not in ("last input", "walk")
+
+
+@pytest.mark.parametrize("function", [lambda data, rng: None, lambda data, n, rng: None])
+def test_a_forgotten_return_is_an_error(function):
+    with pytest.raises(MechanismError, match="return missing"):
+        audit(
+            "x", PureDP(1.0), function, Neighbours([0], [1], "at most 1 apart", "0 or 1"), seed=0, budget=500
+        )

@@ -14,6 +14,8 @@ influence. The probe reports this as an error, never as a finding.
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, ndtr
@@ -93,7 +95,9 @@ def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
         MechanismError: as in `check_randomness`.
     """
     made = as_mechanism(sampler)
-    return Layout.of([_called(made, pair, b, seed)[0] for b in (0, 1)], nan=made.nan == "token")
+    blocks = [_called(made, pair, label, seed)[0] for label in (0, 1)]
+    _check_returned(made, blocks)
+    return Layout.of(blocks, nan=made.nan == "token")
 
 
 def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: int = 0) -> Layout:
@@ -113,6 +117,7 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
     """
     made = as_mechanism(sampler)
     calls = [_called(made, pair, label, seed) for label in (0, 1)]
+    _check_returned(made, [call[0] for call in calls])
     layout = Layout.of(
         [*(call[0] for call in calls), *_more(made, pair, seed, budget)], nan=made.nan == "token"
     )
@@ -126,6 +131,15 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
             _check_used(made, pair, label, seed, calls[label][1])
             _check_independence(made, pair, label, seed, layout)
     return layout
+
+
+def _check_returned(made: Mechanism, blocks: list[Block]) -> None:
+    """Refuse a Python function whose outputs are all None on both inputs."""
+    written = getattr(made.function, "function", made.function)
+    if isinstance(written, FunctionType | MethodType) and all(
+        block.dtype == object and all(one is None for one in block.flat) for block in blocks
+    ):
+        raise MechanismError(f"mechanism ({written.__name__}): every output is None. Is a return missing?")
 
 
 def _called(made: Mechanism, pair: Neighbours, label: int, seed: int) -> tuple[Block, str]:

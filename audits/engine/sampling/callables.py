@@ -88,6 +88,8 @@ def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.ra
         raise MechanismError(
             f"mechanism {raised} {where}{_how_often(made, handed.value, n, rng)}"
         ) from failure
+    if returned is None:
+        raise MechanismError(f"mechanism returned None {where}. Is a return missing?")
     try:
         return _checked(as_block(returned), n, made.nan == "token")
     except (TypeError, ValueError, RecursionError) as wrong:
