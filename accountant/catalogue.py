@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpproof.accountant.claims.accountant import Accountant
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 
 CATALOGUE: Mapping[str, str] = {
     "rlsvi": "rl.rlsvi.rlsvi",
@@ -63,9 +63,7 @@ def leaf_of(layer: str, name: str) -> Any:
             "To test a function on your data, use dpproof.audit."
         )
     if name not in CATALOGUE:
-        raise ValueError(
-            f"mechanism ({name!r}) must be one of: {', '.join(CATALOGUE)}{nearest(name, CATALOGUE)}"
-        )
+        raise ValueError(f"mechanism ({name!r}) {one_of(name, CATALOGUE)}")
     return importlib.import_module(f"{layer}.{CATALOGUE[name]}")
 
 

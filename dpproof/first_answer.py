@@ -159,9 +159,13 @@ def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page:
     words = ", ".join(f"{counted[one]} {one.value}" for one in Outcome if counted[one])
     lines = [f"{many(len(ledgers) + len(refusals), 'claim')}: {words}."]
     worst = sorted((one for one in ledgers if one.verdict.exit_code), key=lambda one: -one.verdict.exit_code)
-    lines += [_wrong(ledger) for ledger in worst[:NAMED]]
-    if len(worst) > NAMED:
-        lines.append(f"In all {len(worst)} claims fail.")
+    wrong = [
+        *(f"{one.called} is refused: {one.message} ({one.where})" for one in refusals),
+        *map(_wrong, worst),
+    ]
+    lines += wrong[:NAMED]
+    if len(wrong) > NAMED:
+        lines.append(f"In all {len(wrong)} claims fail.")
     audits = [(one.claim.name, one.audit.verdict) for one in ledgers if one.audit is not None]
     if unheard := [name for name, verdict in audits if verdict is Finding.INCONCLUSIVE]:
         lines.append(f"The audit found nothing and might have missed twice the promise: {_few(unheard)}.")
@@ -170,6 +174,8 @@ def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page:
 
 def _wrong(ledger: ClaimLedger) -> str:
     """Return one line on a failed claim: its promise, and the results."""
+    if ledger.verdict is Outcome.REFUSED:
+        return f"{ledger.claim.name} is refused: {'; '.join(ledger.remarks)}"
     told = [
         f"{ledger.claim.name} is {ledger.verdict.value}: it promises epsilon {figure(ledger.claim.epsilon)}"
     ]

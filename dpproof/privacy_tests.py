@@ -23,7 +23,7 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Reals, Values
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.arithmetic import in_words
 from dpproof.answers.account import Account
 from dpproof.answers.audit import write_witness
@@ -86,7 +86,7 @@ def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
     rule = tuple(known)
     for key in given:
         if key not in rule:
-            raise ValueError(f"{label} ({key!r}) must be one of: {', '.join(rule)}{nearest(key, rule)}")
+            raise ValueError(f"{label} ({key!r}) {one_of(key, rule)}")
 
 
 def promise_of(

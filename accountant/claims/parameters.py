@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self
 
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.enclosures import typed
 
 
@@ -299,8 +299,7 @@ class Parameters:
         known = {field.name: field for field in cls.fields()}
         for name in values:
             if name not in known:
-                listed = f"{', '.join(known)}{nearest(name, known)}"
-                raise ValueError(f"parameter ({name!r}) must be one of: {listed}")
+                raise ValueError(f"parameter ({name!r}) {one_of(name, known)}")
         for name, field in known.items():
             if name not in values and field.default is dataclasses.MISSING:
                 raise ValueError(f"parameter ({name!r}) is missing. Give {field.metadata['domain']}.")

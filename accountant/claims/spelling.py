@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 import enum
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+MANY = 20
+"""The largest number of known names that an error lists beside a similar one."""
 Word = TypeVar("Word", bound=enum.Enum)
 
 
@@ -20,7 +22,18 @@ def word(kind: type[Word], label: str, name: str | Word) -> Word:
         if name in (member, member.value):
             return member
     known = [member.value for member in kind]
-    raise ValueError(f"{label} ({name!r}) must be one of: {', '.join(known)}{nearest(name, known)}")
+    raise ValueError(f"{label} ({name!r}) {one_of(name, known)}")
+
+
+def one_of(name: object, known: Collection[str]) -> str:
+    """Return the rule of an error about an unknown name: the known names, or only a similar one if they are many.
+
+    >>> one_of("replase", ["add-remove", "replace"])
+    "must be one of: add-remove, replace; did you mean 'replace'?"
+    """
+    close = nearest(name, known)
+    listed = f" {len(known)} names" if close and len(known) > MANY else f": {', '.join(known)}"
+    return f"must be one of{listed}{close}"
 
 
 def nearest(name: object, known: Iterable[str]) -> str:

@@ -32,8 +32,11 @@ AUDITED = ("scores", "arithmetic", "bounds")
 """The options of the audit."""
 
 
-def load(target: str) -> Any:
-    """Return the object with the name ``package.module:name``.
+FORM = "must have the form package.module:name. To use a file of data, write a function that loads it, and name it."
+
+
+def load(target: str, label: str = "name") -> Any:
+    """Return the object with the name ``package.module:name``; errors call it ``label``.
 
     Raises:
         LoadError: it cannot be imported, or does not exist.
@@ -44,11 +47,15 @@ def load(target: str) -> Any:
     """
     module, colon, name = target.partition(":")
     if not (module and colon and name):
-        raise ValueError(f"name ({target!r}) must have the form package.module:name")
+        raise ValueError(f"{label} ({target!r}) {FORM}")
+    if module.endswith(".py"):
+        raise LoadError(
+            f"{label} ({target!r}) must name a module, not a file. Leave out .py: {module[:-3]}:{name}"
+        )
     try:
         return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # whatever a user's module does when it is imported
-        raise LoadError(f"name ({target!r}) cannot be loaded: {error}") from error
+        raise LoadError(f"{label} ({target!r}) cannot be loaded: {error}") from error
 
 
 @dataclass(frozen=True)

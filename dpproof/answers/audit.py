@@ -247,13 +247,15 @@ def check_ready(claim: Claim) -> None:
         _refuse_audit_keys(claim, ("bounds",), "unless data are given")
     if claim.command is None:
         _refuse_audit_keys(claim, ("timeout",), "for a callable")
-        _check_callable(claim.mechanism)
+        _check_callable(claim.mechanism, "mechanism")
     elif shutil.which(claim.command[0]) is None:
         raise ValueError(
             f"command ({claim.command[0]!r}) must be the path of a program, or the name of one on PATH"
         )
     if claim.neighbours is not None:
-        _check_callable(claim.neighbours)
+        _check_callable(claim.neighbours, "neighbours")
+    if claim.data is not None:
+        _loaded(claim.data, "data")
 
 
 def _check_event(claim: Claim) -> None:
@@ -269,14 +271,17 @@ def _refuse_audit_keys(claim: Claim, keys: Iterable[str], where: str) -> None:
             raise ValueError(f"audit: {key} ({claim.audit[key]!r}) must be left out {where}")
 
 
-def _check_callable(target: str) -> None:
+def _loaded(target: str, label: str) -> Any:
     from dpproof.audits.targets.named import load
 
     with _contained(target):
-        found = load(target)
-        found = getattr(found, "sample", found)
-    if not callable(found):
-        raise ValueError(f"callable ({target!r}) must name a function, or an object that can be called")
+        return load(target, label)
+
+
+def _check_callable(target: str, label: str) -> None:
+    found = _loaded(target, label)
+    if not callable(getattr(found, "sample", found)):
+        raise ValueError(f"{label} ({target!r}) must name a function, or an object that can be called")
 
 
 def _check_promise(claim: Claim) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Ranges, Reals, Values, Words
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.audits.engine.scores.names import SCORE_NAMES
+from dpproof.audits.targets.named import FORM
 
 NAMED = ("mechanism", "command", "event", "training")
 """Keys that name the subject of a claim. A claim has exactly one of them."""
@@ -72,7 +73,7 @@ def claim_from(entry: object) -> Claim:
         raise ValueError(f"The claim ({entry!r:.60}) must be a table of keys and values.")
     for key in entry:
         if key not in KEYS:
-            raise ValueError(f"key ({key!r}) must be one of: {', '.join(KEYS)}{nearest(key, KEYS)}")
+            raise ValueError(f"key ({key!r}) {one_of(key, KEYS)}")
     for key in REQUIRED:
         if key not in entry:
             choices = f" Choose one of: {_relations()}" if key == "adjacency" else ""
@@ -114,7 +115,7 @@ def _check_text(label: str, value: object) -> None:
 def _check_target(label: str, value: str) -> None:
     module, _, name = value.partition(":")
     if not module or not name or ":" in name:
-        raise ValueError(f"{label} ({value!r}) must have the form package.module:name")
+        raise ValueError(f"{label} ({value!r}) {FORM}")
 
 
 def _named(entry: Mapping[str, Any]) -> tuple[str, tuple[str, ...] | None]:
@@ -156,9 +157,7 @@ def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dic
     table = _table(name, table)
     for key, value in table.items():
         if key not in fields:
-            raise ValueError(
-                f"{name}: key ({key!r}) must be one of: {', '.join(fields)}{nearest(key, fields)}"
-            )
+            raise ValueError(f"{name}: key ({key!r}) {one_of(key, fields)}")
         if not fields[key].admits(value):
             raise ValueError(f"{name}: {key} ({value!r}) must be {fields[key]}")
     return dict(table)

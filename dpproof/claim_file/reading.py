@@ -35,7 +35,7 @@ TOKEN = re.compile(
 """A string, a comment, a bracket, the end of a line, or any text between them."""
 ENDLESS = re.compile(r"(?<![\w.:+-])[+-]?(?:\d[\d_]{4000,}|0[xob][0-9A-Fa-f_]{3000,})(?![\w.:+-])(?!\s*[=.])")
 """An integer that is too long for Python to read or write. The limit is 4,300 digits."""
-SUBJECT = re.compile(r"\W*(?:audit: |parameter |key )?\W*([\w-]+)")
+SUBJECT = re.compile(r"\W*(?:(?:audit: |parameter |key )\W*)*([\w-]+)")
 """The beginning of an error message: the key that it is about, or ``parameter ('key')``."""
 
 

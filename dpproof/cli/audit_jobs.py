@@ -17,7 +17,7 @@ from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.claim import ARITHMETIC, Claim
 from dpproof.accountant.claims.parameters import Ranges
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.scores.names import check_scores
@@ -92,14 +92,17 @@ def jobs_of(
         raise ValueError(
             f"option ({flags[0]!r}) is unknown. Functions and claim files take no parameters on the command line."
         )
+    if Path(target).suffix == ".py":
+        raise ValueError(
+            f"target ({target!r}) is a Python file. Name a function in it: {Path(target).stem}:FUNCTION"
+        )
     if Path(target).is_file():
         refuse(vars(promise), [], "for a claim file. Set it in the file")
         return _of_file(Path(target), options, told, alpha)
     if ":" not in target:
         known = (*CATALOGUE, "corpus")
-        listed = f"{', '.join(known)}{nearest(target, known)}"
-        rule = f"must be an existing claim file, package.module:callable, or one of: {listed}"
-        raise ValueError(f"target ({target!r}) {rule}")
+        rule = "must be an existing claim file, package.module:callable, or a mechanism. A mechanism"
+        raise ValueError(f"target ({target!r}) {rule} {one_of(target, known)}")
     claim = _callable_claim(target, promise)
     auditing.check_auditable(claim)
     return [_of_claim(claim, {**options, **told})], None
@@ -204,7 +207,7 @@ def _check_complete(*missing: list[str]) -> None:
 
 def _callable_claim(target: str, promise: Promise) -> Claim:
     lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, None)]
-    if lacking and promise.neighbours is promise.data is None:
+    if promise.neighbours is promise.data is None:
         lacking.append(NO_NEIGHBOURS)
     _check_complete(lacking)
     delta = 0.0 if promise.delta is None else promise.delta

@@ -107,6 +107,10 @@ WORDS: Mapping[str, str] = {**_members(Adjacency), **_members(TrustModel), **VER
 """Relations, trust models, verdicts and other words, each with its meaning."""
 
 
+SHOWN = 4
+"""The number of names of each kind that the error for an unknown name lists."""
+
+
 def documentation(where: str) -> str:
     """Return the docstring of ``module:name``."""
     module, _, name = where.partition(":")
@@ -165,12 +169,15 @@ def explain(identity: str) -> None:
     elif identity in WORDS:
         console.print(" ".join(WORDS[identity].replace("`", "").split()), markup=False)
     else:
-        groups = "; ".join(", ".join(group) for group in (CATALOGUE, NOTIONS, WORDS, ERRORS))
         names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
-        raise ValueError(
-            f"id ({identity!r}) must be a statement id that `dpproof verify papers` lists, "
-            f"or one of: {groups}{nearest(identity, names)}"
-        )
+        raise ValueError(f"id ({identity!r}) is unknown{nearest(identity, names) or '; ' + _kinds()}")
+
+
+def _kinds() -> str:
+    """Return the kinds of names that can be explained, with the first names of each."""
+    groups = {"mechanisms": CATALOGUE, "notions": NOTIONS, "words": WORDS, "errors": ERRORS}
+    listed = "; ".join(f"{kind}: {', '.join([*group][:SHOWN])}, ..." for kind, group in groups.items())
+    return f"give a statement id that `dpproof verify papers` lists, or a name. {listed}"
 
 
 def _print_documentation(text: str, console: Console) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dpproof.accountant.claims.spelling import nearest
+from dpproof.accountant.claims.spelling import one_of
 
 
 class Named(click.Group):
@@ -38,6 +38,6 @@ class Named(click.Group):
             ValueError: for an unknown name, with the one that may be meant.
         """
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self.known:
-            rule = f"It must be one of: {', '.join(self.known)}{nearest(args[0], self.known)}"
+            rule = f"It {one_of(args[0], self.known)}"
             raise ValueError(f"No such command {args[0]!r}. {rule}")
         return super().resolve_command(ctx, args)

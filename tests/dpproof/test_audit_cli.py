@@ -341,7 +341,7 @@ def test_a_module_that_fails_to_load_is_refused(refused, tmp_path, monkeypatch):
     (tmp_path / "unfinished_module.py").write_text("def (", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     target = "unfinished_module:run"
-    assert f"name ({target!r}) cannot be loaded" in refused(
+    assert f"mechanism ({target!r}) cannot be loaded" in refused(
         "audit", target, *CALLABLE, "--neighbours", target
     )
 
@@ -368,7 +368,10 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         ([*SIZED, *SIZES, "--beta-scale", "nan"], "beta_scale (nan) must be a number above 0"),
         ([*SIZED, *SIZES, "--delta", "nan"], "delta (nan) must be in [0, 1)"),
         ([*SIZED, *SIZES, "--delta", 1], "delta (1.0) must be in [0, 1)"),
-        ([*SIZED, *SIZES, "--delta", 0], "delta (0.0) must be larger. The claim has no finite epsilon"),
+        (
+            [*SIZED, *SIZES, "--delta", 0],
+            "delta (0.0) must be larger, such as 1e-5. The claim has no finite epsilon",
+        ),
         ([*SIZED, *SIZES, "--alpha", "nan"], "alpha (nan) must be in [1e-300, 1)"),
         ([*SIZED, *SIZES, "--alpha", 0], "alpha (0.0) must be in [1e-300, 1)"),
         ([*SIZED, *SIZES, "--budget", 0], "budget (0) must be an integer at least 1"),
@@ -398,9 +401,16 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         (["audit", "--budget", 9, "--replay", "w.json"], "budget (9) must be left out with --replay"),
         (["audit", "math:sin", "--adjacency", "replace"], "--epsilon is missing"),
         (["audit", "math:sin", "--epsilon", 1], "--adjacency is missing"),
-        (["audit", "math:sin", *CALLABLE], "neighbours or data must be given"),
+        (["audit", "math:sin", *CALLABLE], "--data is missing"),
+        (["audit", "math:sin", *CALLABLE, "--data", "ages.csv"], "write a function that loads it"),
+        (["audit", "mymean.py:f", *CALLABLE, "--data", "math:pi"], "Leave out .py: mymean:f"),
+        (["audit", "mymean.py", *CALLABLE], "Name a function in it: mymean:FUNCTION"),
+        (["explain", "lapace"], "is unknown; did you mean 'laplace'?"),
         (["audit", "math:sin", *CALLABLE, "--frobs"], "option ('--frobs') is unknown"),
-        (["audit", "math:sin", "--adjacency", "replace", "--epsilon", "nan"], "epsilon (nan) must be"),
+        (
+            ["audit", "math:sin", *CALLABLE, "--epsilon", "nan", "--data", "math:pi"],
+            "epsilon (nan) must be",
+        ),
     ],
 )
 def test_bad_input_is_refused(refused, arguments, says):

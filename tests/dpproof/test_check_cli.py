@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpproof
 import dpproof.answers.claims as claims_module
 import dpproof.cli.check as check_module
 from dpproof.accountant.catalogue import accountant_for
@@ -463,3 +464,10 @@ def test_a_folder_that_takes_no_files_is_refused(refused, claim_file, option):
     said = refused("check", claim_file({}), option, where)
     assert said.startswith(f"dpproof: {option[2:]} ({where!r}) must be a f")
     assert "folder that can be written to" in said
+
+
+def test_the_answer_in_python_names_each_refused_claim_and_why(claim_file):
+    path = claim_file({}, {"name": "second", "parameters": {"states": 0}})
+    found = dpproof.check(path, audits=False)
+    assert "claim 2 is refused: " in repr(found)
+    assert "('actions') is missing" in repr(found)

@@ -99,11 +99,11 @@ REFUSALS = [
     ({"mechanism": '"math:sin"', "parameters": None}, "neighbours or data must be given, and not both"),
     (
         {"mechanism": '"math:pi"', "parameters": None, "neighbours": '"math:sin"'},
-        "callable ('math:pi') must name a function",
+        "('math:pi') must name a function",
     ),
     (
         {"mechanism": '"no.such:thing"', "parameters": None, "neighbours": '"math:sin"'},
-        "name ('no.such:thing') cannot be loaded",
+        "('no.such:thing') cannot be loaded",
     ),
     (
         {"mechanism": '"math:sin"', "parameters": None, "neighbours": '"math:"'},
@@ -179,6 +179,8 @@ LINES_OF = [
     ("[[claim]]\n[claim.parameters]\nstates = 0\n[[claim]]\nx=1", 1, "states (0) must be", 3),
     ("[[claim]]\na=1\n[[claim]]\nx=1", 2, "key ('x') must be", 4),
     ("[[claim]]\naudit = { budget = 0 }", 1, "audit: budget (0) must be", 2),
+    ("[[claim]]\naudit = { budgets = 5 }", 1, "audit: key ('budgets') must be", 2),
+    ("[[claim]]\nname = 'a'\ndata = 'm:x'", 1, "data ('m:x') cannot be loaded", 3),
     ("title = '''\n[[claim]]\n'''\n[[claim]]\nx=1", 1, "x", 5),  # a header within a text is none
     ('a = """\\"""\n[[claim]]\n"""""\n[[claim]]\nx=1', 1, "x", 5),
     ('[[claim]]\na = [\n[[claim]],\n] # [\n[[ "claim" ]] # why\n\n x=1', 2, "x (1) must", 7),
