@@ -224,7 +224,7 @@ BAD = {
     "NaN inside": (lambda: lambda v, rng: ["a", math.nan], "64 of 64 outputs are or contain NaN"),
     "NaN for one input": (lambda: lambda v, rng: rng.random() if v else math.nan, "first input: .* NaN"),
     "one too many": (lambda: lambda v, n, rng: rng.normal(size=n + 1), "must begin with 64"),
-    "nothing": (lambda: lambda v, n, rng: None, "must be an array or a list"),
+    "nothing": (lambda: lambda v, n, rng: None, "Is a return missing"),
     "one number": (lambda: lambda v, n, rng: rng.normal(), "must be an array or a list"),
     "no text": (lambda: lambda v, rng: object(), "cannot be read"),
     "endless": (lambda: lambda v, rng: itertools.count(), "cannot be read"),
