@@ -84,24 +84,44 @@ def ids(table: Table, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     given = table.columns[name]
     if given.ndim != 1:
         raise table.error(f"{name} (shape {given.shape}) must be one id for each step, such as a tuple")
+    if given.dtype.kind in "iu" and not np.ma.isMaskedArray(given):
+        return first_seen(given)
     values = (given.astype(str) if given.dtype.kind in "mM" else given).tolist()
-    values = [plain(value) for value in values]
-    for row, value in enumerate(values):
-        if _is_missing(value):
-            raise table.error(f"{name} ({value!r}) must have a value in every row", row)
-    first = ""
-    for row, value in enumerate(values):
-        kind = _kind(value)
-        if not kind:
-            rule = "must be a text, an integer, a date or a tuple of those. Convert the ids before reading"
-            raise table.error(f"{name} ({value!r}, of type {type(value).__name__}) {rule}", row)
-        first = first or kind
-        if kind != first:
-            rule = f"is {kind}, but {values[0]!r} in row 1 is {first}. Write all ids in the same way"
-            raise table.error(f"{name} ({value!r}) {rule}", row)
+    values = list(map(_exact, values)) if given.dtype.kind == "O" else values
+    # Equal texts, and equal integers, need one check. Other equal values may differ in type, such as 1 and True.
+    simple = set(map(type, values)) in ({str}, {int})
+    places = np.arange(len(values)), tuple(values)
+    _check_ids(table, name, *(first_seen(values) if simple else places))
     numbers, known = first_seen(values)
     _check_spaces(table, name, numbers, known)
     return numbers, known
+
+
+def _exact(value: Any) -> Any:
+    """Return an id as a value of Python. Dates of numpy are kept, because some of them become integers."""
+    if isinstance(value, tuple):
+        return tuple(map(_exact, value))
+    return value if isinstance(value, np.datetime64 | np.timedelta64) else plain(value)
+
+
+def _check_ids(table: Table, name: str, numbers: NDArray[np.int64], known: tuple[Any, ...]) -> None:
+    """Raise an error unless all values can be ids, and are of one kind."""
+
+    def error(number: int, given: str, rule: str) -> ValueError:
+        return table.error(f"{name} ({given}) {rule}", int(np.argmax(numbers == number)))
+
+    for number, value in enumerate(known):
+        if _is_missing(value):
+            raise error(number, repr(value), "must have a value in every row")
+    first = _kind(known[0])
+    for number, value in enumerate(known):
+        kind = _kind(value)
+        if not kind:
+            rule = "must be a text, an integer, a date or a tuple of those. Convert the ids before reading"
+            raise error(number, f"{value!r}, of type {type(value).__name__}", rule)
+        if kind != first:
+            rule = f"is {kind}, but {known[0]!r} in row 1 is {first}. Write all ids in the same way"
+            raise error(number, repr(value), rule)
 
 
 def _check_spaces(table: Table, name: str, numbers: NDArray[np.int64], known: tuple[Hashable, ...]) -> None:
@@ -143,9 +163,16 @@ def _bare(value: Any) -> Hashable:
 def first_seen(values: Iterable[Any]) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """Number the values 0, 1, ... by first occurrence. Return the numbers, and the value of each number.
 
+    An array must hold integers.
+
     >>> first_seen(["u7", "u1", "u7"])
     (array([0, 1, 0]), ('u7', 'u1'))
     """
+    if isinstance(values, np.ndarray):
+        _, firsts, places = np.unique(values, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(firsts))[places].astype(np.int64), tuple(
+            values[np.sort(firsts)].tolist()
+        )
     known: dict[Any, int] = {}
     numbers = [known.setdefault(value, len(known)) for value in values]
     return np.array(numbers, dtype=np.int64), tuple(known)
@@ -179,8 +206,11 @@ def integers(table: Table, name: str) -> NDArray[np.int64]:
         raise table.error(f"{name} (shape {given.shape}) {_ONE}")
     if given.dtype.kind == "i" and not np.ma.isMaskedArray(given):
         return given.astype(np.int64)
+    values = given.tolist()
+    if set(map(type, values)) == {int} and -(2**63) <= min(values) <= max(values) < 2**63:
+        return np.array(values, dtype=np.int64)
     found = []
-    for row, value in enumerate(given.tolist()):
+    for row, value in enumerate(values):
         whole = _whole(plain(value))
         if whole is None:
             single = isinstance(value, str) or not hasattr(value, "__len__")

@@ -148,8 +148,8 @@ def _of_archive(
 
 def _moved(given: object, map_: RewardMap) -> str:
     return (
-        f"reward_range ({given!r}) must be left out, because the rewards in this file are already moved from"
-        f" [{map_.low:g}, {map_.high:g}] to [0, 1]"
+        f"reward_range ({given!r}) differs from the range [{map_.low:g}, {map_.high:g}] that the file states for its"
+        " rewards. Leave it out"
     )
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,33 +27,35 @@ def columns_of_file(path: Path) -> Mapping[str, Column]:
         ValueError: naming the file, the row and the rule that it breaks.
         OSError: for a file that cannot be read.
     """
-    readers = {".csv": _csv, ".jsonl": _json_lines}
-    return readers.get(path.suffix, read_columns)(path)
+    readers = {".csv": _csv, ".jsonl": _json_lines, ".npz": read_columns, ".parquet": read_columns}
+    if path.suffix not in readers:
+        raise ValueError(f"file ({path.name!r}) must end in one of: {', '.join(readers)}")
+    return readers[path.suffix](path)
 
 
 def _csv(path: Path) -> Mapping[str, Column]:
-    rows = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
-    names: list[str] = []
-    columns: list[list[str]] = []
-    known: dict[str, str] = {}  # equal cells share memory
-    number = 0
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
+    rows = filter(None, reader)
     try:
-        for cells in filter(None, rows):
-            if not names:
-                names = [name.strip() for name in cells]
-                columns = [[] for _ in names]
-                continue
-            number += 1
-            if len(cells) != len(names):
-                rule = f"the row has {len(cells)} cells, but there are {len(names)} columns"
-                raise ValueError(f"{path.name}: row {number}: {rule}")
-            for place, cell in zip(columns, cells, strict=True):
-                place.append(known.setdefault(cell, cell))
+        names = [name.strip() for name in next(rows, [])]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"{path.name}: the first line must name the columns, each once")
+        columns: list[list[str]] = [[] for _ in names]
+        known: dict[str, str] = {}  # equal cells share memory
+        while chunk := list(islice(rows, 1_000)):
+            _check_widths(path, chunk, len(columns[0]), len(names))
+            for column_, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+                column_.extend(map(known.setdefault, cells, cells))
     except csv.Error as error:
-        raise ValueError(f"{path.name}: row {number + 1}: the row is not CSV: {error}") from error
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"{path.name}: the first line must name the columns, each once")
+        raise ValueError(f"{path.name}: line {reader.line_num} is not CSV: {error}") from error
     return {name: _typed(cells) for name, cells in zip(names, columns, strict=True)}
+
+
+def _check_widths(path: Path, chunk: list[list[str]], before: int, width: int) -> None:
+    for number, cells in enumerate(chunk, before + 1):
+        if len(cells) != width:
+            rule = f"the row has {len(cells)} cells, but there are {width} columns"
+            raise ValueError(f"{path.name}: row {number}: {rule}")
 
 
 def _typed(cells: Sequence[str]) -> Column:
@@ -61,22 +64,23 @@ def _typed(cells: Sequence[str]) -> Column:
     White space around cells is removed unless two cells differ in nothing else.
     """
     distinct = set(cells)
-    bare = {cell: cell.strip() for cell in distinct}
-    if len(set(bare.values())) < len(distinct):
+    bare = set(map(str.strip, distinct))
+    if len(bare) < len(distinct):
         return column(cells)
-    if all(map(_WHOLE.fullmatch, bare.values())):
+    if all(map(_WHOLE.fullmatch, bare)):
         whole = {cell: int(cell) for cell in distinct}
         kind = np.int64 if all(-(2**63) <= value < 2**63 for value in whole.values()) else object
-        return np.fromiter((whole[cell] for cell in cells), dtype=kind)
-    return column([bare[cell] for cell in cells])
+        return np.fromiter(map(whole.__getitem__, cells), dtype=kind)
+    return column(map(str.strip, cells))
 
 
 def _json_lines(path: Path) -> Mapping[str, Column]:
     rows: list[dict[str, Any]] = []
+    read = json.JSONDecoder(object_pairs_hook=_unique).decode
     lines = (line for line in text_of(path).split("\n") if line.strip())
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line, object_pairs_hook=_unique)
+            row = read(line)
         except ValueError as error:
             raise ValueError(f"{path.name}: row {number}: the line is not JSON: {error}") from error
         if not isinstance(row, dict) or (rows and row.keys() != rows[0].keys()):

@@ -88,7 +88,7 @@ def owners(
         known = tuple(range(int(numbers[-1]) + 1))
         return np.array(known, dtype=np.int64), known
     rows, given = ids(table, unit)
-    found, kept = first_seen(rows[order].tolist())
+    found, kept = first_seen(rows[order])
     firsts = starts(numbers)
     moved = np.flatnonzero(found != np.repeat(found[firsts], np.diff(np.append(firsts, len(found)))))
     if len(moved):

@@ -205,6 +205,12 @@ def test_columns_of_a_visits_file(tmp_path):
     np.savez(path, visits=np.array([3, 0]), weight=np.array([0.25, 0.75]))
     visits, weights = read_visits(path)
     assert (visits.tolist(), weights.tolist()) == ([3, 0], [0.25, 0.75])
+    path = tmp_path / "visits.csv"
+    path.write_text("visits,weight\n3,0.25\n0,0.75\n", encoding="utf-8-sig")
+    assert read_visits(path)[0].tolist() == [3, 0]
+    path.write_text("visits\n1é\n", encoding="latin1")
+    with pytest.raises(ValueError, match=r"visits\.csv: byte 9 \(0xe9\) is not text in UTF-8"):
+        read_visits(path)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +225,7 @@ def test_columns_of_a_visits_file(tmp_path):
         ("visits\nmany\n", "many"),
         ("visits,weight\n1,-1\n", "weight must be one number"),
         ("visits,weight\n1,nan\n", "weight must be one number"),
+        ("visits\n1\n#2\n", "#2"),
         ("state,visits\n1,3\n", "column state must be 0"),
     ],
 )

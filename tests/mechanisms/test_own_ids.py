@@ -216,6 +216,7 @@ def test_the_unit_is_stated_and_not_guessed(read):
         ([("a", 1), ("a", 1), ("a", 1.0)], "row 3: user .* of type tuple"),
         ([["a"], ["a"], ["b"]], "row 1: user .* of type list"),
         ([True, True, False], "row 1: user .* of type bool"),
+        ([np.datetime64(5, "ns"), np.datetime64(5, "ps"), 1], "row 1: user .* of type datetime64"),
         (["u1", "u1", "NA"], "row 3: user .* must have a value"),
         (np.ma.masked_array([1, 1, 1], [0, 0, 1]), "row 3: user .None. must have a value"),
         (np.array(["2026-01-01", "2026-01-01", "NaT"], "M8[ns]"), "row 3: user .* must have a value"),
@@ -257,7 +258,7 @@ def test_missing_users_and_doubled_columns_of_frames_are_refused(library):
         ),
         ("a.csv", "user,state\n".encode("utf-16"), "is not text in UTF-8. Save the file in UTF-8"),
         ("a.jsonl", '{"user": "é"}'.encode("latin1"), "is not text in UTF-8"),
-        ("a.csv", b'episode,user,state,reward\n1,"u1,0,0\n', "row 1: the row is not CSV"),
+        ("a.csv", b'episode,user,state,reward\n1,"u1,0,0\n', "line 2 is not CSV"),
         (
             "a.csv",
             b"user,state,reward,episode\n1,0,1,1\n1,0,1,1\n1,x,1,1\n",
@@ -330,7 +331,7 @@ def test_an_archive_of_this_project_is_read_as_it_states(tmp_path):
     again = read_episodes(path, reward_range=(-5, 1))
     assert (again.unit, again.reward_map, again.users) == ("episode", batch.reward_map, batch.users)
     for wrong, rule in (
-        ({"reward_range": (-5, 0)}, r"must be left out, because .* moved from \[-5, 1\]"),
+        ({"reward_range": (-5, 0)}, r"differs from the range \[-5, 1\] that the file states"),
         ({"columns": {"user": "nosuch"}}, "columns must not be given"),
         ({"unit": "user"}, "must be 'episode', which the archive states"),
     ):
