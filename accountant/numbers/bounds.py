@@ -5,7 +5,9 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from numbers import Real
+from typing import Literal, NoReturn
 
 from dpproof.accountant.numbers.arithmetic import Assumption, current
 from dpproof.accountant.numbers.written import finite, rounded
@@ -25,7 +27,7 @@ class Truth(enum.Enum):
     (True, False)
     >>> bool(Truth.UNDECIDED)
     Traceback (most recent call last):
-    dpproof.accountant.numbers.bounds.UndecidedError: The bounds overlap, so the comparison is undecided.
+    dpproof.accountant.numbers.bounds.UndecidedError: The bounds overlap, so the comparison is undecided. Use .upper.
     """
 
     PROVED = "proved"
@@ -34,8 +36,13 @@ class Truth(enum.Enum):
 
     def __bool__(self) -> bool:
         if self is Truth.UNDECIDED:
-            raise UndecidedError("The bounds overlap, so the comparison is undecided.")
+            raise UndecidedError("The bounds overlap, so the comparison is undecided. Use .upper.")
         return self is Truth.PROVED
+
+    def __invert__(self) -> Truth:
+        """Return the answer to the opposite question."""
+        opposite = {Truth.PROVED: Truth.REFUTED, Truth.REFUTED: Truth.PROVED}
+        return opposite.get(self, self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,16 @@ class Bound:
     over neighbouring data sets. ``attained_by`` names a realisable pair whose value is at least ``lower``.
     Without such a pair, ``lower`` only shows how exactly the guarantee was computed.
 
-    A bound is a result and has no arithmetic. ``float`` returns the end that is safe to rely on: the upper
+    A bound is a result and has no arithmetic. A comparison with a number is true or false where this is
+    certain. ``format`` with a number of digits rounds the safe end in the safe direction. ``float`` returns the end that is safe to rely on: the upper
     end of an epsilon or a delta, the lower end of a trade-off function.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
     >>> float(Bound(1.0, 1.5)), str(Bound(1.0, 1.5)), str(Bound(1.6338091, 1.6338092))
     (1.5, 'between 1 and 1.5', '1.633810 (certified, 7 digits)')
+    >>> f"{Bound(1.0, 1.0001):.3f}", bool(Bound(1.0, 1.5) < 2)
+    ('1.001', True)
 
     Raises:
         ValueError: if an end is NaN, or ``lower > upper``.
@@ -69,6 +79,42 @@ class Bound:
 
     def __float__(self) -> float:
         return self.upper if self.safe == "upper" else self.lower
+
+    def __format__(self, spec: str) -> str:
+        """Return the safe end, rounded in the safe direction; without a kind of number in ``spec``, the text."""
+        if spec[-1:] not in _NUMBERS:
+            return format(str(self), spec)
+        if math.isinf(float(self)):
+            return format(float(self), spec)
+        with localcontext(rounding=ROUND_CEILING if self.safe == "upper" else ROUND_FLOOR):
+            return format(Decimal(float(self)), spec)
+
+    def _repr_html_(self) -> str:
+        return f"<span title='between {self.lower!r} and {self.upper!r}'>{self}</span>"
+
+    def __lt__(self, limit: float | Bound) -> Truth:
+        """Whether the enclosed number is below ``limit``. Using an undecided answer as true or false is an error."""
+        return ~self.at_least(limit) if _is_number(limit) else NotImplemented
+
+    def __le__(self, limit: float | Bound) -> Truth:
+        """Whether the enclosed number is at most ``limit``."""
+        return self.at_most(limit) if _is_number(limit) else NotImplemented
+
+    def __gt__(self, limit: float | Bound) -> Truth:
+        """Whether the enclosed number is above ``limit``."""
+        return ~self.at_most(limit) if _is_number(limit) else NotImplemented
+
+    def __ge__(self, limit: float | Bound) -> Truth:
+        """Whether the enclosed number is at least ``limit``."""
+        return self.at_least(limit) if _is_number(limit) else NotImplemented
+
+    def _no_arithmetic(self, *_: object) -> NoReturn:
+        raise TypeError(
+            "A Bound has no arithmetic. Use float(bound), the end that is safe to rely on, or bound.lower or bound.upper."
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __abs__ = __round__ = _no_arithmetic
 
     def __str__(self) -> str:
         if self.lower == math.inf:
@@ -135,6 +181,14 @@ def exactly(value: float) -> Bound:
     0.0
     """
     return Bound(value, value)
+
+
+_NUMBERS = tuple("eEfFgG%")
+"""The kinds of numbers at the end of a format."""
+
+
+def _is_number(limit: object) -> bool:
+    return isinstance(limit, Bound | Real)
 
 
 def _ends(limit: float | Bound) -> tuple[float, float]:

@@ -2,6 +2,8 @@
 
 import json
 import math
+import operator
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -71,6 +73,26 @@ def test_json_spells_infinity():
     assert json.loads(text) == {"lower": "-inf", "upper": "inf", "of": "mechanism", "attained_by": "a pair"}
 
 
-def test_a_bound_is_not_a_number_to_compute_with():
-    with pytest.raises(TypeError):
-        Bound(0.0, 1.0) + Bound(0.0, 1.0)
+@pytest.mark.parametrize("compute", [lambda x: x + x, lambda x: 1 - x, round, lambda x: 2 * x, lambda x: -x])
+def test_a_bound_is_not_a_number_to_compute_with(compute):
+    with pytest.raises(TypeError, match=r"Use float\(bound\)"):
+        compute(Bound(0.0, 1.0))
+
+
+@given(st.floats(-5, 5), st.floats(0, 2), st.floats(-5, 5))
+def test_comparisons_hold_for_every_number_in_the_bound(low, width, limit):
+    bound = Bound(low, low + width)
+    for compare in (operator.lt, operator.le, operator.gt, operator.ge):
+        answers = {compare(end, limit) for end in (bound.lower, bound.upper)}
+        truth = compare(bound, limit)
+        assert (answers == {True}) == (truth is Truth.PROVED)
+        assert (answers == {False}) == (truth is Truth.REFUTED)
+    assert bound._repr_html_()
+
+
+@given(st.floats(-1e6, 1e6), st.sampled_from([".3f", ".2e", ".4g", "12.1f", ".1%"]))
+def test_a_formatted_bound_stays_on_the_safe_side(value, spec):
+    for safe in ("upper", "lower"):
+        text = format(Bound(value, value, safe=safe), spec).strip()
+        shown = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+        assert shown >= Fraction(value) if safe == "upper" else shown <= Fraction(value)
