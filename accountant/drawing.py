@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from os import PathLike
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.numbers.arithmetic import assume, in_words, recorded
+from dpproof.accountant.numbers.arithmetic import assume, listed, recorded
 
 STYLE = {
     "svg.fonttype": "none",
@@ -24,6 +25,8 @@ STYLE = {
 }
 TIGHT = "#1a6fb0"
 """The colour of certified curves."""
+SHORT = {True: "covers every released bit", False: "in real arithmetic"}
+"""What the picture says of released bits."""
 _FLOOR = "1e-12"
 _PLACES = 40
 
@@ -36,8 +39,14 @@ class Picture(Figure):
         self.savefig(stream, format="png", dpi=100)
         return stream.getvalue()
 
+    def kept(self, path: str | PathLike[str] | None) -> Picture:
+        """Return the figure. If a path is given, save it there; the ending, such as .png, decides on the format."""
+        if path is not None:
+            self.savefig(path)
+        return self
 
-def figure_of(found: PrivacyResult, title: str = "") -> Figure:
+
+def figure_of(found: PrivacyResult, title: str = "") -> Picture:
     """Return the privacy profile and the trade-off function of a result, side by side.
 
     The curves are upper bounds on delta and the lower bounds on the false negative rate that follow from
@@ -60,7 +69,8 @@ def figure_of(found: PrivacyResult, title: str = "") -> Figure:
         right.plot(places, [least_missed(points, x) for x in places], color=TIGHT)
         right.plot([0, 1], [1, 0], color="#777777", linewidth=0.8, linestyle="--")
         right.set(xlabel="false alarms", ylabel="misses, at least", title="trade-off function")
-        told = f"released bits: {found.released_bits}\n{in_words(used)}"
+        named = ", ".join(entry["id"] for entry in listed(used))
+        told = f"{SHORT[found.covers_released_bits]}; arithmetic assumed: {named or 'nothing'}"
         figure.suptitle(f"{title or found.asked_for}\n{told}", fontsize=9, wrap=True)
     return figure
 

@@ -27,15 +27,21 @@ from dpproof.audits.target import Audited
 from dpproof.audits.targets.call import Call, Inputs
 from dpproof.audits.time_budget import OutOfTimeError
 
-MISSING: Final[Any] = object()
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "(missing)"
+
+
+MISSING: Final[Any] = _Missing()
 """The default of ``data``. None cannot be the default, because it is a valid data set."""
 Pair = tuple[Any, Any] | Inputs
 
 
 def audit(
     what: Auditable | Audited,
-    data: object = MISSING,
     /,
+    data: object = MISSING,
     *,
     adjacency: Adjacency | str | None = None,
     epsilon: Number | None = None,

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -32,6 +32,7 @@ from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
+from dpproof.audits.front import MISSING
 from dpproof.audits.plan import BUDGET, Asked
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.targets.call import audit
@@ -138,8 +139,6 @@ HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that define the outputs, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *(name for name in Asked.__annotations__ if name != "claim"))
 """Those in ``HOW``, and the options of `dpproof.audit` except the name, which is that of the test."""
-MISSING: Final = object()
-"""Marks a missing second input. None cannot mark it, because some mechanisms accept None."""
 
 
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
@@ -204,22 +203,25 @@ class Privacy:
         bounds: Bounds | None = None,
         **options: Any,
     ) -> Evidence:
-        """Run a mechanism on two neighbouring inputs. A violation of the promise fails the test.
+        """Run a mechanism on neighbours of data, or on two given inputs. A violation of the promise fails the test.
 
         If the audit is not possible, the test fails with one line.
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: one input, or an `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
+            first: data, from which extreme neighbours are made; or beside ``second`` one of two inputs; or an
+                `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
                 can be (`dpproof.audits.data.relations`).
-            second: the other input; left out beside a `Neighbours`.
-            data: instead of two inputs the data from which extreme neighbours are made.
+            second: the other input.
+            data: the data, by name.
             bounds: of the numbers in the data, as for `dpproof.audit`.
             options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1
         with errors_as_failures():
+            if data is second is MISSING and not isinstance(first, Neighbours):
+                data, first = first, MISSING
             if data is MISSING and bounds is not None:
                 raise ValueError(f"bounds ({bounds!r:.60}) must be left out unless data= is given")
             inputs = self._paired(first, second) if data is MISSING else self._extremes(data, first, bounds)
@@ -292,11 +294,7 @@ class Privacy:
                 )
             return first
         if first is MISSING:
-            raise ValueError("first is missing. Give two inputs, a Neighbours, or data=.")
-        if second is MISSING:
-            raise ValueError(
-                f"second is missing; only first ({first!r:.60}) is given. Give two inputs, or a Neighbours."
-            )
+            raise ValueError("data is missing. Give data, two inputs, or a Neighbours.")
         return Neighbours(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
 
     def _seed(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
@@ -125,8 +126,8 @@ class PrivacyResult:
         """Return the result for a notebook: epsilon at some deltas and what these values cover."""
         return html_of(self)
 
-    def plot(self) -> Figure:
-        """Return the privacy profile and the trade-off function as a figure of matplotlib.
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Return the privacy profile and the trade-off function as a figure, and save it if a path is given.
 
         >>> from dpproof import account
         >>> account("laplace", scale=2).plot().get_size_inches().tolist()
@@ -134,7 +135,7 @@ class PrivacyResult:
         """
         from dpproof.accountant.drawing import figure_of  # it loads matplotlib
 
-        return figure_of(self)
+        return figure_of(self).kept(path)
 
     @property
     def asked_for(self) -> str:

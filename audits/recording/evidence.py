@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from dpproof.accountant.numbers.written import finite, json_text
@@ -184,8 +185,8 @@ class Evidence:
         first, *rest = map(html.escape, self._lines())
         return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
 
-    def plot(self) -> Figure:
-        """Return the two histograms with the event as a matplotlib figure.
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Return the two histograms with the event as a matplotlib figure, and save it if a path is given.
 
         Raises:
             ValueError: there is no violation to show, or no number in the outputs.
@@ -196,7 +197,7 @@ class Evidence:
             )
         from dpproof.audits.recording.picture import picture  # it loads matplotlib
 
-        return picture(self.shown, f"{self.claim}: {self.verdict.value}")
+        return picture(self.shown, f"{self.claim}: {self.verdict.value}").kept(path)
 
     def to_json(self) -> str:
         """Return the answer as JSON text, as the command line prints it; `from_json` reads it."""

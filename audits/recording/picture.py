@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
+from dpproof.accountant.drawing import Picture
 from dpproof.audits.recording.words import Shown
 
 COLOURS = ("#6b6b6b", "#b3261e")
@@ -11,7 +10,7 @@ SIZE = (6.0, 3.2)
 """The width and the height in inches."""
 
 
-def picture(shown: Shown, title: str) -> Figure:
+def picture(shown: Shown, title: str) -> Picture:
     """Draw the histograms as a matplotlib figure.
 
     Raises:
@@ -19,7 +18,7 @@ def picture(shown: Shown, title: str) -> Figure:
     """
     if not shown.edges:
         raise ValueError("plot: The outputs contain no number, so there are no histograms to draw.")
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = Picture(figsize=SIZE, layout="constrained")
     axes = figure.subplots()
     for counts, colour, label in zip(shown.counts, COLOURS, ("first input", "second input"), strict=True):
         axes.stairs(counts, shown.edges, color=colour, fill=True, alpha=0.35)

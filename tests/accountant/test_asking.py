@@ -341,3 +341,9 @@ def test_every_relation_may_be_given_as_text():
 def test_a_likely_mistake_is_told_what_to_do_instead(ask, says):
     with pytest.raises((ValueError, TypeError), match=says):
         ask()
+
+
+def test_a_picture_is_saved_and_has_two_title_lines(tmp_path):
+    made = SUM.plot(tmp_path / "sum.png")
+    assert (tmp_path / "sum.png").read_bytes().startswith(b"\x89PNG")
+    assert made.get_suptitle().count("\n") == 1

@@ -163,6 +163,13 @@ def test_decimals_may_be_given_as_text():
     assert typed == dpproof.audit(TWINS[0].broken, SHARES, epsilon=0.5, delta=1e-5, alpha=0.05, **asked)
 
 
+def test_data_may_be_given_by_name():
+    asked = {"adjacency": "replace", "epsilon": 1, "budget": 2000}
+    assert dpproof.audit(TWINS[0].broken, data=SHARES, **asked) == dpproof.audit(
+        TWINS[0].broken, SHARES, **asked
+    )
+
+
 def test_an_opendp_measurement_is_told_its_adapter():
     with pytest.raises(ValueError, match="measurement_mechanism"):
         dpproof.audit(lambda data: data, SHARES, adjacency="replace", epsilon=1)
@@ -220,6 +227,7 @@ def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_
     assert f"right in {right} of the {given} known faults" in said
     assert found._repr_html_().startswith(f"<p><b>{found.claim}: violation")
     assert found.plot().axes[0].get_xlabel() == found.shown.what
+    assert found.plot()._repr_png_().startswith(b"\x89PNG")
 
 
 def test_an_explanation_that_is_seldom_right_is_not_offered(monkeypatch):

@@ -206,7 +206,7 @@ def test_data_are_audited_on_extreme_neighbours_and_the_failure_is_in_words(sess
     test = """
 @pytest.mark.privacy(epsilon=1.0, adjacency="replace")
 def test_it(privacy):
-    privacy.audit(lambda v, n, rng: sum(v) + rng.laplace(0, 1.0, n), data=[0.0, 1.0, 9.0])
+    privacy.audit(lambda v, n, rng: sum(v) + rng.laplace(0, 1.0, n), [0.0, 1.0, 9.0])
 """
     result = session(test)
     result.assert_outcomes(failed=1)
@@ -231,12 +231,12 @@ def test_without_the_fixture_nothing_is_imported(session):
             "*pair (x) consists of rewards-only neighbours, but the claim is about add-remove neighbours",
         ),
         ("privacy.audit(good, 0.0, 1.0, alpha='0.1')", "*alpha ('0.1') must be above 0 and at most 0.0005,*"),
-        ("privacy.audit(bad)", "*first is missing. Give two inputs, a Neighbours, or data=*"),
         (
             "privacy.audit(bad, 0.0, data=[0.0])",
             "*first (0.0) must be left out, because dpproof makes the inputs from data*",
         ),
-        ("privacy.audit(bad, 0.0)", "*second is missing; only first (0.0) is given*"),
+        ("privacy.audit(bad, 0.0)", "*data (of type float)*must be a list*"),
+        ("privacy.audit(bad)", "*data is missing*"),
         (
             "privacy.audit(bad, Neighbours(0.0, 1.0, Adjacency.ADD_REMOVE, 'x', lambda a, b: None), 2.0)",
             "*second (2.0) must be left out, because first already holds both*",
