@@ -54,8 +54,9 @@ class Bound:
     Without such a pair, ``lower`` only shows how exactly the guarantee was computed.
 
     A bound is a result and has no arithmetic. A comparison with a number is true or false where this is
-    certain. ``format`` with a number of digits rounds the safe end in the safe direction. ``float`` returns the end that is safe to rely on: the upper
-    end of an epsilon or a delta, the lower end of a trade-off function.
+    certain. ``format`` with a number of digits rounds the safe end in the safe direction. ``float``
+    returns the end that is safe to rely on: the upper end of an epsilon or a delta, the lower end of a
+    trade-off function.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
@@ -110,7 +111,7 @@ class Bound:
 
     def _no_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
-            "A Bound has no arithmetic. Use float(bound), the end that is safe to rely on, or bound.lower or bound.upper."
+            "A Bound has no arithmetic. Use float(bound), which is safe to rely on, or .lower or .upper."
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
