@@ -16,14 +16,17 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def njit(function: FunctionT) -> FunctionT:
-    """Compile at the first call, without the interpreter lock and with IEEE arithmetic in source order."""
+    """Return ``function`` compiled by numba at its first call.
+
+    The machine code releases the interpreter lock. It does IEEE arithmetic in the order of the source.
+    """
     return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 def borrowing(function: FunctionT) -> FunctionT:
-    """Compile, like `njit`, a function that makes no arrays.
+    """Return ``function`` compiled like `njit`. The function must not create arrays.
 
-    It runs without reference counts, in half the time.
+    The compiled code has no reference counts and takes half the time.
 
     The caller must keep a reference to every array that it passes. Compile a function that Python calls with
     a generator by `njit` instead: numba takes a reference to the generator, and this function would never
@@ -34,6 +37,9 @@ def borrowing(function: FunctionT) -> FunctionT:
 
 
 def inlined(function: FunctionT) -> FunctionT:
-    """Compile into every caller, so that the optimiser sees through the arrays. This is twice as fast."""
+    """Return ``function``, made so that numba copies its code into every compiled caller.
+
+    This is twice as fast, because the optimiser then sees how the arrays are used.
+    """
     made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return cast(FunctionT, made)

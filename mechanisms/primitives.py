@@ -1,6 +1,6 @@
-"""Interfaces of mechanisms (a guarantee, samples), and the catalogue's primitives as mechanisms.
+"""Interfaces of mechanisms that have a guarantee or can be sampled, and the catalogue's mechanisms as objects.
 
-A callable can be audited if it offers samples. Its claim may come from elsewhere.
+An audit needs only a mechanism that can be sampled. The privacy claim may come from elsewhere.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
 
 @dataclass(frozen=True)
 class Primitive:
-    """A primitive: its command-line name and the parameters of its accountant.
+    """A mechanism of the catalogue, given by its command-line name and the parameters of its accountant.
 
     >>> import numpy as np
     >>> from dpproof.accountant.noise.laplace import LaplaceParameters
@@ -86,15 +86,18 @@ class Primitive:
         sampler_for(self.name)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of one run. It covers the released bits only if `sample` is exact."""
+        """Return the guarantee of one run under this neighbouring relation.
+
+        The guarantee covers rounding errors of the released numbers only if `sample` is an exact sampler.
+        """
         found = accountant_for(self.name).account(self.parameters, Adjacency.of(adjacency))
         sampler = sampler_for(self.name)
         drawn_here = found.exact_sampler == f"{sampler.__module__}.{sampler.__qualname__}"
         return found if drawn_here else replace(found, exact_sampler=None)
 
     def sample(self, data: Any, n: int, rng: Source = None) -> NDArray[Any]:
-        """Draw ``n`` independent releases on ``data``, in the form that the primitive's sampler expects.
+        """Draw ``n`` independent releases on ``data``, which has the form that this mechanism's sampler expects.
 
-        With a seed or a generator the result is a simulation, and no guarantee holds.
+        If ``rng`` is a seed or a generator, the result is a simulation, and no guarantee holds.
         """
         return sampler_for(self.name)(self.parameters, data, n, Randomness.of(rng).generator)

@@ -1,4 +1,4 @@
-"""Sources of randomness, and the rule when a guarantee may be reported for what they drew.
+"""Sources of randomness, and the rule that decides whether a random draw has a privacy guarantee.
 
 A release is drawn from the operating system's entropy. A draw from a seed or from a given generator is a
 *simulation*: anyone who has the seed can compute the noise and subtract it, so no guarantee holds. Only
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
 Source: TypeAlias = "int | Sequence[int] | np.random.SeedSequence | np.random.Generator | Randomness | None"
-"""None for the operating system's entropy, or a seed or a generator for a simulation."""
+"""Where random draws come from: None for the operating system's entropy, a seed or a generator for a simulation."""
 SIMULATION = "simulation: drawn from a fixed seed or a given generator, so no guarantee holds"
 _KEY_BITS = 256
 
@@ -33,10 +33,11 @@ class SimulationError(ValueError):
 
 
 class Entropy(np.random.Generator):
-    """A generator fed by the operating system: integers directly, other draws from a key of 256 bits.
+    """A numpy generator whose randomness comes from the operating system.
 
-    Exact samplers draw only integers, so they read only `os.urandom`. Floating-point draws come from
-    numpy's PCG64DXSM under a fresh key. It cannot be pickled, so that no state of it is ever saved.
+    Integers are made from `os.urandom` directly. Exact samplers draw only integers. Floating-point numbers
+    come from numpy's PCG64DXSM with a fresh key of 256 bits. The generator cannot be pickled, so its state is
+    never saved.
 
     >>> Entropy().integers(0, 6, 4).shape
     (4,)
@@ -90,7 +91,7 @@ def _below(span: int, count: int) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Randomness:
-    """A generator, and whether draws from it are a simulation.
+    """A generator that knows whether draws from it are a simulation, which has no guarantee.
 
     >>> Randomness.of(None).simulated, Randomness.of(0).simulated
     (False, True)
@@ -102,7 +103,7 @@ class Randomness:
 
     @property
     def simulated(self) -> bool:
-        """Whether draws are a simulation: the generator is not `Entropy`."""
+        """Whether draws are a simulation. They are one if the generator is not `Entropy`."""
         return type(self.generator) is not Entropy
 
     def __repr__(self) -> str:
@@ -120,7 +121,7 @@ class Randomness:
 
     @classmethod
     def of(cls, source: Source = None) -> Randomness:
-        """Return the randomness of a source: entropy for None, else a simulation.
+        """Return the randomness of a source: entropy for None, a simulation for a seed or a generator.
 
         Raises:
             ValueError: a seed that is negative or no whole number.
@@ -139,12 +140,12 @@ class Randomness:
             raise ValueError(f"seed ({source!r}) {rule}") from error
 
     def spawn(self, count: int) -> list[Randomness]:
-        """Return independent randomness of the same kind; a generator that was given is split."""
+        """Return ``count`` independent objects of the same kind: all entropy, or all simulations."""
         return [Randomness(each) for each in self.generator.spawn(count)]
 
 
 def how_drawn(simulated: bool) -> str:
-    """Return text for a `repr` that states how floating-point noise was drawn.
+    """Return the words with which a `repr` states how floating-point noise was drawn.
 
     >>> how_drawn(False)
     'drawn from entropy, in real arithmetic; the released doubles are not covered'
@@ -153,7 +154,7 @@ def how_drawn(simulated: bool) -> str:
 
 
 def guaranteed(simulated: bool, guarantee: Callable[[], PrivacyResult]) -> PrivacyResult:
-    """Return the guarantee of a draw, unless it is a simulation.
+    """Return ``guarantee()``, the privacy guarantee of a draw. A simulation has none, so it is refused.
 
     Raises:
         SimulationError: a fixed seed or a given generator drew it.

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Draw all running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
+
+    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted.
+    """
     runs = parameters.restarts + 1
     return noisy_counts(
         streams, runs, parameters.leaves, n, lambda shape: rng.laplace(0, parameters.scale, shape)

@@ -1,6 +1,7 @@
 """Running counts under continual release by a factorised matrix, with numpy's Gaussian noise.
 
-The counts are A x + B z, where A = B C and z is noise on every entry of C x.
+x is a stream of numbers, and A x holds its running counts. The released counts are A x + B z, where A = B C and
+z is noise on every entry of C x.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: MatrixCountingParameters, streams: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw all running counts of streams ``(restarts + 1, leaves)``: ``(n, restarts + 1, leaves)``."""
+    """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
+
+    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted.
+    """
     true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
     row = row_coefficients(strategy_of(parameters))
     noise = rng.normal(0, parameters.sigma, (n, *true.shape))
@@ -30,6 +34,9 @@ def sample(
 
 
 def convolved(values: Floats, coefficients: Floats) -> Floats:
-    """Return the lower triangular Toeplitz matrix with these coefficients, applied along the last axis."""
+    """Return the product of a Toeplitz matrix and the last axis of ``values``.
+
+    The matrix is lower triangular, and ``coefficients`` is its first column.
+    """
     shaped = coefficients.reshape((1,) * (values.ndim - 1) + (-1,))
     return np.asarray(fftconvolve(values, shaped, axes=-1)[..., : values.shape[-1]])

@@ -1,12 +1,13 @@
-"""Noise paths of running counts, for all counters at once and in blocks. They do not depend on the data.
+"""Noise of running counts over time, for many counters at once. It does not depend on the data.
 
-A path's value at time t = 0, 1, 2, ... is the noise of the count of the first t leaves. At time 0 it is 0.
-Each kind of counter yields blocks of consecutive times in order, as arrays ``(n, counters)``. The noise is
-float32, fast, and not protected against floating-point attacks. For a real release use
+A counter adds one number, a leaf, in each time step. Its noise path at time t = 0, 1, 2, ... is the noise of the
+count of the first t leaves. At time 0 it is 0. Each class yields the paths in blocks of consecutive times, as
+arrays ``(n, counters)``. The noise is float32 and not protected against floating-point attacks. For a real
+release use
 `dpproof.mechanisms.counting.streaming`.
 
-A factorised counter has the noise B z, where the running count's matrix is B C. The release at time t adds
-b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, where z is independent noise on the entries of C x
+A factorised counter writes the matrix of the running sums as a product B C. Its noise is B z. At time t this is
+b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, where z is independent noise on the entries of C x and x is the stream
 (`dpproof.accountant.counting.matrix_counting`). Fast Fourier transforms compute it.
 """
 
@@ -57,14 +58,17 @@ def laplace(rng: np.random.Generator, out: Floats) -> None:
 
 
 DRAWS: Mapping[str, Draw] = {NoiseLaw.LAPLACE: laplace, NoiseLaw.GAUSSIAN: gaussian}
-"""Functions that draw noise, by the accountants' names of the distributions."""
+"""Functions that draw noise. The keys are the names of the distributions in the accountants."""
 
 
 class NoisePaths(Protocol):
-    """A kind of counter, which yields noise paths."""
+    """A kind of counter that yields its noise over time (its noise paths)."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield the paths at times 0, ..., ``times`` - 1. The next block overwrites the present one."""
+        """Yield the noise of ``counters`` counters at times 0, ..., ``times`` - 1, in blocks of about ``block``.
+
+        The next block may overwrite the array of the block before it.
+        """
         ...
 
 
@@ -82,7 +86,9 @@ def power_of_two(block: int) -> int:
 
 @dataclass(frozen=True)
 class TreePaths:
-    """The binary tree. The path at t is the path at t without its lowest binary one, plus one new node.
+    """Noise paths of the binary tree mechanism.
+
+    Let s be t without its lowest binary digit 1. The noise at time t is that at time s plus one new node's noise.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
@@ -93,7 +99,7 @@ class TreePaths:
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``. Between blocks it stores one row for each binary digit."""
+        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: one row for each binary digit of the time."""
         size, prefixes = power_of_two(block), {0: np.zeros(counters, np.float32)}
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -121,17 +127,17 @@ def _prefixes(time: int) -> list[int]:
 
 @dataclass(frozen=True)
 class HonakerPaths:
-    """The tree with every node estimated from its subtree. The weights are inverse to the variances.
+    """Noise paths of the binary tree, in which every node is estimated from its whole subtree.
 
-    A node's own noise has variance 1, and the sum of its children's estimates has variance 2v. Together they
-    have variance v' = 2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
+    A node's own noise has variance 1. The sum of its children's estimates has variance 2v. The average, with
+    weights inverse to the variances, has variance 2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
     """
 
     draw: Draw
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``. Between blocks it stores two rows for each binary digit."""
+        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: two rows for each binary digit of the time."""
         size = power_of_two(block)
         prefixes = {0: np.zeros(counters, np.float32)}
         waiting: dict[int, Floats] = {}
@@ -174,7 +180,7 @@ class HonakerPaths:
 
 @dataclass(frozen=True)
 class WalkPaths:
-    """The sum of independent noises, one for each leaf: the error if a server adds up users' noisy counts.
+    """Noise paths that add independent noise for each leaf, as if a server adds up the users' noisy numbers.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in WalkPaths(ones).blocks(np.random.default_rng(0), 4, 1, 2) for x in block]
@@ -185,7 +191,7 @@ class WalkPaths:
     """Function that draws the noise of a leaf."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``. Sums are computed in double precision."""
+        """Yield blocks as ``NoisePaths.blocks`` describes. Sums are computed in double precision."""
         size, before = at_least("block", block, 1), np.zeros(counters)
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -207,7 +213,7 @@ _GROUP = 32
 
 
 def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
-    """Return B's coefficients b_0, b_1, ..., one for each leaf.
+    """Return the first column b_0, b_1, ... of the Toeplitz matrix B that multiplies the noise.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> row_coefficients(SquareRoot(3)).tolist()
@@ -217,7 +223,7 @@ def row_coefficients(strategy: Strategy) -> NDArray[np.float64]:
 
 
 def column_coefficients(strategy: Strategy) -> NDArray[np.float64]:
-    """Return C's coefficients, one for each leaf. They give the effect of the first leaf on C x."""
+    """Return the first column of the Toeplitz matrix C that multiplies the stream x before noise is added."""
     return _coefficients(strategy, "column")  # type: ignore[arg-type] # strategies are frozen, and so hashable
 
 
@@ -233,18 +239,18 @@ def _coefficients(strategy: Strategy, factor: str) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class FactorisedPaths:
-    """The square root of the running count, or any other factorisation by Toeplitz matrices.
+    """Noise paths of a counter that factorises the matrix of running sums into Toeplitz matrices B and C.
 
     The whole array of paths is in memory, with four bytes for each time and counter.
     """
 
     draw: Draw
-    """Function that draws the noise of the entries of C x."""
+    """Function that draws independent noise, which the matrix B then multiplies."""
     strategy: Strategy
-    """The factorisation. It needs at least as many leaves as there are times after the first."""
+    """The factorisation. It needs at least ``times`` - 1 leaves."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """See ``NoisePaths.blocks``.
+        """Yield blocks as ``NoisePaths.blocks`` describes.
 
         Raises:
             ValueError: for more times than the strategy has leaves, and one.

@@ -1,6 +1,7 @@
-"""The binary tree as a stream: thousands of counters with O(log K) numbers each, and secure noise.
+"""Private running counts of a stream by the binary tree mechanism, with little memory and secure noise.
 
-After t leaves only the nodes that cover the first t leaves are stored, one for each binary one of t. A node
+A stream has K leaves: the numbers that are counted, one at a time. Each counter stores O(log K) numbers. After t
+leaves it stores one tree node for each binary digit 1 of t; together they cover the first t leaves. A node
 has a sum and its noise, which is drawn once, when the node is complete. The smaller nodes inside it are then
 dropped. Source: Chan, Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
 
@@ -33,7 +34,7 @@ _LARGEST = 2.0**40
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """Secure integer noise of any distribution and scale, for the private counts of PRIVATE-UCB.
+    """A factory of secure integer noise, for the private counts of PRIVATE-UCB.
 
     >>> SecureNoise()("discrete-laplace", 10.0)(4).shape
     (4,)
@@ -43,14 +44,15 @@ class SecureNoise:
     """Whether values must be whole numbers."""
 
     def __call__(self, law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
-        """See ``secure_noise``."""
+        """Return ``secure_noise(law, scale)``."""
         return secure_noise(law, scale)
 
 
 def secure_noise(law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
-    """Return a source of independent noise: ``discrete-laplace`` with that scale, or ``discrete-gaussian``.
+    """Return a function that draws a given number of independent integer noise values.
 
-    The probabilities are proportional to exp(-abs(x)/scale), or to exp(-x^2/(2 scale^2)).
+    The probability of x is proportional to exp(-abs(x)/scale) if ``law`` is ``discrete-laplace``, and to
+    exp(-x^2/(2 scale^2)) if it is ``discrete-gaussian``.
 
     >>> noise = secure_noise("discrete-laplace", 10.0)(4)
     >>> noise.shape, bool((noise == np.rint(noise)).all())
@@ -87,11 +89,11 @@ def _measurement(law: str, scale: float) -> Any:
 
 
 FreshNoise = Callable[[int], NDArray[np.float64]]
-"""Function that returns this many independent noises, one for each counter."""
+"""Function that returns a given number of independent noise values, one for each counter."""
 
 
 class StreamingTree:
-    """Private running counts of ``counters`` streams of at most ``leaves`` leaves.
+    """Private running counts of ``counters`` streams. A leaf is one number for each counter.
 
     >>> tree = StreamingTree(leaves=10**9, counters=2, fresh=np.zeros)
     >>> for leaf in ([1, 0], [1, 1], [1, 0]):
@@ -100,9 +102,9 @@ class StreamingTree:
     ([3.0, 1.0], 120)
 
     Args:
-        leaves: the length K of the stream.
+        leaves: the largest number of leaves.
         counters: how many streams.
-        fresh: the noise of a node.
+        fresh: function that draws the noise of a tree node, one value for each counter.
 
     Raises:
         ValueError: for fewer than one leaf or counter.
@@ -144,9 +146,9 @@ class StreamingTree:
         self._time = end
 
     def skip(self, count: int) -> None:
-        """Add ``count`` leaves of zeros at once, in O(log K). The distribution is that of ``count`` updates.
+        """Add ``count`` leaves of zeros at once. The distribution is the same as after ``count`` updates.
 
-        The nodes for the new time that already exist are kept. The other nodes get new noise.
+        Tree nodes that already exist and are still used keep their noise. New nodes get new noise.
 
         >>> tree = StreamingTree(10**9, 1, np.ones)
         >>> tree.skip(10**9 - 1)

@@ -1,6 +1,7 @@
 """Noise of the binary tree mechanism (Chan, Shi & Song 2011; Dwork et al. 2010), for all releases at once.
 
-The noise does not depend on the data: a released running count is the true one plus a path of noise.
+The noise does not depend on the data: a released running count is the true count plus noise. A leaf is a number
+that is counted. A node of the tree is the sum of a block of leaves, with noise.
 `dpproof.accountant.counting.tree` states which nodes a release adds, and how many of them contain a leaf.
 """
 
@@ -16,15 +17,15 @@ Floats = NDArray[np.float64]
 
 
 def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Floats]) -> Floats:
-    """Draw the noise of the releases at times 1, ..., ``leaves``: independent paths ``(*shape, leaves)``.
+    """Return the noise ``(*shape, leaves)`` of the running counts at times 1, ..., ``leaves``.
 
-    The release at time t is the sum of one node for each binary digit 1 of t. For digit l it is the node of
-    the 2^l leaves that come before the leaves of t's lower digits.
+    Split the first t leaves into blocks, from left to right, the largest block first: one block of 2^l leaves for
+    each binary digit l of t that is 1. Each block has a tree node with noise. The count at time t adds these.
 
     Args:
         leaves: the length of the stream, at least 1.
-        shape: how many independent paths.
-        draw: independent noise of the nodes, an array of the shape asked for.
+        shape: the shape of an array of independent streams.
+        draw: function that returns independent noise of the nodes, as an array of a given shape.
 
     Raises:
         ValueError: for fewer than one leaf.
@@ -41,10 +42,10 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
 
 
 def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
-    """Turn new nodes into releases, in place: row t becomes the sum of the nodes of release t.
+    """Turn tree nodes into running counts, in place. The first axis of ``rows`` is the time t.
 
-    Release t is the release at t without its lowest binary one, plus row t, a node that no earlier release
-    used. Row 0 is part of all releases. The first axis is the time, and it may have any length.
+    Before, row t holds the node that the count at time t is the first to use. Let s be t without its lowest binary
+    digit 1. The count at time t is the count at time s plus this node. Row 0 is added to all counts.
     """
     step = 1 << (len(rows) - 1).bit_length() >> 1
     while step:
@@ -56,7 +57,10 @@ def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
 def noisy_counts(
     streams: ArrayLike, runs: int, leaves: int, n: int, draw: Callable[[tuple[int, ...]], Floats]
 ) -> Floats:
-    """Draw running counts of streams ``(runs, leaves)``, with noise on every node: ``(n, runs, leaves)``."""
+    """Return ``n`` draws ``(n, runs, leaves)`` of the running counts, with noise on every node of the tree.
+
+    ``streams`` ``(runs, leaves)`` holds the numbers that are counted. ``draw`` returns noise of a given shape.
+    """
     true = streams_of(streams, runs, leaves)
     return true.cumsum(axis=1) + tree_noise(leaves, (n, runs), draw)
 
@@ -76,9 +80,9 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
 
 
 def tree_nodes(counts: Floats) -> Floats:
-    """Return the noisy node that each release was the first to use, from running counts ``(..., leaves)``.
+    """Return the noisy tree nodes, computed back from noisy running counts ``(..., leaves)``.
 
-    The release at time t is the one at t without its lowest binary digit plus one node.
+    Let s be t without its lowest binary digit 1. The node for time t is the count at t minus the count at s.
 
     >>> tree_nodes(np.array([1.0, 2.0, 4.0, 8.0]))
     array([1., 2., 2., 8.])

@@ -1,4 +1,4 @@
-"""Bandits with rewards 0 or 1, also with users who differ, as decision processes of one state and one step.
+"""Bandits with rewards 0 or 1, as decision processes of one state and one step. Users may differ.
 
 The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a pays 1 with probability r(a), drawn
 uniformly from [0, 0.99]. For user k the probability is r(a) + z, clipped to [0, 1], where z is normal with
@@ -20,11 +20,11 @@ from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 
 HIGHEST_MEAN: Final = 0.99
-"""Upper end of the interval from which the arms' common means are drawn."""
+"""Largest possible mean reward of an arm in `heterogeneous_bandit`."""
 
 
 def bandit(means: ArrayLike) -> TabularMDP:
-    """Return the bandit whose arms pay 1 with these probabilities (A,), each in [0, 1].
+    """Return the bandit whose arms pay 1 with the probabilities ``means`` (A,), each in [0, 1].
 
     >>> bandit([0.25, 0.5]).optimal_values()[0, 0]
     np.float64(0.5)
@@ -36,7 +36,9 @@ def bandit(means: ArrayLike) -> TabularMDP:
 
 
 def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: float = 0.1) -> TabularMDP:
-    """Draw the paper's bandit with `arms` arms. The users' probabilities have this standard deviation.
+    """Return a random bandit with `arms` arms whose users have different reward probabilities.
+
+    `deviation` is the standard deviation of the users' probabilities. See the module for the distribution.
 
     >>> heterogeneous_bandit(np.random.default_rng(0)).actions
     20
@@ -46,7 +48,7 @@ def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: fl
 
 
 def clipped_mean(means: ArrayLike, deviation: float) -> NDArray[np.float64]:
-    """Return the mean of a normal variable clipped to [0, 1].
+    """Return the means of normal variables that are clipped to [0, 1]. `means` are those before clipping.
 
     >>> clipped_mean([0.5, 0.0], 0.1).round(4).tolist()
     [0.5, 0.0399]

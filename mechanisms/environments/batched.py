@@ -1,7 +1,7 @@
-"""Many episodes of one environment at once: a batch of states, and policies that see all of them.
+"""Batches: many episodes of one environment, which are played at the same time.
 
-A batch begins all its episodes together. It drops finished episodes, so no step is spent on them. States are
-continuous and actions are discrete. Episodes are cut after `horizon` steps.
+All episodes of a batch begin together. Finished episodes are dropped, so no step is spent on them. States are
+continuous and actions are discrete. Episodes are cut (stopped) after `horizon` steps.
 """
 
 from __future__ import annotations
@@ -19,52 +19,52 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Observations = NDArray[np.float32]
 Policy = Callable[[Observations, Integers], Integers]
-"""(observations (n, d), rows (n,)) -> actions (n,). A row is the number of an episode in its batch."""
+"""Function of observations (n, d) and episode numbers (n,) that returns actions (n,)."""
 
 
 class Dynamics(Protocol):
-    """Equations of motion, applied to rows of states at once."""
+    """Equations of motion, applied to many states at once. A state has k numbers."""
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """Return first states (count, k)."""
+        """Return the first states of `count` episodes, an array (count, k)."""
         ...
 
     def observe(self, state: Floats) -> Observations:
-        """Return the observations (n, d) of states (n, k)."""
+        """Return what a policy sees of the states (n, k), an array (n, d)."""
         ...
 
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return the next states, the rewards (n,), and whether each episode is over (n,)."""
+        """Return the next states (n, k), the rewards (n,), and whether each episode is over (n,)."""
         ...
 
 
 class Batch(Protocol):
-    """A batch of episodes in progress."""
+    """A batch of running episodes."""
 
     def observations(self) -> Observations:
-        """Return the observations of the policies."""
+        """Return the present observations, one row for each running episode."""
         ...
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions.
+        """Take one action in each running episode.
 
-        Return the next observations, the rewards, and which episodes ended without being cut.
+        Return the next observations, the rewards, and which episodes ended by themselves.
         """
         ...
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Keep only these rows."""
+        """Keep the running episodes for which `rows` is true, and drop the others."""
         ...
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
-        """Start the episodes of these rows again."""
+        """Start the episodes for which `rows` is true again."""
         ...
 
 
 class BatchedEnvironment(Protocol):
-    """An environment in which episodes can be started."""
+    """An environment that starts batches of episodes."""
 
     @property
     def actions(self) -> int:
@@ -78,11 +78,11 @@ class BatchedEnvironment(Protocol):
 
     @property
     def horizon(self) -> int:
-        """Number of steps after which an episode is cut."""
+        """Number of steps after which an episode is stopped."""
         ...
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Start this many episodes."""
+        """Return a batch of `count` new episodes."""
         ...
 
 
@@ -94,20 +94,20 @@ class DynamicsBatch:
         self._state = dynamics.start(_checks.at_least("count", count, 1), rng)
 
     def observations(self) -> Observations:
-        """Return the observations of the policies."""
+        """Return the present observations, one row for each running episode."""
         return self._dynamics.observe(self._state)
 
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
-        """Take actions. See `Batch.step`."""
+        """Take one action in each running episode. See `Batch.step` for the result."""
         self._state, rewards, over = self._dynamics.move(self._state, actions, self._rng)
         return self.observations(), rewards, over
 
     def keep(self, rows: NDArray[np.bool_]) -> None:
-        """Keep only these rows."""
+        """Keep the running episodes for which `rows` is true, and drop the others."""
         self._state = self._state[rows]
 
     def renew(self, rows: NDArray[np.bool_]) -> None:
-        """Start the episodes of these rows again."""
+        """Start the episodes for which `rows` is true again."""
         if rows.any():
             self._state[rows] = self._dynamics.start(int(rows.sum()), self._rng)
 
@@ -117,11 +117,11 @@ class Steps:
     """Steps of many episodes, sorted by episode and then by time.
 
     Attributes:
-        observations, following: float32 (steps, d), before and after the action.
+        observations, following: float32 (steps, d), the observations before and after the action.
         actions: int64 (steps,).
         rewards: float64 (steps,), as the environment pays them.
-        terminal: bool (steps,), the episode is over by itself (not cut).
-        lengths: int64 (episodes,), at least 1.
+        terminal: bool (steps,), whether the episode ended by itself with this step.
+        lengths: int64 (episodes,), the number of steps of each episode, at least 1.
     """
 
     observations: Observations
@@ -144,9 +144,9 @@ def roll_out(
     rng: np.random.Generator,
     horizon: int | None = None,
 ) -> Steps:
-    """Play `count` episodes.
+    """Play `count` episodes with `policy`, and return their steps.
 
-    Each ends by itself or is cut after `horizon` steps (default: the environment's).
+    An episode ends by itself, or is stopped after `horizon` steps. The default is the environment's horizon.
 
     >>> from dpproof.mechanisms.environments.classic_control import CartPole
     >>> push = lambda seen, rows: np.ones(len(rows), np.int64)

@@ -1,6 +1,6 @@
-"""The chain: with one action, a coin decides between staying and moving on, and the end gives a reward.
+"""The chain environment. In each step a coin decides between staying and moving on; the end gives a reward.
 
-It is the experiment of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016,
+There is only one action. The experiment is that of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016,
 section 6), which does not state how episodes start. Here all episodes start in one state. The last state is
 absorbing. In the paper the step that reaches it pays 1. Here each step pays the mean of this reward given the
 state: one half in the second-to-last state, and 0 elsewhere. The values are the same, and the rewards are not
@@ -19,7 +19,7 @@ _STAY = 0.5
 
 
 def chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularMDP:
-    """Return the chain of `states` (at least 2) states. The last is absorbing; episodes have `horizon` steps.
+    """Return the chain with `states` (at least 2) states and `horizon` steps per episode.
 
     >>> chain(3, horizon=2).policy_values([[0] * 3] * 2)[0]
     array([0.25, 0.75, 0.  ])
@@ -35,8 +35,8 @@ def chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularMDP:
 def chain_values(states: int = 40, discount: float = 0.99) -> NDArray[np.float64]:
     """Return the discounted values (S,) of the endless chain, in closed form, for `discount` in [0, 1).
 
-    With discount d, probability p = 1/2 to move and j >= 1 steps to go, a value is p/(1-dp) *
-    (dp/(1-dp))^(j-1). It is 0 in the absorbing state.
+    Let d be the discount, p = 1/2 the probability to move, and j >= 1 the number of moves to the last state. The
+    value is p/(1-dp) * (dp/(1-dp))^(j-1). It is 0 in the last state.
 
     >>> chain_values()[[0, 38, 39]]
     array([0.463024..., 0.990099..., 0.        ])

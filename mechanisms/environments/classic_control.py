@@ -1,6 +1,6 @@
 """CartPole and Acrobot as Gymnasium defines them (CartPole-v1, Acrobot-v1), in batches.
 
-A test compares every step with those of Gymnasium 1.x, whose constants these are. Sources: Barto, Sutton and
+The constants are those of Gymnasium 1.x, and a test compares every step with Gymnasium. Sources: Barto, Sutton and
 Anderson, IEEE Trans. SMC 13 (1983), with the method of Euler; Sutton and Barto, Reinforcement Learning
 (2018), example 11.3, with one step of the classical Runge-Kutta method.
 """
@@ -24,9 +24,9 @@ class CartPole:
     """CartPole. A policy sees the whole state: position, speed, angle, angular speed.
 
     Attributes:
-        gravity, force, cart_mass: in SI units; the paper's experts are trained with other values than the
-            defaults.
-        horizon: steps after which an episode is cut.
+        gravity, force, cart_mass: in SI units. The experts of the expert-level paper are trained with other
+            values than the defaults.
+        horizon: number of steps after which an episode is stopped.
     """
 
     gravity: float = 9.8
@@ -42,17 +42,20 @@ class CartPole:
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """Return first states: four numbers in [-0.05, 0.05] each."""
+        """Return the first states of `count` episodes: four numbers each, uniform in [-0.05, 0.05]."""
         return rng.uniform(-0.05, 0.05, (count, 4))
 
     def observe(self, state: Floats) -> Observations:
-        """Return the state itself."""
+        """Return the states in single precision: a policy sees the whole state."""
         return state.astype(np.float32)
 
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Push to the right if the action is 1, otherwise to the left. Every step pays 1."""
+        """Return the next states, the rewards (all 1), and which episodes are over.
+
+        The cart is pushed to the right if the action is 1, otherwise to the left.
+        """
         x, speed, angle, turning = state.T
         total, lever = _POLE_MASS + self.cart_mass, _POLE_MASS * _HALF_LENGTH
         cosine, sine = np.cos(angle), np.sin(angle)
@@ -76,9 +79,9 @@ class Acrobot:
     """Acrobot. A policy sees cosine and sine of both angles, and both angular speeds.
 
     Attributes:
-        length, first_mass, second_mass: of the links (m, kg); both have the same length. The length of the
-            second is in no equation.
-        horizon: steps after which an episode is cut.
+        length, first_mass, second_mass: length (m) of both links, and their masses (kg). No equation uses the
+            length of the second link.
+        horizon: number of steps after which an episode is stopped.
     """
 
     length: float = 1.0
@@ -94,11 +97,14 @@ class Acrobot:
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
-        """Return first states: four numbers in [-0.1, 0.1] each, in single precision as in Gymnasium."""
+        """Return the first states of `count` episodes: four numbers each, uniform in [-0.1, 0.1].
+
+        They are rounded to single precision as in Gymnasium.
+        """
         return rng.uniform(-0.1, 0.1, (count, 4)).astype(np.float32).astype(np.float64)
 
     def observe(self, state: Floats) -> Observations:
-        """Return cosines, sines and speeds."""
+        """Return the cosine and the sine of both angles, and both angular speeds."""
         one, two, fast, faster = state.T
         seen = [np.cos(one), np.sin(one), np.cos(two), np.sin(two), fast, faster]
         return np.column_stack(seen).astype(np.float32)
@@ -106,7 +112,10 @@ class Acrobot:
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Apply torque -1, 0 or 1. Every step costs 1 until the tip is one link above the hinge."""
+        """Return the next states, the rewards, and which episodes are over.
+
+        Actions 0, 1, 2 apply torque -1, 0, 1. A step costs 1 until the tip is one link above the hinge.
+        """
         after = self._advance(state.T, actions.astype(np.float64) - 1.0)
         after[:2] -= 2 * np.pi * np.round(after[:2] / (2 * np.pi))
         after[2:] = np.clip(after[2:], -_FASTEST[:, None], _FASTEST[:, None])

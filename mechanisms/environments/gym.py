@@ -1,9 +1,9 @@
 """Gymnasium environments: the tabular decision processes and HIV treatment. Needs the extra `environments`.
 
-Importing this module registers the environments. Gymnasium imports it if the id contains its name:
+Importing this module registers the environments. Gymnasium imports the module if its name is part of the id:
 `gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`, and likewise `dpproof/Chain-v0`
-and `dpproof/HIVTreatment-v0`. Since version 1.0 Gymnasium does not read the entry-point group
-`gymnasium.envs`. `register` is for programs that still read it.
+and `dpproof/HIVTreatment-v0`. Gymnasium before version 1.0 calls `register` through the entry-point group
+`gymnasium.envs`, and so do programs that still read this group.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SETTINGS = {"experts": EXPERTS, "ernst-2006": ERNST_2006, "adams-2004": ADAMS_2
 
 
 class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
-    """One patient of `HIVTreatment`. Observations are log10 concentrations; an episode has `horizon` steps.
+    """The treatment of one HIV patient, with Gymnasium's interface. Observations are log10 concentrations.
 
     >>> env = HIVTreatmentEnv(EXPERTS)
     >>> env.reset(seed=0)[0].round(3).tolist()[:2], env.step(3)[2:4]
@@ -44,7 +44,7 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Return to the first state. `options` is not used."""
+        """Start a new episode; return the first observation and an empty dict. `options` is not used."""
         super().reset(seed=seed)
         self._batch, self._steps = self.treatment.begin(1, self.np_random), 0
         return self._batch.observations()[0], {}
@@ -69,7 +69,9 @@ class HIVTreatmentEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasiu
 
 
 def make_hiv_treatment(setting: str = "experts") -> HIVTreatmentEnv:
-    """Return HIV treatment with a setting: `experts` (50 steps of 20 days), `ernst-2006` or `adams-2004`.
+    """Return the environment of HIV treatment with one of three settings from the literature.
+
+    The settings are `experts` (50 steps of 20 days), `ernst-2006` and `adams-2004`.
 
     Raises:
         ValueError: for an unknown setting.
@@ -88,10 +90,10 @@ _ENTRY_POINTS = {
 
 
 class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
-    """A `TabularMDP` with Gymnasium's interface. States and actions are numbers, both `Discrete`.
+    """A `TabularMDP` with Gymnasium's interface. States and actions are integers (`Discrete` spaces).
 
-    An episode terminates in an absorbing state in which no action pays. It is truncated after `mdp.horizon`
-    steps. Nothing is rendered.
+    An episode terminates in a state that it can never leave and in which no action pays. It is truncated after
+    `mdp.horizon` steps. Nothing is rendered.
 
     >>> env = TabularEnv(river_swim(horizon=2))
     >>> env.reset(seed=0)[0], env.step(0), env.step(0)[1:4]
@@ -114,7 +116,7 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium shi
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Return to the start state. `options` is not used."""
+        """Start a new episode; return the start state and an empty dict. `options` is not used."""
         super().reset(seed=seed)
         self._state, self._steps = self.mdp.start, 0
         return self._state, {}
@@ -142,12 +144,12 @@ class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium shi
 
 
 def make_river_swim(states: int = 6, horizon: int = 20) -> TabularEnv:
-    """Return RiverSwim; see `river_swim`."""
+    """Return the environment of `river_swim` with Gymnasium's interface."""
     return TabularEnv(river_swim(states, horizon))
 
 
 def make_chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularEnv:
-    """Return the chain; see `chain`."""
+    """Return the environment of `chain` with Gymnasium's interface."""
     return TabularEnv(chain(states, horizon, start))
 
 

@@ -1,12 +1,14 @@
-"""HIV treatment: six concentrations, and two drugs, each given or not for some days at a time.
+"""The environment of HIV treatment: an action gives, or does not give, each of two drugs for some days.
 
-The state is (T1, T2, T1*, T2*, V, E): healthy and infected CD4+ cells and macrophages, free virus, immune
-effectors, per millilitre. Both sources print the same rates. They differ in the start of an episode and in the
-length of an action; the experiments of the expert-level paper differ in the length alone. Source: Adams, Banks,
-Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and Wehenkel, CDC 2006, 667-672.
+The state is (T1, T2, T1*, T2*, V, E): healthy CD4+ cells and macrophages, the infected ones, free virus, and
+immune effectors, per millilitre. Both sources print the same rates. They differ in the start of an episode and
+in the length of an action. The expert-level paper differs from Ernst et al. in the length alone. Source: Adams,
+Banks, Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and Wehenkel, CDC 2006,
+667-672.
 
 Compiled code solves the equations by Dormand and Prince's pair of orders 5 and 4 (J. Comput. Appl. Math. 6,
-1980). The pair estimates the local error. Every patient has a step size of its own, because rebounds are stiff.
+1980). The pair estimates the local error. Every patient has a step size of its own, because the virus can
+return suddenly.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ _SMALLEST, _LARGEST, _MOST_STEPS = 0.2, 5.0, 1_000_000
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator] # numba has no types
 def rates(y: Any, first: float, second: float, out: Any) -> None:  # pragma: no cover - compiled
-    """Write d(y)/dt per day into `out`, both (6,), at these efficacies of the drugs."""
+    """Write the rates of change of the state `y` (6,), per day, into `out` (6,).
+
+    `first` and `second` are the efficacies of the two drugs.
+    """
     a = (1 - first) * 8e-7 * y[4] * y[0]
     b = (1 - 0.34 * first) * 1e-4 * y[4] * y[1]
     both = y[2] + y[3]
@@ -82,7 +87,10 @@ def _error(y: Any, h: float, k: Any, trial: Any, tolerance: float) -> float:  # 
 def advance(
     states: Any, first: Any, second: Any, days: float, tolerance: float
 ) -> Any:  # pragma: no cover - compiled
-    """Return the states (n, 6) after `days` days under drugs of these efficacies (n,), NaN if a step fails."""
+    """Return the states (n, 6) after `days` days, NaN if the solver fails.
+
+    `first` and `second` (n,) are the efficacies of the two drugs, and `tolerance` is the relative error per step.
+    """
     found = np.empty_like(states)
     k, trial = np.empty((7, 6)), np.empty(6)
     for row in range(states.shape[0]):
@@ -110,23 +118,27 @@ FIXED_POINTS: Final = {
     "healthy": (967_839.0, 621.0, 76.0, 6.0, 415.0, 353_108.0),
     "unhealthy": (163_573.0, 5.0, 11_945.0, 46.0, 63_919.0, 24.0),
 }
-"""The printed fixed points without drugs, rounded: without virus, virus controlled by the immune system, and not."""
+"""States that do not change without drugs: no virus, virus controlled by the immune system, uncontrolled virus.
+
+The sources print them in rounded form.
+"""
 _DRUGS = np.array([(0.0, 0.0), (0.7, 0.0), (0.0, 0.3), (0.7, 0.3)])
 """Efficacies of the reverse transcriptase inhibitor and of the protease inhibitor, for each action."""
 
 
 @dataclass(frozen=True)
 class HIVTreatment:
-    """HIV treatment. A policy sees the decimal logarithms of the six concentrations.
+    """The environment of HIV treatment. A policy sees the decimal logarithms of the six concentrations.
 
-    A step pays -0.1 V - `first_penalty` e1^2 - `second_penalty` e2^2 + 1000 E, at the state after it.
+    A step pays -0.1 V - `first_penalty` e1^2 - `second_penalty` e2^2 + 1000 E. V (virus) and E (immune effectors)
+    are those after the step, and e1 and e2 are the efficacies of the drugs.
 
     Attributes:
         days: duration of an action.
-        horizon: steps of an episode; no episode ends before.
+        horizon: number of steps of every episode.
         first_penalty, second_penalty: costs of the drugs.
-        efficacy_noise: standard deviation of the efficacies in a step, for the drugs that are given.
-        begins: the first state, as `FIXED_POINTS` writes them.
+        efficacy_noise: standard deviation of the efficacy of a drug in a step. A drug not given has efficacy 0.
+        begins: the first state: the six concentrations, in the order of `FIXED_POINTS`.
         tolerance: relative error allowed in each step of the solver.
     """
 
@@ -150,13 +162,13 @@ class HIVTreatment:
         return np.tile(np.array(self.begins), (count, 1))
 
     def observe(self, state: Floats) -> Observations:
-        """Return decimal logarithms of the concentrations, each raised to at least 1e-10."""
+        """Return the decimal logarithms of the concentrations. One below 1e-10 counts as 1e-10."""
         return np.log10(np.maximum(state, 1e-10)).astype(np.float32)
 
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Give the drugs of the actions for `days` days."""
+        """Return the states after `days` days with the drugs of the actions, the rewards, and that none is over."""
         given = _DRUGS[actions]
         if self.efficacy_noise:
             noisy = given + self.efficacy_noise * rng.standard_normal(given.shape)
@@ -168,8 +180,8 @@ class HIVTreatment:
 
 
 EXPERTS: Final = HIVTreatment()
-"""The experiments of the expert-level paper: 50 steps of 20 days."""
+"""The setting of the expert-level paper: 50 steps of 20 days."""
 ERNST_2006: Final = replace(EXPERTS, days=5, horizon=200)
-"""Ernst et al.: 200 steps of 5 days, starting from the unhealthy fixed point."""
+"""The setting of Ernst et al.: 200 steps of 5 days, starting from the unhealthy fixed point."""
 ADAMS_2004: Final = replace(ERNST_2006, begins=(1e6, 3198.0, 1e-4, 1e-4, 1.0, 10.0))
-"""Adams et al.: starting from an early infection, which is the uninfected fixed point and a little virus."""
+"""The setting of Adams et al.: 200 steps of 5 days, starting from the uninfected fixed point with a little virus."""

@@ -1,6 +1,6 @@
-"""LunarLander-v3 of Gymnasium in batches, with one simulation for each episode. Needs `box2d`.
+"""LunarLander-v3 of Gymnasium, for many episodes at once. Needs `box2d`.
 
-Box2D has no batches, so a batch is a list of simulations, which are stepped in turn.
+Box2D simulates one episode at a time, so a batch is a list of simulations.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def has_box2d() -> bool:
 
 @dataclass(frozen=True)
 class LunarLander:
-    """LunarLander. The paper's experts are trained in variations of the default one.
+    """LunarLander. The experts of the expert-level paper are trained with other values than the defaults.
 
     Attributes:
-        gravity: downwards, in (0, 12); Gymnasium's is 10 (the paper says 9.8).
-        wind, turbulence: powers, 0 for none.
-        horizon: steps after which an episode is cut.
+        gravity: downwards, in (0, 12). Gymnasium's default is 10; the paper prints 9.8.
+        wind, turbulence: wind power and turbulence power, 0 for none.
+        horizon: number of steps after which an episode is stopped.
     """
 
     gravity: float = 10.0
@@ -49,7 +49,7 @@ class LunarLander:
     observation_size = 8
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Start this many episodes.
+        """Return a batch of `count` new episodes.
 
         Raises:
             ModuleNotFoundError: Box2D is not installed.

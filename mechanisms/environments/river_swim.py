@@ -1,7 +1,7 @@
-"""RiverSwim: swimming up a river pays only at the source, and drifting down pays a little at once.
+"""The RiverSwim environment. A swimmer earns 1 at the upper end of a river, and 0.005 at the lower end.
 
-States are numbered upstream and episodes start in the first. Action `LEFT` always drifts one state down.
-Action `RIGHT` swims against the current: it may move up, stay, or (inside the river) fall back.
+The states are numbered from the lower end, where episodes start. Action `LEFT` always drifts one state down.
+Action `RIGHT` swims against the current: it may move up, stay, or fall back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RIGHT: Final = 1
 def river_swim(states: int = 6, horizon: int = 20) -> TabularMDP:
     """Return RiverSwim with `states` (at least 3) states and `horizon` steps per episode.
 
-    The optimal value of the default is 3.397 per episode, nearly that of always swimming right:
+    With the defaults, the optimal value of an episode is 3.397. Always swimming right has nearly this value.
 
     >>> river_swim().optimal_values()[0, 0]
     np.float64(3.397263959)

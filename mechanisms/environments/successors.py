@@ -1,4 +1,4 @@
-"""A tabular decision process for compiled loops: successors of (s, a), random draws, and exact values."""
+"""Tabular decision processes for compiled code: random successors of a state and action, and exact values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 class Law(NamedTuple):
-    """A decision process as lists of the possible successors of (s, a), with cumulative probabilities."""
+    """A decision process that lists the possible next states of each state s and action a first.
+
+    `rewards` (S, A) and `successors` (S, A) hold the reward and the number of possible next states. The arrays
+    (S, A, S) hold the next states, their probabilities, and the cumulative sums of the probabilities.
+    """
 
     rewards: NDArray[np.float64]
     successors: NDArray[np.int64]
@@ -23,7 +27,7 @@ class Law(NamedTuple):
 
 
 def law_of(environment: TabularMDP) -> Law:
-    """Return the environment with the possible successors of every (s, a) listed first."""
+    """Return the decision process of `environment` as a `Law`, for compiled code."""
     possible = environment.transitions > 0
     order = np.argsort(~possible, axis=2, kind="stable")
     chances = np.take_along_axis(environment.transitions, order, axis=2)
@@ -34,9 +38,9 @@ def law_of(environment: TabularMDP) -> Law:
 
 @inlined
 def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
-    """Return a successor of (s, a), drawn with one uniform number.
+    """Return a random next state after action `a` in state `s`. It takes one uniform number.
 
-    A successor of probability 0 is never drawn.
+    A state of probability 0 is never drawn.
     """
     u = rng.random()
     place = 0
@@ -47,7 +51,10 @@ def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
 
 @inlined
 def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> float:
-    """Return the exact expected reward of (s, a) plus the expected value of the successor."""
+    """Return the reward of action `a` in state `s` plus the expected value of the next state.
+
+    `following` (S,) holds the values of the next states.
+    """
     total = law.rewards[s, a]
     for j in range(law.successors[s, a]):
         total += law.next_chances[s, a, j] * following[law.next_states[s, a, j]]
@@ -56,7 +63,10 @@ def action_value(law: Law, s: int, a: int, following: NDArray[np.float64]) -> fl
 
 @inlined
 def policy_value(law: Law, policy: NDArray[np.int64], values: NDArray[np.float64]) -> float:
-    """Return the exact value of `policy` (H, S) from the start. `values` (H+1, S) is overwritten."""
+    """Return the exact value of `policy` (H, S) from the start state.
+
+    `values` (H+1, S) is overwritten with the values of all states. Its last row must be 0.
+    """
     for h in range(policy.shape[0] - 1, -1, -1):
         for s in range(policy.shape[1]):
             values[h, s] = action_value(law, s, policy[h, s], values[h + 1])

@@ -1,4 +1,4 @@
-"""Finite Markov decision processes: their transitions, rewards and exact values, without learning."""
+"""Finite Markov decision processes: their transitions, rewards and exact values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TabularMDP:
         transitions: float64 array (S, A, S); each row over the last axis is a distribution.
         rewards: float64 array (S, A) of values in [0, 1].
         horizon: number H of steps in an episode, at least 1.
-        start: the state every episode starts in, one of 0, ..., S-1.
+        start: the state in which every episode starts, one of 0, ..., S-1.
 
     Raises:
         ValueError: a shape does not fit, an entry is NaN or outside its range, a row does not sum to 1.
@@ -57,7 +57,10 @@ class TabularMDP:
         return int(self.rewards.shape[1])
 
     def optimal_action_values(self) -> NDArray[np.float64]:
-        """Return Q*, an array (H, S, A): the best expected sum of rewards from step h on, after (s, a)."""
+        """Return the optimal action values, an array (H, S, A).
+
+        Entry (h, s, a) is the best expected sum of rewards from step h on, if step h takes action a in state s.
+        """
         table = np.empty((self.horizon, self.states, self.actions))
         following = np.zeros(self.states)
         for h in reversed(range(self.horizon)):
@@ -66,11 +69,11 @@ class TabularMDP:
         return table
 
     def optimal_values(self) -> NDArray[np.float64]:
-        """Return V*, an array (H+1, S) whose row h belongs to step h and whose last row is 0."""
+        """Return the optimal values, an array (H+1, S). Row h is for step h, and the last row is 0."""
         return np.vstack([self.optimal_action_values().max(axis=2), np.zeros(self.states)])
 
     def policy_values(self, policy: ArrayLike) -> NDArray[np.float64]:
-        """Return V of a policy, an array (H+1, S) like that of `optimal_values`.
+        """Return the values of a policy, an array (H+1, S). Row h is for step h, and the last row is 0.
 
         `policy` is an int array (H, S) of actions, or a float array (H, S, A) of action probabilities.
         """
@@ -82,10 +85,10 @@ class TabularMDP:
         return values
 
     def discounted_values(self, chances: ArrayLike, discount: float) -> NDArray[np.float64]:
-        """Return V (S,) of a stationary policy for sum_t discount^t r_t over an endless episode.
+        """Return the values (S,) of a stationary policy: the expected discounted sums of an endless episode.
 
-        `chances` is a float array (S, A) of action probabilities; the horizon plays no part. Raises
-        ValueError unless 0 <= discount < 1.
+        The sum is that of discount^t r_t over all steps t with rewards r_t. `chances` is a float array (S, A) of
+        action probabilities. The horizon is not used. Raises ValueError unless 0 <= discount < 1.
         """
         discount = _checks.discount(discount)
         weights = _checks.distributions("chances", chances)

@@ -21,7 +21,9 @@ Exact noise has scale at most 2^53; it exceeds 2^62 with probability below exp(-
 
 
 def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
-    """Return the true answers ``(compositions,)``, or the cells of histograms ``(compositions * cells,)``.
+    """Return the checked true answers ``(compositions,)`` as floating-point numbers.
+
+    If each answer is a histogram, return the cells of all histograms ``(compositions * cells,)``.
 
     Raises:
         ValueError: another number of them, or not all finite.
@@ -34,7 +36,7 @@ def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
 
 
 def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
-    """Return the true answers, which must be whole numbers. See `real_answers` for their shape.
+    """Return the checked true answers as integers. They have the shape that `real_answers` describes.
 
     Raises:
         ValueError: another number of them, or not all whole.
@@ -73,11 +75,11 @@ def _histograms(parameters: Any) -> bool:
 
 
 Data = tuple[float, float]
-"""An answer on some data, and the smooth bound of the same data."""
+"""The true answer on a data set, and a smooth upper bound on the answer's local sensitivity there."""
 
 
 def scaled(noise: float, data: Data) -> Data:
-    """Return the answer, and the scale of the noise that is added to it."""
+    """Return the answer, and the scale of its noise: ``noise`` times the smooth bound."""
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
         raise ValueError(f"data ({data!r}) must be a finite answer and a smooth bound of at least 0")

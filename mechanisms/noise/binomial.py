@@ -1,4 +1,4 @@
-"""Counts plus the heads of numpy's binomial coins. The guarantee does not cover floating-point outputs."""
+"""Counts plus numpy's binomial noise. The guarantee does not cover rounding errors inside numpy's sampler."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Draw counts ``(compositions,)`` plus numbers of heads: ``(n, compositions)``."""
+    """Return ``n`` draws ``(n, compositions)`` of the counts ``answers`` ``(compositions,)`` plus binomial noise."""
     true = whole_answers(answers, parameters)
     return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))

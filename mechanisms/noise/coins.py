@@ -1,7 +1,7 @@
 """Biased coins, tossed exactly: the probability of heads is not rounded.
 
 The only random draws are uniform integers, and they are compared with exact fractions. The only assumption is
-that the generator's words are uniform and independent (Canonne, Kamath and Steinke, arXiv:2004.00010,
+that the generator's integers are uniform and independent (Canonne, Kamath and Steinke, arXiv:2004.00010,
 Algorithm 1).
 """
 
@@ -23,10 +23,10 @@ _MOST_COINS = 1 << 62
 
 
 def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """Toss exactly, for each entry of ``which``, a coin of probability exp(-costs[which]).
+    """Toss a coin for each index i in ``which``, and return which coins came up heads.
 
-    A cost is split into its whole part and the rest. One coin of probability 1/e for each unit and one coin
-    for the rest must all come up heads.
+    The probability of heads is exactly exp(-costs[i]). A cost is split into its whole part and the rest. One
+    coin of probability 1/e for each unit and one coin for the rest must all come up heads.
 
     >>> rng = np.random.default_rng(0)
     >>> round(float(exponential_coins([Fraction(1, 2)], np.zeros(1_000_000, int), rng).mean()), 2)
@@ -62,7 +62,10 @@ def _small_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generato
 
 
 def coins(chances: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
-    """Toss exactly, for each entry, a coin of probability ``chances[which]``. A tie reads a further word."""
+    """Toss a coin for each index i in ``which``, and return which coins came up heads.
+
+    The probability of heads is exactly ``chances[i]``. Further bits are drawn if the first 62 do not decide.
+    """
     scaled = [chance * WORD for chance in chances]
     digits = np.array([math.floor(chance) for chance in scaled], np.int64)[which]
     words = rng.integers(0, WORD, which.size)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Draw whole answers ``(compositions,)`` plus exact discrete Gaussian noise: ``(n, compositions)``."""
+    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact discrete Gaussian noise."""
     true = whole_answers(answers, parameters)
     variance = exact(parameters.sigma) ** 2
     return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
@@ -38,9 +38,9 @@ def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator
     exp(-(|x| - variance/t)^2 / (2 variance)).
 
     Args:
-        variance: the law's parameter sigma^2, above 0, at most 2^100.
-        n: how many.
-        rng: all randomness comes from it.
+        variance: the distribution's parameter sigma^2, above 0, at most 2^100.
+        n: how many numbers are drawn.
+        rng: all randomness comes from this generator.
 
     Raises:
         ValueError: the variance is outside that range.

@@ -1,4 +1,4 @@
-"""The noisy sums of DP-SGD along one direction. One user contributes, and all other users send zero.
+"""The noisy sums of DP-SGD along one direction, if one user contributes and all other users send zero.
 
 The noise is numpy's Gaussian noise in floating point.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw the sums of all steps, in units of the clipping norm: ``(n, steps)``.
+    """Return the noisy sums ``(n, steps)`` of ``n`` runs. Their unit is the clipping norm.
 
     Args:
-        parameters: of the run.
-        vector: what each of the user's records contributes to a step that samples it, in [-1, 1] (vectors
-            are clipped); 0 for a user who is not there.
+        parameters: the number of steps, the sampling rate, and the noise of the run.
+        vector: what each record of the user adds to the sum of a step that samples it. It is in [-1, 1],
+            because vectors are clipped. It is 0 for a user who is absent.
         n: how many runs.
-        rng: all randomness comes from it.
+        rng: all randomness comes from this generator.
 
     Raises:
         ValueError: the vector is longer than the clipping norm.

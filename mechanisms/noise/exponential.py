@@ -18,16 +18,17 @@ Ints = NDArray[np.int64]
 
 
 def sample(parameters: SelectionParameters, utilities: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Choose r with probability proportional to exp(utility(r)/scale).
+    """Return the indices of the chosen candidates ``(n, compositions)``.
 
-    The index of the largest utility after Gumbel noise has this distribution.
+    Candidate r has probability proportional to exp(utility(r)/scale). The index of the largest utility after
+    Gumbel noise has this distribution.
     """
     scores = utilities_of(utilities, parameters.compositions) / parameters.scale
     return np.asarray((scores + rng.gumbel(size=(n, *scores.shape))).argmax(axis=2))
 
 
 def utilities_of(utilities: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Return the utilities as an array ``(count, candidates)``.
+    """Return the checked utilities as an array ``(count, candidates)``.
 
     Raises:
         ValueError: for another shape, or one that is not finite.

@@ -1,4 +1,4 @@
-"""Answers plus numpy's floating-point Gaussian noise. The guarantee does not cover the released doubles."""
+"""Answers plus numpy's floating-point Gaussian noise. The guarantee does not cover rounding errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Draw answers ``(compositions,)`` plus Gaussian noise: ``(n, compositions)``."""
+    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Gaussian noise."""
     true = real_answers(answers, parameters)
     return true + rng.normal(0, parameters.sigma, (n, true.size))

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from dpproof.accountant.noise.geometric import GeometricParameters
 
 LARGEST = 1 << 53
-"""Largest scale. With a larger one, sums could exceed 64-bit integers."""
+"""Largest noise scale. With a larger one, sums could exceed 64-bit integers."""
 
 
 def sample(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Draw whole answers ``(compositions,)`` plus exact two-sided geometric noise: ``(n, compositions)``."""
+    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact two-sided geometric noise."""
     true = whole_answers(answers, parameters)
     return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
 
@@ -36,8 +36,8 @@ def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
 
     Args:
         scale: above 0, at most 2^53.
-        n: how many.
-        rng: all randomness comes from it.
+        n: how many numbers are drawn.
+        rng: all randomness comes from this generator.
 
     Raises:
         ValueError: the scale is outside that range.

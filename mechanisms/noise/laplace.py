@@ -1,4 +1,4 @@
-"""Answers plus numpy's floating-point Laplace noise. The guarantee does not cover the released doubles."""
+"""Answers plus numpy's floating-point Laplace noise. The guarantee does not cover rounding errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Draw answers ``(compositions,)`` plus Laplace noise: ``(n, compositions)``."""
+    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Laplace noise."""
     true = real_answers(answers, parameters)
     return true + rng.laplace(0, parameters.scale, (n, true.size))

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: PermuteAndFlipParameters, utilities: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Choose the first candidate, in random order, whose coin exp((utility - best)/scale) comes up.
+    """Return the indices of the chosen candidates ``(n, compositions)``.
 
-    Equivalently, choose uniformly among the candidates whose coins come up. The best candidate's coin always
-    comes up.
+    Each candidate tosses a coin. Heads have probability exp((utility - best)/scale), where best is the largest
+    utility. The choice is uniform among the candidates with heads. The best candidate always has heads.
     """
     true = utilities_of(utilities, parameters.compositions)
     chances = np.exp((true - true.max(axis=1, keepdims=True)) / parameters.scale)

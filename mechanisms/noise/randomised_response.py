@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Draw ``n`` responses to true answers ``(compositions,)``, which are category numbers from 0 on."""
+    """Return ``n`` randomised responses ``(n, compositions)``. An answer is a category number from 0 on."""
     true = whole_answers(answers, parameters)
     if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
         raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")

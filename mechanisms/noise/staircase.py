@@ -1,4 +1,4 @@
-"""Answers plus numpy's floating-point staircase noise. The guarantee does not cover the released doubles."""
+"""Answers plus numpy's floating-point staircase noise. The guarantee does not cover rounding errors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: StaircaseParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Draw answers ``(compositions,)`` plus staircase noise: ``(n, compositions)``.
+    """Return ``n`` draws ``(n, compositions)`` of the true answers plus staircase noise.
 
-    The noise is a geometric number of whole widths, plus a uniform part within the inner or the outer step of
-    one width, with a random sign. Source: Geng and Viswanath, IEEE Transactions on Information Theory 62
+    The noise has a random sign. Its size is a geometric number of whole stairs, plus a uniform number in the
+    inner or the outer part of one stair. Source: Geng and Viswanath, IEEE Transactions on Information Theory 62
     (2016) 925.
     """
     true = real_answers(answers, parameters)

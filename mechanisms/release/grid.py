@@ -1,6 +1,6 @@
-"""Public grids of releases: exponents, rewards in whole grains, and exact draws in steps of the grid.
+"""Releases on a public grid: each released number is an integer times a public power of two.
 
-The draws are integers. Their type tells whether they are a release or a simulation.
+The class of a draw, `Released` or `Simulated`, tells whether it has a guarantee.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
 GRID = -20
-"""A release is a multiple of 2^-20 unless another exponent is given."""
+"""Default exponent of the grid: released numbers are multiples of 2^-20."""
 REWARD_BITS = 30
-"""Rewards are whole multiples of 2^-30."""
+"""Rewards are rounded to multiples of 2^-30."""
 _FINEST, _COARSEST = -200, 60
 
 
 def checked_exponent(exponent: int) -> int:
-    """Return the exponent of a grid.
+    """Return the exponent of a grid after checking it.
 
     Raises:
         ValueError: it is no integer in [-200, 60].
@@ -55,7 +55,7 @@ def doubles(integers: Any, exponent: int) -> NDArray[np.float64]:
 
 
 def how_released(simulated: bool) -> str:
-    """Return text for a `repr` and for JSON that states how an exact release was drawn."""
+    """Return the words with which a `repr` and JSON state how an exact release was drawn."""
     return SIMULATION if simulated else "drawn from entropy, every released bit covered"
 
 
@@ -68,17 +68,17 @@ class _Fixed:
 
 @dataclass(frozen=True, repr=False)
 class OnGrid(_Fixed):
-    """Integers in steps of a public grid, and the public parameters of the mechanism that drew them.
+    """Integers drawn by a mechanism, with its public parameters. The released numbers are 2^exponent times them.
 
-    The type decides whether they are a release or a simulation, so no copy or change of fields alters it.
+    The class (`Released` or `Simulated`) decides whether a guarantee holds. Fields cannot change it.
 
     Attributes:
-        parameters: those of the mechanism.
-        integers: nested tuples.
-        exponent: the grid is all multiples of 2^exponent; it depends on no data.
+        parameters: the public parameters of the mechanism.
+        integers: the drawn integers, as nested tuples.
+        exponent: the grid is all multiples of 2^exponent. It does not depend on the data.
 
     Args:
-        randomness: what drew the integers; it is not kept.
+        randomness: the source from which the integers were drawn. It is not stored.
 
     Raises:
         ValueError: the randomness does not belong to this type.
@@ -103,7 +103,7 @@ class OnGrid(_Fixed):
         return not isinstance(self, Released)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee, to the last bit, of these integers and of all that follows from them alone.
+        """Return the guarantee of these integers. It holds for everything that is computed from them alone.
 
         Raises:
             SimulationError: a seed or a generator was given.
@@ -128,7 +128,7 @@ class OnGrid(_Fixed):
 
 
 class Released(OnGrid):
-    """Integers drawn from entropy. They are private to the last bit."""
+    """Integers drawn from the operating system's entropy. The guarantee covers every bit of them."""
 
 
 class Simulated(OnGrid):

@@ -1,4 +1,4 @@
-"""Gaussian noise that is exact after rounding: round(f + sigma Z) on a public grid, to the last bit.
+"""Gaussian noise that is exact after rounding to a public grid: no released bit has a rounding error.
 
 **Theorem.** Let f and sigma be real functions of the data and Z a real standard normal variable. Let the real
 mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M / 2^exponent) has the same
@@ -45,17 +45,17 @@ def rounded_gaussian(
     times: int = 1,
     source: WordSource = system_words,
 ) -> list[int]:
-    """Draw round((f + sigma Z) / 2^exponent) for each mean f and variance sigma^2, `times` over.
+    """Draw round((f + sigma Z) / 2^exponent) for each mean f and variance sigma^2, where Z is standard normal.
 
     Args:
-        means: f, exact rationals.
+        means: the means f, exact rationals.
         variances: sigma^2, exact rationals above 0, one for each mean; sigma may be irrational.
         exponent: the public grid is all multiples of 2^exponent.
-        times: how often the whole vector is drawn anew; the results stand one vector after another.
-        source: of random words. Any other source than the default makes a simulation.
+        times: how often the whole vector is drawn. The list holds one vector after another.
+        source: the source of random words. Draws from another source than the default are a simulation.
 
     Returns:
-        The nearest integers (halves, of probability zero, upwards): the release is 2^exponent times them.
+        The nearest integers. The released numbers are 2^exponent times them.
 
     Raises:
         ValueError: for a variance that is not above 0, or another number of them than of means.
@@ -93,7 +93,7 @@ def rounded_gaussian(
 def exact_rounded_gaussian(
     means: Sequence[Fraction], variances: Sequence[Fraction], exponent: int, stream: WordStream
 ) -> list[int]:
-    """Draw `rounded_gaussian` by the exact path alone, from the words of a stream.
+    """Draw what `rounded_gaussian` draws, by the slower exact algorithm alone, from the words of a stream.
 
     >>> from dpproof.mechanisms.release.words import seeded_words
     >>> stream = WordStream(seeded_words(np.random.default_rng(0)))

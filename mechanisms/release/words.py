@@ -1,4 +1,4 @@
-"""Sources of random 64-bit words, and a stream that can be read again from a position.
+"""Sources of random 64-bit words, and a stream of words that can be read more than once.
 
 A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator.
 Anyone who knows the seed can subtract the noise, so a draw from it is a simulation and not a release.
@@ -29,7 +29,7 @@ def system_words(count: int) -> Words:
 
 
 def seeded_words(rng: np.random.Generator) -> WordSource:
-    """Return a source of words that a seeded generator repeats; for simulations and tests only.
+    """Return a source of words drawn from a generator. Use it for simulations and tests only.
 
     >>> source = seeded_words(np.random.default_rng(0))
     >>> source(2).dtype.name
@@ -43,7 +43,7 @@ def seeded_words(rng: np.random.Generator) -> WordSource:
 
 
 def words_of(randomness: Randomness) -> WordSource:
-    """Return the operating system's entropy for a release, or the generator's words for a simulation.
+    """Return a source of words: the operating system for a release, the generator for a simulation.
 
     >>> words_of(Randomness.of(None)) is system_words
     True

@@ -1,4 +1,4 @@
-"""An answer plus Cauchy-like noise, in floating point. The noise scale is smooth in the data."""
+"""An answer plus Cauchy-like noise, in floating point. The noise scale follows a smooth sensitivity bound."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothCauchyParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Draw an answer plus scaled noise Z of density proportional to 1/(1 + |z|^g): ``(n,)``.
+    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise Z. ``data`` is (answer, smooth bound).
 
-    |Z|^g is a ratio of gamma variables with shapes 1/g and 1 - 1/g.
+    Z has density proportional to 1/(1 + |z|^g), where g is ``parameters.exponent``. |Z|^g is a ratio of gamma
+    variables with shapes 1/g and 1 - 1/g.
     """
     answer, scale = scaled(parameters.noise, data)
     share = 1 / parameters.exponent

@@ -1,4 +1,4 @@
-"""An answer plus spherical Gaussian noise, in floating point. The noise scale is smooth in the data."""
+"""An answer plus Gaussian noise, in floating point. The noise scale follows a smooth sensitivity bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothGaussianParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Draw answers ``(n, dimension)``. The first coordinate of the true answer is given, the others are 0."""
+    """Return ``n`` draws ``(n, dimension)`` of a vector plus scaled spherical Gaussian noise.
+
+    ``data`` is (first coordinate of the true vector, smooth bound). The other coordinates are 0.
+    """
     answer, scale = scaled(parameters.noise, data)
     released = scale * rng.standard_normal((n, parameters.dimension))
     released[:, 0] += answer

@@ -1,4 +1,4 @@
-"""An answer plus Laplace noise, in floating point. The noise scale is smooth in the data."""
+"""An answer plus Laplace noise, in floating point. The noise scale follows a smooth sensitivity bound."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Draw an answer plus scaled noise Z of density exp(-|z|)/2: ``(n,)``."""
+    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise of density exp(-|z|)/2.
+
+    ``data`` is (answer, smooth bound).
+    """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n)

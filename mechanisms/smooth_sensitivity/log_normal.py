@@ -1,4 +1,4 @@
-"""An answer plus Laplace log-normal noise, in floating point. The noise scale is smooth in the data."""
+"""An answer plus Laplace log-normal noise, in floating point. The scale follows a smooth sensitivity bound."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Draw an answer plus scaled noise Z = X exp(spread Y), with X Laplace and Y normal: ``(n,)``."""
+    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise X exp(spread Y), X Laplace and Y normal.
+
+    ``data`` is (answer, smooth bound), and spread is ``parameters.spread``.
+    """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n) * np.exp(parameters.spread * rng.standard_normal(n))

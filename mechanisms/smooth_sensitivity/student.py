@@ -1,4 +1,4 @@
-"""An answer plus Student's t noise, in floating point. The noise scale is smooth in the data."""
+"""An answer plus Student's t noise, in floating point. The noise scale follows a smooth sensitivity bound."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Draw an answer plus scaled Student's t noise: ``(n,)``."""
+    """Return ``n`` draws ``(n,)`` of the answer plus scaled Student's t noise.
+
+    ``data`` is (answer, smooth bound).
+    """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.standard_t(parameters.degrees, n)

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HALTED, BELOW, ABOVE = -1.0, 0.0, 1.0
-"""The answers to a query."""
+"""Codes of the answers to a query: the run had already stopped, the query is below the threshold, or above it."""
 
 
 def sample(
     parameters: SparseVectorParameters, queries: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Answer queries ``(m,)`` from which the threshold was subtracted: ``(n, m)`` codes.
+    """Return the codes `HALTED`, `BELOW` and `ABOVE` of ``n`` runs, an array ``(n, m)``.
 
-    With ``answer_scale`` the result is ``(n, m, 2)``. It also contains the noisy values of the queries above
-    the threshold, and 0 for the others.
+    ``queries`` ``(m,)`` are the true values minus the threshold. If ``parameters.answer_scale`` is given, the
+    result is ``(n, m, 2)``. It also contains the noisy values of the queries above the threshold, and 0 for the
+    others.
 
     >>> from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
     >>> sample(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
@@ -58,21 +59,21 @@ def compare_noisily(
     answer_scale: float | None = None,
     release_compared: bool = False,
 ) -> Floats:
-    """Run the comparisons of `sparse_vector` with arbitrary scales. Only some scales are private.
+    """Run the sparse vector technique with any noise scales. Not every choice of arguments is private.
 
     Args:
-        queries: ``(m,)``, the threshold subtracted.
+        queries: the true values minus the threshold ``(m,)``.
         n: how many runs.
         rng: the generator.
-        threshold_scale: of the noise on the threshold.
-        query_scale: of the noise on each query.
-        positives: stop after so many answers above; ``None`` for never.
-        redraw: draw the threshold's noise afresh after every answer above.
-        answer_scale: release the queries that are above with fresh noise of this scale.
-        release_compared: release the very number that was compared, where it is above.
+        threshold_scale: scale of the Laplace noise on the threshold.
+        query_scale: scale of the Laplace noise on each query.
+        positives: stop after this number of answers `ABOVE`; ``None`` to never stop.
+        redraw: draw new noise for the threshold after every answer `ABOVE`.
+        answer_scale: release the queries that are above, with new noise of this scale.
+        release_compared: release the noisy number that was compared, if it is above the threshold.
 
     Returns:
-        Codes ``(n, m)``, or ``(n, m, 2)`` with the values released, 0 where there is none.
+        Codes ``(n, m)``, or codes and released values ``(n, m, 2)``. A value is 0 if none was released.
     """
     threshold = rng.laplace(0, threshold_scale, n)
     left = np.full(n, queries.size if positives is None else positives)
