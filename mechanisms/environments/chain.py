@@ -1,10 +1,10 @@
 """The chain environment. In each step a coin decides between staying and moving on; the end gives a reward.
 
-There is only one action. The experiment is that of Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016,
-section 6), which does not state how episodes start. Here all episodes start in one state. The last state is
-absorbing. In the paper the step that reaches it pays 1. Here each step pays the mean of this reward given the
-state: one half in the second-to-last state, and 0 elsewhere. The values are the same, and the rewards are not
-random.
+There is only one action. Source: Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML
+2016, section 6), which does not state how episodes start. Here all episodes start in one state. An episode cannot
+leave the last state. In the paper the step that reaches it pays 1. Here each step pays the mean of this reward
+given the state: one half in the second-to-last state, and 0 elsewhere. The values are the same, and the rewards
+are not random.
 """
 
 from __future__ import annotations

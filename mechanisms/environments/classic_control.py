@@ -38,7 +38,7 @@ class CartPole:
     observation_size = 4
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Start this many episodes."""
+        """Return a batch of `count` new episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
@@ -93,7 +93,7 @@ class Acrobot:
     observation_size = 6
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Start this many episodes."""
+        """Return a batch of `count` new episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:

@@ -154,7 +154,7 @@ class HIVTreatment:
     observation_size = 6
 
     def begin(self, count: int, rng: np.random.Generator) -> Batch:
-        """Start this many episodes."""
+        """Return a batch of `count` new episodes."""
         return DynamicsBatch(self, count, rng)
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:

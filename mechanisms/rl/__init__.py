@@ -1,1 +1,1 @@
-"""Reinforcement learning mechanisms: the releases of learners over a sequence of users."""
+"""Private reinforcement learning: learners that release policies or tables while users arrive one by one."""

@@ -19,19 +19,19 @@ from dpproof.mechanisms.randomness import Source, how_drawn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun:
-    """K episodes of a learner in a known environment. This is an experiment and not a release.
+    """Result of K episodes of H steps, played by a learner in a known environment. It is not a private release.
 
     The regrets and trajectories are never private. A run with a seed or a given generator is a simulation,
     and so are its policies.
 
     Attributes:
-        regrets: float64 array (K,): V*_1(s_1) - V^{pi_k}_1(s_1), the exact expected reward that episode k's
-            policy loses, without sampling.
+        regrets: float64 array (K,): the optimal expected reward of an episode minus that of episode k's policy.
+            Both are computed exactly, without sampling.
         released: number of episodes, from the first on, in which a new policy was released; K without a budget.
-        states: int64 array (K, H+1) of the states passed, or None if they were not kept.
-        actions: int64 array (K, H), or None alike.
-        rewards: float64 array (K, H), or None alike.
-        simulated: whether a seed or a given generator drew the run; False if entropy did.
+        states: int64 array (K, H+1) of the visited states, or None if they were not kept.
+        actions: int64 array (K, H) of the actions, or None if they were not kept.
+        rewards: float64 array (K, H) of the rewards, or None if they were not kept.
+        simulated: whether the random draws came from a seed or a given generator, not from entropy.
     """
 
     regrets: NDArray[np.float64]
@@ -50,7 +50,7 @@ class LearningRun:
         return float(self.regrets.sum())
 
     def episodes(self) -> Episodes:
-        """Return the trajectories as a batch, one user each.
+        """Return the trajectories as `Episodes`, one for each user.
 
         Raises:
             ValueError: they were not kept.
@@ -61,10 +61,13 @@ class LearningRun:
 
 
 class Learner(Protocol):
-    """A learner that runs in an environment with the given randomness."""
+    """Interface of a learner that can run in a known environment."""
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Run once, and `keep` the trajectories if asked. With a seed or a generator it is a simulation."""
+        """Return the result of one run. `keep` stores the trajectories in it.
+
+        If `rng` is a seed or a generator, the run is a simulation.
+        """
         ...
 
 
@@ -77,11 +80,12 @@ def run_many(
     *,
     keep: bool = False,
 ) -> tuple[LearningRun, ...]:
-    """Return independent runs. The i-th is seeded by the i-th child of `numpy.random.SeedSequence(seed)`.
+    """Return `runs` independent runs of `learner`. Each run gets its own child of the seed.
 
-    Without a seed (None) each run draws from its own entropy. With a seed, the result depends neither on the
-    executor nor on the number of its workers. Without an executor the runs are made in this process, one
-    after the other. Compiled learners release the interpreter lock, so threads are as good as processes.
+    The i-th run gets the i-th child of `numpy.random.SeedSequence(seed)`. If the seed is None, each run draws from
+    entropy. With a seed, the result depends neither on the executor nor on the number of its workers. Without an
+    executor the runs are made in this process, one after the other. Compiled learners release the interpreter
+    lock, so threads are as fast as processes.
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.

@@ -1,4 +1,4 @@
-"""Trajectories of the users of private counts, as arrays, and checks that sequences are neighbours."""
+"""Trajectories of users (states, actions, costs) as arrays, and a check whether two sequences are neighbours."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dpproof.mechanisms import _checks
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """K users' trajectories. The arrays are copied and made read-only.
+    """Trajectories of K users, H steps each. The arrays are copied and made read-only.
 
     Attributes:
-        states: int64 (K, H + 1), from 0 on; the last is where the episode ends.
-        actions: int64 (K, H), from 0 on.
+        states: int64 (K, H + 1), numbers from 0 on. The last column is the state after the last step.
+        actions: int64 (K, H), numbers from 0 on.
         costs: float64 (K, H) in [0, 1].
 
     >>> Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]]).count
@@ -51,7 +51,9 @@ class Trajectories:
         return int(self.costs.shape[0])
 
     def counts(self, parameters: CountsParameters) -> NDArray[np.float64]:
-        """Return each user's own counts of the families in use, concatenated: (K, counters).
+        """Return what each user adds to each private counter, an array (K, counters).
+
+        The parameters say which tables are counted: visits, summed costs and transitions. They are concatenated.
 
         >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
         >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])

@@ -1,7 +1,7 @@
 """PRIVATE-UCB: optimistic learning from private counts, by value iteration or by policy optimisation.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
-(AAAI 2022), Algorithms 1 and 2. Costs are minimised. The cost of reward r is 1 - r, and the regret is the
+(AAAI 2022), Algorithms 1 and 2. The learners minimise costs. The cost of reward r is 1 - r, so the regret is the
 same. A run is made in blocks of episodes, so the noise of all episodes is never in memory at once.
 """
 
@@ -25,9 +25,10 @@ _EVERY = np.iinfo(np.int64).max
 
 
 def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transition: float) -> kernels.Rule:
-    """Return the bonus of every step, with widths `cost` + H `transition`, and the way to read counts.
+    """Return the planning rule: the exploration bonus of every step, and how private counts are used.
 
-    The privatizer's levels are computed only if a constant multiplies them.
+    `cost` and `transition` are the widths of the confidence intervals of costs and of transitions. The error
+    bounds of the private counts are computed only if a constant multiplies them.
     """
     p = privatizer.parameters
     steps = (
@@ -53,7 +54,7 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
 
 
 def payoffs_of(environment: TabularMDP, constants: Constants) -> NDArray[np.float64]:
-    """Return the values (S, A) that the second family counts: costs 1 - r, or the rewards r."""
+    """Return the values (S, A) that the counters of costs add up: costs 1 - r, or the rewards r."""
     return environment.rewards if constants.rewards else 1 - environment.rewards
 
 
@@ -67,7 +68,9 @@ def run_blocks(
     first: float = 0.0,
     keep: bool,
 ) -> LearningRun:
-    """Return the run by the rule. The counters count `payoffs` (S, A), and Q starts as `first`.
+    """Return a run of the learner that plans by `rule`.
+
+    The counters of costs add up `payoffs` (S, A). All action values are `first` at the beginning.
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
@@ -109,12 +112,13 @@ def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
 class PrivateUCBVI(RunsMany):
     """PRIVATE-UCB-VI, Algorithm 2: optimistic value iteration with private counts.
 
-    Q = min(H-h+1, max(0, c~ + P~ V - beta)) with beta = beta_c + beta_pv. The policy takes the first action
-    of least Q. The same noise and the same draws of the environment give the same run with any privatizer.
+    Q = min(H-h+1, max(0, c~ + P~ V - beta)) in step h of H. c~ and P~ are the cost and the transitions estimated
+    from the private counts, V is the value of the next state, and beta is the sum of the exploration bonuses for
+    costs and for transitions. The policy takes the first action of least Q.
 
     Attributes:
-        privatizer: source of the noise; it also fixes the sizes, and whether counts are pooled over the steps.
-        constants: those of the theory, or a named configuration.
+        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table.
+        constants: the scales of the bonus, those of the theory unless given.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
@@ -127,10 +131,10 @@ class PrivateUCBVI(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn in `environment` for K episodes, and `keep` the trajectories if asked.
+        """Return the result of learning in `environment` for all episodes. `keep` stores the trajectories in it.
 
-        With a seed or a generator it is a simulation. The generator is split in two, the first for the
-        environment, the second for the noise.
+        If `rng` is a seed or a generator, the run is a simulation. The generator is split in two. The first is for
+        the environment, the second for the noise.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the privatizer.
@@ -146,12 +150,13 @@ class PrivateUCBVI(RunsMany):
 class PrivateUCBPO(RunsMany):
     """PRIVATE-UCB-PO, Algorithm 1: optimistic policy evaluation, then a step of mirror descent.
 
-    pi^{k+1} is proportional to pi^k exp(-eta Q). It is stored as logarithms, so no action is lost by
-    underflow. The bonus is beta = beta_c + H beta_p.
+    The policy of episode k+1 is proportional to that of episode k times exp(-eta Q), where Q are the estimated
+    action values and eta is the learning rate. It is stored as logarithms, so no action is lost by underflow.
 
     Attributes:
         privatizer: as for `PrivateUCBVI`.
-        constants: as for `PrivateUCBVI`; eta is its learning rate times sqrt(2 log A/(H^2 K)).
+        constants: as for `PrivateUCBVI`. eta is its `learning_rate` times sqrt(2 log A/(H^2 K)), for A actions, H
+            steps and K episodes.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
@@ -164,7 +169,7 @@ class PrivateUCBPO(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def learning_rate(self) -> float:
-        """Return eta of the run.
+        """Return the learning rate eta of the run.
 
         Raises:
             ValueError: eta H K, which no logarithm of the policy falls below the negative of, is infinite.
@@ -178,7 +183,10 @@ class PrivateUCBPO(RunsMany):
         return eta
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn as `PrivateUCBVI.run` does. It raises the same errors, and those of `learning_rate`."""
+        """Return the result of a run, as `PrivateUCBVI.run` does.
+
+        It raises the same errors, and those of `learning_rate`.
+        """
         rate = self.learning_rate()
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes
         T *= environment.horizon

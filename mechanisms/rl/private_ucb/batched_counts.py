@@ -1,6 +1,6 @@
-"""Audit of counts in batches: capped counts, two very different users, and the audited releases.
+"""Samples for an audit of counts that are released in batches: two very different users, and the releases.
 
-The other users are the same in both streams, and the noise does not depend on the data. Their counts are a
+All other users are the same in both inputs, and the noise does not depend on the data. Their counts are a
 known shift, so they are left out. If there are many batches, the audit uses only the first ones.
 """
 
@@ -24,7 +24,7 @@ EARLY = 128
 
 
 def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
-    """Return the same noise as a square-root counter with one leaf for each batch.
+    """Return parameters of a counter with the same noise, in which each batch is one leaf (one addition).
 
     >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
     9
@@ -45,7 +45,9 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
 
 def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
-    """Return what one user adds to the counters of costs and transitions: at most ``cap`` visits of each cell.
+    """Return what one user adds to the counters of costs, followed by those of transitions.
+
+    At most ``parameters.cap`` visits of each state and action are counted.
 
     >>> once = BatchedCountsParameters(2, 1, 3, 9, sigma=1.0, cap=1)
     >>> capped_counts(once, Trajectories([[0, 0, 1, 1]], [[0, 0, 0]], [[1.0, 1.0, 0.5]])).tolist()
@@ -65,9 +67,9 @@ class BatchedUser:
     """One user of the first batch. An absent user adds nothing to the counters.
 
     Attributes:
-        user: the trajectory.
+        user: the trajectory of the user.
         absent: whether the user is left out.
-        columns: the audited counters.
+        columns: the numbers of the audited counters.
     """
 
     user: Trajectories
@@ -75,7 +77,7 @@ class BatchedUser:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: BatchedCountsParameters) -> Floats:
-        """Return what the user adds to the batches: (batches, columns)."""
+        """Return what the user adds to each audited counter in each batch: (batches, columns)."""
         found = np.zeros((min(parameters.batches, EARLY), len(self.columns)))
         if not self.absent:
             found[0] = capped_counts(parameters, self.user)[self.columns]
@@ -83,10 +85,11 @@ class BatchedUser:
 
 
 def users_apart(parameters: BatchedCountsParameters, *, replaced: bool) -> tuple[BatchedUser, BatchedUser]:
-    """Return a user who visits the cells in order, ``cap`` times each, and one who visits them in reverse.
+    """Return two users who differ as much as possible.
 
-    All costs are 1, except that the second user has cost 0 in cells of the first. Without ``replaced`` the
-    second user is the first one, absent.
+    A cell is a state and an action. The first user visits the cells in order, ``cap`` times each. The second user
+    visits them in reverse order, with cost 0 in cells of the first user. All other costs are 1. If ``replaced`` is
+    false, the second user is the first one, marked as absent.
 
     >>> parameters = BatchedCountsParameters(2, 1, 2, 9, sigma=1.0, cap=2)
     >>> [one.user.states.tolist() for one in users_apart(parameters, replaced=True)]
@@ -109,7 +112,7 @@ def _in_cells(parameters: BatchedCountsParameters, cells: NDArray[np.int64], cos
 
 
 def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
-    """Refuse data with other than one user each, or with different audited counters.
+    """Check that both inputs hold one user each and have the same audited counters.
 
     Raises:
         ValueError: saying which.
@@ -125,6 +128,6 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
 def sample(
     parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw ``n`` runs of counts in batches: the running counts after each batch, (n, batches, columns)."""
+    """Return the audited noisy counts after each batch in ``n`` runs, an array (n, batches, columns)."""
     privatizer = CentralPrivatizer(over_batches(parameters))
     return privatizer.release(data.leaves(parameters), n, rng, data.columns)

@@ -1,10 +1,9 @@
 """Privatizer of counts in batches. Fewer releases, and a cap on a user's visits, require less noise.
 
-Besides the counter's matrix, it changes the release in two ways. First, counts are released only before some
-episodes, because every release costs noise, even if the policy would not change. Second, an episode counts at
-most `cap` visits of a state and action, so no user has a norm above the square root of H cap. Counted
-transitions still have the same distribution, because the number of a visit is known before its successor is
-drawn.
+It changes the release in two ways. First, counts are released only before some episodes, because every release
+needs more noise, even if the policy would not change. Second, an episode of H steps counts at most `cap` visits of
+a state and action, so no user has an L2 norm above the square root of H cap. Counted transitions still have the
+same distribution, because the number of a visit is known before its next state is drawn.
 
 Source: this project's own; the guarantee is `dpproof.accountant.rl.private_ucb.batched_counts`.
 """
@@ -32,10 +31,11 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
 @dataclass(frozen=True)
 class BatchedCounts(BatchedCountsParameters):
-    """A central privatizer of pooled, capped counts with Gaussian noise, released before some episodes.
+    """A central privatizer with Gaussian noise that releases counts only before some episodes.
 
-    Batch i has the users between releases i - 1 and i. Running counts over the batches are released through
-    the square root of their matrix. Visits N(s, a) are the sum of the released transitions.
+    All steps share one table, and visits are capped. The users between two releases form a batch. The noise of the
+    running counts over the batches uses the square root of the matrix of running sums. The visits of a state and
+    action are the sum of its released transitions.
 
     The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
 
@@ -45,7 +45,7 @@ class BatchedCounts(BatchedCountsParameters):
     """
 
     def meeting(self, adjacency: Adjacency | str, epsilon: Any, delta: Any) -> BatchedCounts:
-        """Return the same privatizer with the least noise that satisfies (epsilon, delta) under `adjacency`.
+        """Return the same privatizer with the least noise that is (epsilon, delta)-private under `adjacency`.
 
         >>> sizes = BatchedCounts(6, 2, 20, 20000, sigma=1.0, cost_factor=2.0, cap=5, every=100)
         >>> 180 < sizes.meeting(Adjacency.REPLACE, 1, "1e-6").deviation < 190
@@ -56,17 +56,17 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def parameters(self) -> BatchedCounts:
-        """The sizes, which are fields of this object."""
+        """The parameters. They are fields of this object, so this is the object itself."""
         return self
 
     @property
     def pooled(self) -> bool:
-        """Whether counts are pooled over all steps, which is always true."""
+        """Whether all steps share one table of counts. This is always true here."""
         return True
 
     @cached_property
     def releases(self) -> NDArray[np.int64]:
-        """The episodes before which counts are released."""
+        """The numbers of the episodes before which counts are released."""
         return np.arange(self.every, self.last + 1, self.every)
 
     @cached_property
@@ -78,12 +78,12 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the last release of a transition, which is the noisiest."""
+        """Standard deviation of a transition's count in the last release, which has the most noise."""
         row = row_coefficients(SquareRoot(len(self.releases)))
         return self.sigma * float(np.linalg.norm(row))
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """See `Privatizer.noise`. Rows between releases are 0, and they are not read."""
+        """Yield the noise as `Privatizer.noise` describes. Rows of episodes without a release are 0."""
         S, A, R = self.states, self.actions, len(self.releases)
         paths = FactorisedPaths(DRAWS[NoiseLaw.GAUSSIAN], SquareRoot(R))
         found = next(paths.blocks(rng, R + 1, S * A * (S + 1), R + 1))[1:] * np.float32(self.sigma)
@@ -96,7 +96,10 @@ class BatchedCounts(BatchedCountsParameters):
             yield CountNoise(first, transitions.sum(axis=-1), costs, transitions)
 
     def levels(self, delta: float) -> Levels:
-        """Return a union bound over all counters and releases, from the deviation of the last release."""
+        """Return error bounds that hold for all counters and releases at once with probability 1 - `delta`.
+
+        They are a union bound, computed from the standard deviation of the last release.
+        """
         from scipy.special import ndtri_exp
 
         cells, R = self.states * self.actions, len(self.releases)
@@ -109,7 +112,9 @@ class BatchedCounts(BatchedCountsParameters):
         return self.levels(delta)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all releases: mu-GDP with mu = norm / sigma (docs/notes/ucb_batches.md).
+        """Return the guarantee of all releases. It is mu-Gaussian differential privacy with mu = norm / sigma.
+
+        docs/notes/ucb_batches.md computes the norm, the L2 sensitivity of all batches together.
 
         Raises:
             UnprovedAdjacencyError: for a relation without a proof.

@@ -12,5 +12,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 def sample(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw ``n`` runs of the CENTRAL-PRIVATIZER: the counts after each of the users, (n, users, columns)."""
+    """Return the noisy counts after each user in ``n`` runs of the CENTRAL-PRIVATIZER, (n, users, columns)."""
     return released(CentralPrivatizer(parameters), data, n, rng)

@@ -1,13 +1,15 @@
-"""The constants of optimistic learning: those of the theory, and tuned ones with names.
+"""Constants of the exploration bonus of optimistic learning: those of the theory, and tuned ones with names.
 
-Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, per cell and with n = max(1, N~ + E1),
+Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, for each state and action, with n = max(1, N~ + E1),
 
     Lc/sqrt(n) + 3 E1/n                                  for the cost,
     H Lc/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, value iteration,
     H Lp/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, policy optimisation,
 
-Lc = sqrt(2 ln(4SAT/delta)), Lp = sqrt(4S ln(6SAT/delta)). The paper's experiment scales them ("tune the
-learning rate and the scaling of the confidence interval"); every such scale is a field here.
+Lc = sqrt(2 ln(4SAT/delta)), Lp = sqrt(4S ln(6SAT/delta)). There are S states, A actions, H steps in an episode and
+T steps in all. N~ is the private number of visits. E1 and E2 bound the errors of the private counts of visits and
+costs, and of transitions. The paper's experiment scales the constants ("tune the learning rate and the scaling of
+the confidence interval"). Every such scale is a field here.
 """
 
 from __future__ import annotations
@@ -34,19 +36,22 @@ class Projection(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Constants:
-    """Scales of the theory's constants. The defaults give the constants of the theory.
+    """Factors of the exploration bonus of optimistic learning. The defaults give the constants of the theory.
+
+    The module defines the bonus from the widths Lc and Lp of confidence intervals and the error bounds E1 and E2
+    of the private counts.
 
     Attributes:
-        delta: confidence parameter of Lc, Lp and of the privatizer's levels, in (0, 1).
+        delta: failure probability of Lc, Lp and of the error bounds, in (0, 1).
         width: multiplies Lc and Lp.
         error: multiplies E1 and E2 in the bonus.
-        shift: multiplies E1 in n = max(1, N~ + E1).
+        shift: multiplies E1 in n = max(1, N~ + E1), where N~ is the private number of visits.
         remaining: whether the bonus's factor H is replaced by the number of steps after the present one.
         learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
-        projection: see `Projection`.
-        threshold: multiplies the privatizer's levels of transitions and of costs, below which counts are 0.
-        rewards: whether the counters of costs count rewards, 1 minus the cost, which have the same
-            sensitivity; the cost is then N~(s, a) minus the released rewards.
+        projection: how released counts are changed before they are used.
+        threshold: multiplies the error bounds of transitions and of costs. Counts below the product become 0.
+        rewards: whether rewards are counted instead of costs. They have the same sensitivity. The cost is then N~
+            minus the released rewards.
 
     Raises:
         ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -76,22 +81,22 @@ class Constants:
         object.__setattr__(self, "projection", Projection(self.projection))
 
     def cost_width(self, states: int, actions: int, steps: int) -> float:
-        """Return Lc, scaled. `steps` is T = KH."""
+        """Return `width` times Lc = sqrt(2 ln(4SAT/delta)) for S states, A actions and T = `steps` steps in all."""
         return self.width * math.sqrt(2 * math.log(4 * states * actions * steps / self.delta))
 
     def transition_width(self, states: int, actions: int, steps: int) -> float:
-        """Return Lp, scaled. `steps` is T = KH."""
+        """Return `width` times Lp = sqrt(4S ln(6SAT/delta)) for S states, A actions and T = `steps` steps in all."""
         return self.width * math.sqrt(4 * states * math.log(6 * states * actions * steps / self.delta))
 
 
 THEORY: Final = Constants()
-"""The constants of Theorems 3.2 and 4.2. The levels come from the privatizer."""
+"""The constants of Theorems 3.2 and 4.2. The privatizer computes the error bounds E1 and E2."""
 OPPO: Final = THEORY
-"""The theory's constants of policy optimisation on exact counts, where both levels are 0.
+"""The theory's constants of policy optimisation, for counts without noise.
 
-The bonus is Lc/sqrt(n) + H Lp/sqrt(n), and eta is the printed one. These are this paper's constants (Lemma
-A.1, Algorithm 1), not those of OPPO itself: the text of Efroni et al. (2020, arXiv:2002.08243) has not been
-compared.
+The bonus is Lc/sqrt(n) + H Lp/sqrt(n), and the learning rate is the printed one. These are the constants of
+Chowdhury and Zhou (Lemma A.1, Algorithm 1), not those of OPPO itself: the text of Efroni et al. (2020,
+arXiv:2002.08243) has not been compared.
 """
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
 """Tuned on RiverSwim, without error terms. They have no regret guarantee.
@@ -108,14 +113,14 @@ SPARSE: Final = replace(
     threshold=0.4,
     rewards=True,
 )
-"""Tuned. Counts that noise alone could explain are 0, and rewards are counted. No regret guarantee."""
+"""Tuned. Counts that noise alone could explain become 0, and rewards are counted. No regret guarantee."""
 
 
 def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
-    """Reconstructed constants of UCB-VI (Chernoff-Hoeffding bonus), not checked against the paper.
+    """Return reconstructed constants of UCB-VI (Chernoff-Hoeffding bonus), not checked against the paper.
 
-    Its bonus is 7 H ln(5SAT/delta)/sqrt(n). The width is chosen such that the whole bonus of Algorithm 2, for
-    cost and transitions, is this number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017),
+    The bonus of UCB-VI after n visits is 7 H ln(5SAT/delta)/sqrt(n). The field `width` is chosen such that the whole
+    bonus of PRIVATE-UCB-VI is this number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017),
     whose text has not been compared. It uses one table for all steps, so these constants are for pooled
     counts.
 

@@ -1,9 +1,8 @@
-"""Users for the audit of a privatizer: the pair that reaches its guarantee, and the audited counters.
+"""Inputs for the audit of a privatizer: two sequences of users that reach its guarantee, and some counters.
 
-They are the first users of a stream, restricted to some counters. A part of a release is itself released, so
-a violation in the part is a violation of the whole. Counters without a difference, and episodes long after
-the user who differs, only cost time. The best score is the exact log-likelihood ratio of the release under
-the two streams.
+An input holds only the first users and only some counters. A part of a release is itself released, so a violation
+in the part is a violation of the whole. Counters without a difference, and episodes long after the user who
+differs, only cost time. The best score is the exact log-likelihood ratio of the release for the two inputs.
 """
 
 from __future__ import annotations
@@ -35,10 +34,11 @@ Floats = NDArray[np.float64]
 def worst_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int = 1
 ) -> tuple[Trajectories, Trajectories]:
-    """Return two sequences of ``users`` users. The first users differ as much as ``start`` permits.
+    """Return two sequences of ``users`` users whose first users differ as much as ``parameters.start`` permits.
 
-    One first user stays in a cell with costs 1. The other one starts in another cell or moves there at once,
-    and stays there. If there is no other cell, or users do not choose their actions, the other has costs 0.
+    A cell is a state and an action. In the first sequence the first user stays in one cell with costs 1. In the
+    second sequence this user stays in another cell, from the start or from the second step on. If there is no other
+    cell that users can choose, the user has costs 0 instead.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
@@ -80,11 +80,11 @@ def central_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return log(density under ``first`` / density under ``second``) of releases (n, K - 1, counters).
+    """Return log(density under ``first`` / density under ``second``) of releases (n, users, counters).
 
-    ``first`` and ``second`` are what every user adds to the counters in ``columns``, as in
-    ``CentralPrivatizer.release``. A one-to-one linear map gives the releases from values with independent
-    noise. These are the nodes of the tree, one of which ends at each time, or the noisy C x.
+    ``first`` and ``second`` (users, counters) are what every user adds to the counters in ``columns``. The releases
+    are mapped to values with independent noise by a linear map that has an inverse. For the tree these values are
+    its nodes. For a factorised counter they are the noisy entries of C x.
 
     >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
     >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
@@ -111,9 +111,10 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return the same log ratio for what users sent, (n, users, counters).
+    """Return log(density under ``first`` / density under ``second``) of the reports (n, users, counters).
 
-    See ``LocalPrivatizer.release``.
+    ``first`` and ``second`` (users, counters) are the users' true counts in ``columns``. The reports are those of
+    ``LocalPrivatizer.release``.
     """
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
@@ -152,9 +153,9 @@ class CountedUsers:
     """The first users of a stream. An absent user adds nothing to the counters.
 
     Attributes:
-        users: their trajectories.
-        absent: whether the first user is left out; the others keep their episodes.
-        columns: the audited counters, in the privatizer's order.
+        users: the trajectories of the users.
+        absent: whether the first user is left out. The other users keep their episodes.
+        columns: the numbers of the audited counters, in the privatizer's order.
 
     >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
     >>> one = Trajectories([[0, 1]], [[0]], [[0.5]])
@@ -177,9 +178,9 @@ class CountedUsers:
 def worst_users(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int, *, replaced: bool
 ) -> tuple[CountedUsers, CountedUsers]:
-    """Return the pair that reaches the guarantee, restricted to the counters in which it differs.
+    """Return two inputs that reach the guarantee, restricted to the counters in which they differ.
 
-    The first user is replaced or left out.
+    In the second input the first user is another one (``replaced``) or absent.
 
     >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
     >>> [data.columns.tolist() for data in worst_users(parameters, 1, replaced=True)]
@@ -195,7 +196,7 @@ def worst_users(
 
 
 def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
-    """Refuse two streams that differ in more than their first user, or in the audited counters.
+    """Check that two inputs differ in one user only and have the same audited counters.
 
     Raises:
         ValueError: saying which.
@@ -211,7 +212,7 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
 
 
 def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
-    """Return whether the trajectories are the same."""
+    """Return whether all states, actions and costs are the same."""
     return all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("states", "actions", "costs")
     )
@@ -220,5 +221,5 @@ def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
 def released(
     privatizer: CentralPrivatizer | LocalPrivatizer, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw ``n`` runs of a privatizer: the counts released after each user, or sent by each user."""
+    """Return ``n`` runs of a privatizer: the noisy counts after each user (central), or of each user (local)."""
     return privatizer.release(data.leaves(privatizer.parameters), n, rng, data.columns)

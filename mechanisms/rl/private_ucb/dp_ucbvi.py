@@ -1,11 +1,13 @@
-"""DP-UCBVI: optimistic value iteration with a bonus that depends on the variance of the next values.
+"""DP-UCBVI: optimistic value iteration whose bonus depends on the variance of the next state's value.
 
 **The constants are reconstructed and not checked against the paper.** The algorithm is that of Qiao and Wang,
 "Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv 2212.04680), Algorithm 1 and
 section 4, whose text was not available. No result here is a result about the printed DP-UCBVI.
 
-Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m = N~_{h+1}(s') and iota =
-ln(30 HSAT/beta), the bonus is
+There are S states, A actions, H steps and T steps in all. N~_h and P~ are the private visit counts and the estimated
+transitions, E is four times the largest error of a private count, V the value of the next state, and beta the
+failure probability. Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m =
+N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
 
     2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
     + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
@@ -39,14 +41,16 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 
 @dataclass(frozen=True)
 class VarianceConstants:
-    """Scales of the bonus's terms. The defaults are reconstructed, not checked against the paper (see above).
+    """Factors of the four terms of DP-UCBVI's bonus. The defaults are reconstructed, not checked against the paper.
+
+    The module has the formula. E there is four times the largest error of a private count.
 
     Attributes:
         beta: failure probability, in (0, 1).
-        width: multiplies sqrt(iota) in the terms of order 1/sqrt(n).
-        around: multiplies the last term.
+        width: multiplies sqrt(iota) in the first two terms, which are of order 1/sqrt(n) after n visits.
+        around: multiplies the last term, which depends on the visits of the next states.
         error: multiplies E in the term of order 1/n.
-        margin: multiplies E in the amount that consistency adds to the counts.
+        margin: multiplies E in the amount that is added to the counts when they are made consistent.
 
     Raises:
         ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -69,7 +73,7 @@ class VarianceConstants:
     def bonus(
         self, states: int, actions: int, horizon: int, episodes: int, level: float
     ) -> kernels.Bernstein:
-        """Return the bonus's constants. `level` is E, four times the largest error of a private count."""
+        """Return the bonus's constants. `level` is four times the largest error of a private count."""
         S, A, H = float(states), float(actions), float(horizon)
         iota = math.log(30 * H * S * A * H * episodes / self.beta)
         root = self.width * math.sqrt(iota)
@@ -94,9 +98,9 @@ class DPUCBVI(RunsMany):
     """DP-UCBVI with any privatizer. Its constants are reconstructed, not checked against the paper.
 
     Attributes:
-        privatizer: source of the noise; it also fixes the sizes, and whether counts are pooled over the
-            steps. Its family of costs counts rewards.
-        constants: those of the theory, or tuned ones.
+        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table. Its
+            counters of costs add up rewards here.
+        constants: the factors of the bonus: those of the theory, or tuned ones.
 
     >>> import numpy as np
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
@@ -110,7 +114,7 @@ class DPUCBVI(RunsMany):
     constants: VarianceConstants = field(default=QIAO_WANG)
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn in `environment` for K episodes, as `PrivateUCBVI.run` does, with the same errors."""
+        """Return the result of learning in `environment`. See `PrivateUCBVI.run` for arguments and errors."""
         p, constants = self.privatizer.parameters, self.constants
         level = 0.0
         if constants.margin > 0 or constants.error > 0 or constants.around > 0:

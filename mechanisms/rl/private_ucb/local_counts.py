@@ -10,5 +10,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer
 
 
 def sample(parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator) -> Floats:
-    """Draw ``n`` runs of the LOCAL-PRIVATIZER: what the users send, (n, users, columns)."""
+    """Return the noisy counts that each user sends in ``n`` runs of the LOCAL-PRIVATIZER, (n, users, columns)."""
     return released(LocalPrivatizer(parameters), data, n, rng)

@@ -1,9 +1,9 @@
-"""Private counts of real users: a stream of the CENTRAL-PRIVATIZER, and a user's report for the LOCAL one.
+"""Private counts of real users: a stream for the central model, and one user's report for the local model.
 
-The noise paths of `mechanisms.rl.private_ucb.privatizers` are for simulations, which add them to true counts.
-This file stores O(log K) numbers for each counter, accepts trajectories, and refuses those that it must not
-count. With `SecureNoise` the counts are integers, and costs are in whole grains. The parameters must then
-name a discrete distribution, so that the guarantee is that of the drawn noise.
+The noise of `mechanisms.rl.private_ucb.privatizers` is for simulations, which add it to true counts. This file
+stores O(log K) numbers for each counter and K episodes, accepts trajectories, and refuses those that it must not
+count. With `SecureNoise` the counts are integers, and costs are rounded to multiples of a grain. The parameters must
+then name a discrete distribution, so that the guarantee is that of the drawn noise.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """A source of noise.
+    """A source of noise for private counts.
 
-    With any other than ``SecureNoise`` of ``counting.streaming`` the result is a simulation.
+    A result with any other source than ``counting.streaming.SecureNoise`` is a simulation.
     """
 
     @property
     def integer(self) -> bool:
-        """Whether noise consists of integers.
+        """Whether the noise consists of integers.
 
-        If so, the values must be integers and the distribution discrete.
+        If so, the counted values must be integers, and the distribution must be discrete.
         """
         ...
 
@@ -53,7 +53,10 @@ class NoiseSource(Protocol):
 
 
 class Counts(NamedTuple):
-    """Tables of visits and costs (T, S, A), and of transitions (T, S, A, S)."""
+    """Tables of visits and summed costs (T, S, A), and of transitions (T, S, A, S), for S states and A actions.
+
+    T is the number of steps, or 1 if all steps share one table.
+    """
 
     visits: Floats
     costs: Floats
@@ -72,7 +75,7 @@ class SimulatedNoise:
     integer: bool = field(default=False, init=False)
 
     def __call__(self, law: str, scale: float) -> FreshNoise:
-        """See ``NoiseSource``."""
+        """Return a function that draws independent noise with this distribution and scale."""
         draw = {NoiseLaw.LAPLACE: self.rng.laplace, NoiseLaw.GAUSSIAN: self.rng.normal}[NoiseLaw(law)]
         return lambda count: draw(0.0, scale, count)
 
@@ -80,10 +83,10 @@ class SimulatedNoise:
 def user_counts(
     parameters: CountsParameters, states: ArrayLike, actions: ArrayLike, costs: ArrayLike
 ) -> Counts:
-    """Return one user's own tables.
+    """Return the true counts of one user's visits, costs and transitions.
 
     Args:
-        parameters: the sizes.
+        parameters: the sizes of the problem.
         states: s_1, ..., s_{H+1}, from 0 to S - 1.
         actions: a_1, ..., a_H, from 0 to A - 1.
         costs: c_1, ..., c_H in [0, 1].
@@ -141,7 +144,7 @@ def _scale(parameters: CountsParameters, family: str) -> float:
 
 
 class PrivateCounts:
-    """The CENTRAL-PRIVATIZER over a stream of users, with the binary tree.
+    """Private counts of users who arrive one after another, by the CENTRAL-PRIVATIZER with the binary tree.
 
     Episodes are numbered from 0. Before episode k, k users have been counted.
 
@@ -152,9 +155,9 @@ class PrivateCounts:
     (2, 2, 1, 2)
 
     Args:
-        parameters: sizes, noise and families; the counter must be the tree. With a discrete law a user's
-            summed costs are rounded to multiples of 1/grains.
-        noise: where noise comes from.
+        parameters: the sizes, the noise and the counted tables. The counter must be the tree. With discrete noise
+            a user's summed costs are rounded to multiples of 1/grains.
+        noise: the source of the noise.
 
     Raises:
         ValueError: for another counter, integer noise without a discrete law, a discrete law without it, or
@@ -200,9 +203,9 @@ class PrivateCounts:
         return not self._secure
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all releases, in the central model.
+        """Return the guarantee of all releases together, if the server that counts is trusted.
 
-        See ``accountant.rl.private_ucb.central_counts.guarantee``.
+        ``dpproof.accountant.rl.private_ucb.central_counts.account`` computes it.
 
         Raises:
             SimulationError: the noise is not that of ``SecureNoise``.
@@ -213,7 +216,7 @@ class PrivateCounts:
 
     @property
     def episode(self) -> int:
-        """The present episode, which is the number of users counted so far."""
+        """The number of the present episode. It equals the number of users counted so far."""
         return next(iter(self._trees.values())).time
 
     @property
@@ -245,7 +248,7 @@ class PrivateCounts:
             tree.update(leaves[name])
 
     def release(self, episode: int) -> Counts:
-        """Return the private counts before ``episode``, which must be the present one.
+        """Return the private counts before ``episode``, which must be the present episode.
 
         Raises:
             ValueError: for an episode that has not come, or has passed.
@@ -270,10 +273,10 @@ def local_report(
     actions: ArrayLike,
     costs: ArrayLike,
 ) -> Counts:
-    """Return what one user of the LOCAL-PRIVATIZER sends: their own tables, with noise on each entry.
+    """Return what one user of the LOCAL-PRIVATIZER sends: the user's own counts, with noise on each.
 
-    With ``SecureNoise`` its guarantee is ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``.
-    With any other noise it is a simulation without a guarantee.
+    With ``SecureNoise`` the guarantee is ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``.
+    With any other noise the report is a simulation without a guarantee.
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, printed_epsilon=1.0)
     >>> noise = SimulatedNoise(np.random.default_rng(0))

@@ -1,20 +1,20 @@
-"""Privatizers: private versions of the counts that optimistic learning plans with (Assumption 1).
+"""Privatizers: private versions of the counts from which optimistic learners plan (Assumption 1 of the paper).
 
-What an algorithm needs from a privatizer:
+A learner needs four things from a privatizer:
 
-- **Noise.** Before episode k = 0, 1, ..., K-1 an algorithm reads three families of counts over the users
-  before k: visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s'). A private count is the true
-  one plus a path of noise that does not depend on the data. ``privatizer.noise(rng)`` yields the paths in
-  blocks of consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays of shapes
-  (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for episodes first, ..., first + n - 1. T counts the tables:
-  H, or 1 where the parameters say ``pooled`` (then leaf k of a counter is the sum over all steps of user k,
-  and the algorithm sums its true counts over the steps, too). Episode 0 has no users before it, so its noise
-  is 0. Blocks come in order and cover 0..K-1 once. Their arrays are reused, so copy what you keep.
+- **Noise.** Before episode k = 0, 1, ..., K-1 a learner reads three kinds of counts over the users before k:
+  visits N_h(s, a), summed costs C_h(s, a), transitions N_h(s, a, s') for step h, state s, action a and next state
+  s'. A private count is the true count plus noise that does not depend on the data. ``privatizer.noise(rng)`` yields
+  the noise in blocks of n consecutive episodes, ``CountNoise(first, visits, costs, transitions)``: float32 arrays
+  of shapes (n, T, S, A), (n, T, S, A) and (n, T, S, A, S) for episodes first, ..., first + n - 1. There are S states
+  and A actions. T is the number H of steps, or 1 if the parameters say ``pooled``: then all steps share one table,
+  and the learner sums its true counts over the steps. Episode 0 has no users before it, so its noise is 0. The
+  blocks come in order and cover each episode once. Their arrays are reused, so copy what you keep.
 - **Sizes** are in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
-- **Levels.** ``privatizer.levels(delta)`` is a ``Levels(visits, costs, transitions)``: with probability 1 -
-  delta all private counts of all episodes are that near at once (certified upper ends); ``.E1 = max(visits,
-  costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` are the printed ones.
-- **Guarantee.** ``privatizer.account(adjacency)`` is an ``PrivacyResult``, as every mechanism's.
+- **Levels** (error bounds). ``privatizer.levels(delta)`` returns certified bounds ``Levels(visits, costs,
+  transitions)``. With probability 1 - delta they hold for all private counts of all episodes at once. ``.E1 =
+  max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` returns the bounds of the paper.
+- **Guarantee.** ``privatizer.account(adjacency)`` returns a ``PrivacyResult``, as for every mechanism.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ Floats = NDArray[np.float32]
 
 
 class CountNoise(NamedTuple):
-    """Noise of the counts read before the episodes ``first``, ``first + 1``, ..., for T tables (see above)."""
+    """Noise of the counts that are read before n episodes, which are numbered ``first``, ``first + 1``, ...
+
+    There are S states and A actions. T is the number of steps, or 1 if all steps share one table.
+    """
 
     first: int
     visits: Floats
@@ -47,9 +50,9 @@ class CountNoise(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """Bounds on the error of private counts, at once for all counters and episodes.
+    """Bounds on the errors of private visits, summed costs and transitions.
 
-    They hold with probability 1 - delta.
+    They hold for all counters and episodes at once, except with a small failure probability.
     """
 
     visits: float
@@ -58,17 +61,17 @@ class Levels:
 
     @property
     def E1(self) -> float:  # noqa: N802 (the paper's name)
-        """The level of visits and costs together, as in Assumption 1."""
+        """The larger one of the error bounds of visits and of costs, called E1 in the paper."""
         return max(self.visits, self.costs)
 
     @property
     def E2(self) -> float:  # noqa: N802 (the paper's name)
-        """The level of transitions."""
+        """The error bound of transitions, called E2 in the paper."""
         return self.transitions
 
 
 class Sizes(Protocol):
-    """Sizes that the parameters of every privatizer have."""
+    """Sizes of a problem, which the parameters of every privatizer have."""
 
     @property
     def states(self) -> int:
@@ -92,12 +95,12 @@ class Sizes(Protocol):
 
     @property
     def pooled(self) -> bool:
-        """Whether all steps share one table."""
+        """Whether all steps share one table of counts."""
         ...
 
 
 class Privatizer(Protocol):
-    """Private counts of trajectories: noise for simulation, precision levels, and the guarantee."""
+    """Interface of private counts of trajectories: noise for simulations, error bounds, and the guarantee."""
 
     @property
     def parameters(self) -> Sizes:
@@ -109,11 +112,11 @@ class Privatizer(Protocol):
         ...
 
     def levels(self, delta: float) -> Levels:
-        """Return certified levels at failure probability ``delta``."""
+        """Return certified bounds on the errors of the counts. They fail with probability at most ``delta``."""
         ...
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return the paper's levels for this noise."""
+        """Return the error bounds that the paper prints for this noise."""
         ...
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
@@ -123,7 +126,7 @@ class Privatizer(Protocol):
 
 @dataclass(frozen=True)
 class ExactCounts:
-    """The privatizer without noise: levels 0, no guarantee. With it Algorithms 1 and 2 are not private.
+    """The privatizer without noise. Its error bounds are 0, and a learner that uses it is not private.
 
     Attributes:
         states, actions, horizon, episodes: the sizes S, A, H, K, all at least 1.
@@ -146,7 +149,7 @@ class ExactCounts:
 
     @property
     def parameters(self) -> ExactCounts:
-        """The sizes, which are fields of this object."""
+        """The sizes. They are fields of this object, so this is the object itself."""
         return self
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
@@ -155,15 +158,15 @@ class ExactCounts:
         yield CountNoise(0, none, none, none)
 
     def levels(self, delta: float) -> Levels:
-        """Return zeros for any `delta`."""
+        """Return the error bounds 0 for any `delta`."""
         return Levels(0.0, 0.0, 0.0)
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return zeros, because the paper has no privatizer without noise."""
+        """Return the error bounds 0. The paper prints none for counts without noise."""
         return Levels(0.0, 0.0, 0.0)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Refuse, because exact counts have no guarantee.
+        """Raise an error, because counts without noise have no guarantee.
 
         Raises:
             ValueError: always.

@@ -1,8 +1,9 @@
-"""The paper's two privatizers, with its noise or with calibrated noise, and better counters.
+"""The paper's two privatizers (central and local), with the paper's noise or with calibrated noise.
 
-For printed noise use ``CentralPrivatizer(CentralCountsParameters(S, A, H, K, printed_epsilon=1.0))``. For a
-claim use ``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``.
-The parameters also select other noise, counters and tables.
+For the noise that the paper prints use ``CentralPrivatizer(CentralCountsParameters(S, A, H, K,
+printed_epsilon=1.0))``. For noise that is proved to satisfy a claim use
+``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. The parameters
+also select other noise, counters and tables.
 
 Source: Chowdhury and Zhou (AAAI 2022), Section 5.
 """
@@ -44,7 +45,7 @@ from dpproof.mechanisms.rl.trajectories import Trajectories
 
 Columns = NDArray[np.int64] | slice
 ALL = slice(None)
-"""The index of all counters."""
+"""An index that selects all counters."""
 Doubles = NDArray[np.float64]
 
 
@@ -60,7 +61,7 @@ RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Dou
     NoiseLaw.LAPLACE: _laplace,
     NoiseLaw.GAUSSIAN: _gaussian,
 }
-"""Noise of scale 1 in double precision, by the accountants' names for the distributions."""
+"""Functions that draw noise of scale 1 in double precision. The keys are the accountants' names."""
 
 
 def _check_real(parameters: CountsParameters) -> None:
@@ -99,7 +100,9 @@ def _count_noise(
 
 
 def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
-    """Return the scale of each counter's noise, with the families in order.
+    """Return the noise scale of each counter: those of visits, then of costs, then of transitions.
+
+    Visits are left out if they are sums of transitions.
 
     >>> noise_scales(LocalCountsParameters(1, 1, 1, 9, scale=2.0, cost_factor=0.5)).tolist()
     [2.0, 1.0, 2.0]
@@ -114,7 +117,7 @@ def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class CentralPrivatizer:
-    """The CENTRAL-PRIVATIZER: one counter for each table entry, released before every episode.
+    """The CENTRAL-PRIVATIZER: a trusted server releases noisy counts of all users before every episode.
 
     >>> parameters = CentralCountsParameters(6, 2, 20, 100, printed_epsilon=1.0)
     >>> privatizer = CentralPrivatizer(parameters)
@@ -132,7 +135,7 @@ class CentralPrivatizer:
     def meeting(
         cls, parameters: CentralCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
-        """Return the same counters with the least noise for (epsilon, delta) under ``adjacency``.
+        """Return the same counters with the least noise that is (epsilon, delta)-private under ``adjacency``.
 
         >>> sizes = CentralCountsParameters(6, 2, 20, 20000)
         >>> CentralPrivatizer.meeting(sizes, Adjacency.REPLACE, 1, 0).parameters.scale
@@ -141,31 +144,31 @@ class CentralPrivatizer:
         return cls(private_ucb.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """See ``Privatizer.noise``.
+        """Yield the noise of all episodes' counts in blocks, as ``Privatizer.noise`` describes.
 
-        The size of a block is the least power of two that is at least ``block``.
+        For the tree, the size of a block is the least power of two that is at least ``block``.
         """
         return _count_noise(self.parameters, self.paths(), rng, block)
 
     def paths(self) -> NoisePaths:
-        """Return the kind of counter, with noise of scale 1."""
+        """Return an object that draws the noise of the running counts, with noise scale 1."""
         draw = DRAWS[self.parameters.noise]
         if self.parameters.counter == "square-root":
             return FactorisedPaths(draw, self.parameters.strategy)
         return HonakerPaths(draw) if self.parameters.counter == "honaker" else TreePaths(draw)
 
     def levels(self, delta: float) -> Levels:
-        """Return certified levels at failure probability ``delta``. See ``central_levels``."""
+        """Return certified error bounds of the counts at failure probability ``delta``. See ``central_levels``."""
         return _upper(central_levels(self.parameters, delta))
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return the levels of Lemma 5.1, which hold only if the lemma does."""
+        """Return the error bounds of the paper's Lemma 5.1. They hold only if the lemma is true."""
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return ``n`` runs' released counts before the episodes 2..K: (n, K - 1, counters). See ``Samples``.
+        """Return the noisy counts after each of the first K - 1 users in ``n`` runs: (n, K - 1, counters).
 
-        The tree's noise is in double precision, that of other counters in single precision.
+        The tree's noise is in double precision, and that of other counters in single precision.
 
         Raises:
             ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
@@ -179,20 +182,20 @@ class CentralPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return ``n`` runs' counts after each of the first users: (n, users, counters).
+        """Return the noisy counts after each of the first users in ``n`` runs: (n, users, counters).
 
         Args:
             leaves: what every user adds to each counter, (users, counters), at most K - 1 users.
             n: how many runs.
-            rng: where the noise comes from.
-            columns: which of the privatizer's counters these are, as an index of them; all unless given.
+            rng: the generator of the noise.
+            columns: an index of the privatizer's counters that ``leaves`` holds. The default is all counters.
         """
         factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
         noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
         return leaves.cumsum(axis=0) + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Return noise of scale 1 for the counts after each user: (runs, users, counters)."""
+        """Return noise of scale 1 for the running counts after each user: (runs, users, counters)."""
         if self.parameters.counter == "tree":
             draw = RELEASE_DRAWS[self.parameters.noise]
             paths = tree_noise(users, (runs, counters), lambda shape: draw(rng, shape))
@@ -201,9 +204,9 @@ class CentralPrivatizer:
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all releases, in the central model.
+        """Return the guarantee of all releases together, if the server that counts is trusted.
 
-        See ``accountant.rl.private_ucb.central_counts.guarantee``.
+        ``dpproof.accountant.rl.private_ucb.central_counts.account`` computes it.
         """
         return private_ucb.account(self.parameters, Adjacency.of(adjacency))
 
@@ -227,27 +230,27 @@ class LocalPrivatizer:
     def meeting(
         cls, parameters: LocalCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
-        """Return the same privatizer with the least noise for (epsilon, delta) under ``adjacency``."""
+        """Return the same privatizer with the least noise that is (epsilon, delta)-private under ``adjacency``."""
         return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """See ``Privatizer.noise``."""
+        """Yield the noise of all episodes' counts in blocks, as ``Privatizer.noise`` describes."""
         return _count_noise(self.parameters, self.paths(), rng, block)
 
     def paths(self) -> NoisePaths:
-        """Return the server's sums of noise of scale 1."""
+        """Return an object that draws the noise of the server's sums, with noise scale 1 for each user."""
         return WalkPaths(DRAWS[self.parameters.noise])
 
     def levels(self, delta: float) -> Levels:
-        """Return certified levels at failure probability ``delta``. See ``local_levels``."""
+        """Return certified error bounds of the counts at failure probability ``delta``. See ``local_levels``."""
         return _upper(local_levels(self.parameters, delta))
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return the levels of Lemma 5.4, which hold only if the lemma does."""
+        """Return the error bounds of the paper's Lemma 5.4. They hold only if the lemma is true."""
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return ``n`` runs of what the users send: (n, users, counters). This is the ``Samples`` protocol.
+        """Return the noisy counts that each user sends in ``n`` runs: (n, users, counters).
 
         Raises:
             ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
@@ -257,15 +260,18 @@ class LocalPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return ``n`` runs of what users with these counts send. See ``CentralPrivatizer.release``."""
+        """Return what users with the true counts ``leaves`` send in ``n`` runs: (n, users, counters).
+
+        See ``CentralPrivatizer.release`` for the arguments.
+        """
         factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
         noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
         return leaves + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Return noise of scale 1 for what each user sends: (runs, users, counters)."""
+        """Return noise of scale 1 for the counts that each user sends: (runs, users, counters)."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of one user's counts, in the local model: ``private_ucb_local.guarantee``."""
+        """Return the guarantee of the noisy counts that one user sends, without any trusted server."""
         return private_ucb_local.account(self.parameters, Adjacency.of(adjacency))

@@ -1,10 +1,11 @@
 """The exact release of RLSVI: every table is drawn on a public grid, one step after another.
 
 A table entry is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
-f = Rhat + sum_s' Phat(s') V(s') is an exact rational. V is computed from the tables released before, which
-are integers. Rewards are rounded to multiples of 2^-30 when a user arrives. That rounding looks at one record
-at a time and keeps rewards in [0, 1], so it keeps every neighbouring relation. The variance beta_k/(N + 1) is
-rational, with beta_k rounded up to a double.
+f = Rhat + sum_s' Phat(s') V(s') is an exact rational. Rhat is the mean reward so far, Phat(s') the share of visits
+after which state s' followed, and V(s') the largest entry of the next step's released table. Rewards are rounded
+to multiples of 2^-30 when a user arrives. That rounding looks at one record at a time and keeps rewards in [0, 1],
+so it keeps every neighbouring relation. The variance beta_k/(N + 1) is rational: N is the number of visits, and
+beta_k, which depends on the episode k, is rounded up to a double.
 
 Given the tables released so far, each release is post-processing of the real Gaussian mechanism that is
 accounted for; docs/notes/rlsvi_tight.md has the argument. Under ``rewards-only`` the variance is the same for
@@ -91,7 +92,7 @@ class _Tables(OnGrid):
 class RLSVIRelease(_Tables, Released):
     """The tables of all episodes, drawn from entropy by an exact sampler.
 
-    They are private to the last bit.
+    The guarantee covers every bit of them.
     """
 
 
@@ -100,10 +101,10 @@ class RLSVISimulation(_Tables, Simulated):
 
 
 class RLSVIStream:
-    """RLSVI over users who arrive one after another, with a release that is private to the last bit.
+    """RLSVI for users who arrive one after another. The guarantee covers every bit that it releases.
 
-    In every episode `table` releases Q, and `policy` returns the greedy actions. `see` adds the data of the
-    user who followed them.
+    In every episode `table` releases a noisy table of action values, and `policy` returns the best actions by this
+    table. `see` adds the data of the user who followed them.
 
     >>> stream = RLSVIStream(RLSVIParameters(states=2, actions=2, horizon=1, episodes=2))
     >>> stream.table().shape, stream.policy().shape
@@ -114,8 +115,8 @@ class RLSVIStream:
 
     Args:
         parameters: the sizes of the problem, and the scale of the noise.
-        seed: left out for a release, which draws from entropy; a seed or a generator makes a simulation.
-        exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
+        seed: leave it out for a release, which draws from entropy. A seed or a generator makes a simulation.
+        exponent: entries are multiples of 2^exponent. Choose it without looking at the data.
 
     Raises:
         ValueError: an exponent outside -200, ..., 60, or a seed that is none.
@@ -147,11 +148,13 @@ class RLSVIStream:
 
     @property
     def episode(self) -> int:
-        """Number of the present episode, from 0, which is the number of users seen so far."""
+        """Number of the present episode, counted from 0. It equals the number of users seen so far."""
         return self._seen
 
     def table(self) -> NDArray[np.float64]:
-        """Return Q of the present episode (H, S, A). It is drawn at the first call and then stays the same.
+        """Return the noisy action values of the present episode, an array (H, S, A).
+
+        They are drawn at the first call in an episode. Later calls return the same values.
 
         Raises:
             ValueError: all episodes are over.
@@ -159,7 +162,7 @@ class RLSVIStream:
         return doubles(self._present(), self.exponent)
 
     def policy(self) -> NDArray[np.int64]:
-        """Return the first best action of the present table in every step and state, (H, S)."""
+        """Return the best action by the present table for every step and state (H, S); the first one in a tie."""
         return np.array([[row.index(max(row)) for row in step] for step in self._present()], np.int64)
 
     def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
@@ -195,7 +198,7 @@ class RLSVIStream:
         return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all K tables. See `OnGrid.guarantee`."""
+        """Return the guarantee of the tables of all episodes. See `OnGrid.account`."""
         return self.release().account(adjacency)
 
     def __repr__(self) -> str:

@@ -1,12 +1,13 @@
 """RLSVI: randomized least-squares value iteration, whose exploration noise also makes it private.
 
-Every episode solves the empirical model by backward induction, with Gaussian noise added to every Q. The next
-user follows the greedy policy of the perturbed table. Source: arXiv:2606.01952v1, Algorithm 1.
+Before every episode it computes a table Q of action values from the data so far, by backward induction, and adds
+Gaussian noise to every entry. The next user takes the best actions by this table. Source: arXiv:2606.01952v1,
+Algorithm 1.
 
-The exact likelihood ratio of releases on neighbouring users is the strongest test. Given the tables released
-so far, both sequences of users have visited the same states, so the counts agree. Every entry of the next
-table is Gaussian with variance beta_k / (N + 1) under both. Only the means differ, through Rhat, at the one
-cell in each step that the changed user visited (Lemma 11).
+The exact likelihood ratio of the tables for two neighbouring sequences of users is the strongest test. Given the
+tables released so far, both sequences have visited the same states N times each. Every entry of the next table is
+Gaussian with variance beta_k / (N + 1) under both, where beta_k depends on the episode k. Only the means differ,
+through the mean rewards of the one state and action in each step that the changed user visited (Lemma 11).
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ if TYPE_CHECKING:
 def log_likelihood_ratio(
     parameters: RLSVIParameters, tables: NDArray[np.float64], users: Users, other: Users
 ) -> NDArray[np.float64]:
-    """Return ln p_other(tables) / p_users(tables), one number per release.
+    """Return ln(p_other(tables) / p_users(tables)), one number per release.
 
-    The densities are those of this algorithm. For the output of another algorithm, the result is a score and
-    not a likelihood ratio.
+    Here p is the density of RLSVI's tables for the users `other` or `users`. For the output of another algorithm,
+    the result is a score and not a likelihood ratio.
 
     Args:
         parameters: those of the mechanism.
         tables: float64 array (runs, K, H, S, A), as `RLSVI.release` returns it.
-        users: the data under the denominator.
-        other: the data under the numerator, a neighbour of `users` (rewards of one user replaced).
+        users: the data in the denominator.
+        other: the data in the numerator: `users` with the rewards of one user replaced.
 
     Raises:
         ValueError: the data are not neighbours, sizes do not fit, or a table holds NaN or infinity.
@@ -88,10 +89,11 @@ def log_likelihood_ratio(
 class RLSVI(RunsMany):
     """RLSVI for S states, A actions, H steps and K episodes, one user each.
 
-    Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent over cells,
-    and beta_k = S H^3 log(2HSAk) / 2. Rhat and Phat are 0 if N = 0. N counts each step h separately. The
-    policy takes the first best action. If the parameters say so, V is clipped to [0, clip] before the
-    previous step uses it. The released Q is never clipped.
+    Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent for each step h,
+    state and action, and beta_k = S H^3 log(2HSAk) / 2 in episode k. N_h is the number of visits so far in step h.
+    Rhat_h and Phat_h are the mean reward and the frequencies of the next states, 0 without visits. V_h is the
+    largest entry of Q_h in each state. The policy takes the first action with this entry. If ``parameters.clip``
+    is given, V is clipped to [0, clip] before the previous step uses it. The released Q is never clipped.
 
     With its own noise RLSVI hardly learns at small epsilon: on RiverSwim (S = 6, A = 2, H = 20) its mean
     regret over 100 runs is 3218 after 1,000 episodes (epsilon 1.634 at delta 1e-6), and 63335 after 20,000
@@ -116,13 +118,13 @@ class RLSVI(RunsMany):
         keep: bool = False,
         budget: float = math.inf,
     ) -> LearningRun:
-        """Learn in `environment` for K episodes, and `keep` the trajectories if asked.
+        """Return the result of learning in `environment` for all episodes. `keep` stores the trajectories in it.
 
-        This is the experiment in floating point. With a seed or a generator it is a simulation.
+        This is an experiment in floating point. If `rng` is a seed or a generator, it is a simulation.
 
-        With a `budget` of rho the run is budget-zCDP and sqrt(2 budget)-GDP under rewards-only adjacency for
-        every K, in real arithmetic. Tables are released while their cost, which depends on the visit counts,
-        fits the budget. Then the policy stays the same. The conditions are those of
+        With a finite `budget` the run is budget-zCDP and sqrt(2 budget)-GDP if only one user's rewards change, for
+        any number of episodes, in real arithmetic. A table is released if its cost, which depends on the visit
+        counts, fits the budget. After that the policy stays the same. The conditions are those of
         `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
 
         Raises:
@@ -148,9 +150,9 @@ class RLSVI(RunsMany):
         return LearningRun(regrets, released, states, actions, rewards, simulated=randomness.simulated)
 
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
-        """Return the perturbed Q tables of `runs` independent runs on the same users: (runs, K, H, S, A).
+        """Return the noisy tables of `runs` independent runs on the same users: (runs, K, H, S, A).
 
-        They are a fast simulation in floating point, for experiments and audits, and have no guarantee. Use
+        They are a fast simulation in floating point, for experiments and audits, without a guarantee. Use
         `publish` for a real release.
 
         >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
@@ -166,18 +168,18 @@ class RLSVI(RunsMany):
     def release_with_counts(
         self, users: Users, rng: np.random.Generator, runs: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the tables of `release`, and the visit counts N_h^k(s, a) before episode k, shaped alike."""
+        """Return the tables of `release`, and the visit counts before each episode in an array of the same shape."""
         return self._release(users, rng, runs, counted=True)
 
     def publish(
         self, users: Users, seed: Source = None, *, exponent: int = GRID
     ) -> RLSVIRelease | RLSVISimulation:
-        """Release the perturbed Q tables of one run on `users`, private to the last bit.
+        """Return the exact noisy tables of one run on `users`. The guarantee covers every released bit.
 
         Args:
-            users: what each user would answer, one user an episode.
-            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
-            exponent: tables are multiples of 2^exponent, a number that is fixed without looking at data.
+            users: the responses of each user, one user for each episode.
+            seed: leave it out for a release, which draws from entropy. A seed or generator makes a simulation.
+            exponent: entries are multiples of 2^exponent. Choose it without looking at the data.
 
         Raises:
             ValueError: the users' K, H, S or A are not those of the parameters, or the exponent is out of
@@ -200,9 +202,9 @@ class RLSVI(RunsMany):
         return stream.release()
 
     def sample(self, data: Users, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return `n` independent releases on `data`, an array (n, K, H, S, A).
+        """Return the noisy tables of `n` independent runs on `data`, an array (n, K, H, S, A).
 
-        This is the `Samples` protocol.
+        Audits call this method (`dpproof.mechanisms.primitives.Samples`).
         """
         return self.release(data, rng, n)
 
@@ -222,11 +224,11 @@ class RLSVI(RunsMany):
             raise ValueError(f"{of.__name__} must have the noise of RLSVI. Otherwise {what} does not hold.")
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """Return the standard deviation of simulated noise over sqrt(beta_k), by the number of visits."""
+        """Return the standard deviations of simulated noise, divided by sqrt(beta_k). The index is the visit count."""
         return kernels.noise_widths(self.parameters)
 
     def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the standard normals of simulated releases, (runs, K, H, S, A)."""
+        """Return independent standard normal numbers of this shape, the noise of simulated releases."""
         return rng.standard_normal(shape)
 
     def _release(

@@ -19,12 +19,12 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """K users' responses to every step, state and action; the arrays are copied and made read-only.
+    """Responses of K users to every step, state and action. The arrays are copied and made read-only.
 
     Attributes:
         next_states: int64 array (K, H, S, A) of states 0, ..., S-1.
         rewards: float64 array (K, H, S, A) of values in [0, 1].
-        start: the state every user starts in.
+        start: the state in which every user starts.
 
     Raises:
         ValueError: the shapes differ or have a 0, a state or reward is outside its range or NaN.
@@ -86,7 +86,7 @@ class Users:
         return cls(next_states, np.broadcast_to(environment.rewards, shape), environment.start)
 
     def with_rewards(self, user: int, rewards: ArrayLike) -> Users:
-        """Return the same users, with rewards `rewards` (a number or an array (H, S, A)) for user `user`.
+        """Return the same users, with other rewards (a number or an array (H, S, A)) for user number `user`.
 
         >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
         >>> users.with_rewards(1, 0.0).rewards.ravel()
@@ -98,10 +98,9 @@ class Users:
 
 
 def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
-    """Return the one user whose rewards differ. The two sequences may differ in nothing else.
+    """Return the number of the one user whose rewards differ. The two sequences may differ in nothing else.
 
-    Source: arXiv:2606.01952v1, Remark 2. Raises ValueError, which states the first other difference, or that
-    there is no difference.
+    Source: arXiv:2606.01952v1, Remark 2. Raises ValueError if there is another difference, or none.
 
     >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
     >>> differ_only_in_rewards_of_one_user(users, users.with_rewards(1, 0.25))
@@ -128,7 +127,7 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
 
 
 def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
-    """Raise ValueError unless `data` has the states, actions and steps of the parameters."""
+    """Raise ValueError unless `data` has as many states, actions and steps as the parameters say."""
     for name in ("states", "actions", "horizon"):
         given, wanted = getattr(data, name), getattr(parameters, name)
         if given != wanted:
@@ -136,7 +135,7 @@ def check_sizes(parameters: RLSVIParameters, data: TabularMDP | Users) -> None:
 
 
 def check_users(parameters: RLSVIParameters, users: Users) -> None:
-    """Raise ValueError unless the users fit the parameters, one user per episode."""
+    """Raise ValueError unless the users have the parameters' sizes, and there is one user per episode."""
     check_sizes(parameters, users)
     if users.count != parameters.episodes:
         raise ValueError(f"users ({users.count}) must be {parameters.episodes}, the number of episodes")

@@ -1,13 +1,14 @@
-"""Gaussian Thompson sampling: a bandit learner that is private without any change.
+"""Gaussian Thompson sampling: a bandit learner whose own random draws make it private.
 
 Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampling", Algorithm 2. The initial
 pulls and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
 arXiv:2407.14879v1.
 
-The draws are released on a public grid, exactly, round after round. A draw is round(f + sigma Z) on the grid
-2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean S_i/(n_i + 1) is an exact rational,
-because rewards are rounded to multiples of 2^-30 when a user arrives. So is the variance c/(n_i + 1). The
-pulled arms follow from the integers. docs/notes/thompson.md has the argument.
+In every round one normal number is drawn for each arm, and the arm with the largest number is pulled. Arm i has
+n_i rewards with sum S_i. Its draw has mean S_i/(n_i + 1) and variance c/(n_i + 1), with a public factor c. Both
+are exact rationals, because rewards are rounded to multiples of 2^-30 when a user arrives. A release rounds the
+draws exactly to multiples of 2^exponent (`dpproof.mechanisms.release.rounded_gaussian`). The pulled arms follow
+from these integers. docs/notes/thompson.md has the argument.
 """
 
 from __future__ import annotations
@@ -61,17 +62,17 @@ class _Draws(OnGrid):
 
 
 class ThompsonRelease(_Draws, Released):
-    """The draws of one run, drawn from entropy by an exact sampler. They are private to the last bit."""
+    """The draws of one run of Thompson sampling, made from entropy by an exact sampler. Every bit is private."""
 
 
 class ThompsonSimulation(_Draws, Simulated):
-    """The draws of one run, drawn from a seed or a given generator. They have no guarantee."""
+    """The draws of one run of Thompson sampling, made from a seed or a given generator, without a guarantee."""
 
 
 def publish(
     parameters: ThompsonParameters, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
 ) -> ThompsonRelease | ThompsonSimulation:
-    """Release the draws of one run. See `dpproof.mechanisms.rl.thompson.thompson.Thompson.publish`."""
+    """Return the exact draws of one run of Thompson sampling. See `Thompson.publish` for the arguments."""
     exponent, randomness = checked_exponent(exponent), Randomness.of(seed)
     paid, words = grains(rewards), words_of(randomness)
     arms, before = parameters.arms, parameters.arms * parameters.pulls
@@ -92,17 +93,17 @@ def publish(
 
 Floats = NDArray[np.float64]
 Pay = Callable[[int, NDArray[np.int64]], Floats]
-"""Function (user, arm pulled in each run) -> rewards in [0, 1], one for each run."""
+"""Function of a user and the arm pulled in each run. It returns one reward in [0, 1] for each run."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThompsonRun:
-    """The result of n runs.
+    """The result of n runs of Thompson sampling with T rounds and N arms.
 
     Attributes:
         draws: float64 (n, T, N), the released draws.
-        arms: int64 (n, T), the arms of the largest draws, which are pulled.
-        simulated: whether a seed or a given generator drew them.
+        arms: int64 (n, T), the pulled arms: those with the largest draw.
+        simulated: whether the draws came from a seed or a given generator.
     """
 
     draws: Floats
@@ -136,15 +137,15 @@ class Thompson:
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the proved guarantee of releasing all draws once by `publish`.
 
-        See `accountant.rl.thompson.thompson`.
+        `dpproof.accountant.rl.thompson.thompson` has the theorem.
         """
         return accounting.account(self.parameters, Adjacency.of(adjacency))
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
-        """Learn n times, independently. The reward is 1 with the probability of the pulled arm, otherwise 0.
+        """Return n independent runs on users whose rewards are random bits.
 
         Args:
-            means: (N,), each in [0, 1].
+            means: (N,), the probability of reward 1 for each arm, in [0, 1].
             n: the number of runs, at least 1.
             rng: the source of all randomness; a seed or a generator makes a simulation.
         """
@@ -159,17 +160,17 @@ class Thompson:
         return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Draw n independent runs for given users. This is a fast simulation in floating point, for audits.
+        """Return the draws of n independent runs for given users: a fast simulation in floating point.
 
-        Use `publish` for a real release.
+        It is made for audits. Use `publish` for a real release.
 
         Args:
-            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
+            rewards: (users, N) in [0, 1]: the reward of each user for each arm. User t gets pull t.
             n: the number of runs.
             rng: the source of all randomness.
 
         Returns:
-            float64 (n, T, N).
+            float64 (n, T, N), the draws in T rounds for N arms.
 
         Raises:
             ValueError: another shape, or a reward outside [0, 1].
@@ -184,12 +185,12 @@ class Thompson:
     def publish(
         self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
     ) -> ThompsonRelease | ThompsonSimulation:
-        """Release the draws of one run for given users, private to the last bit.
+        """Return the exact draws of one run for given users. The guarantee covers every released bit.
 
         Args:
-            rewards: (users, N) in [0, 1]: what each user would pay for each arm; user t is asked in pull t.
-            seed: left out for a release, which draws from entropy; a seed or generator makes a simulation.
-            exponent: draws are multiples of 2^exponent, a number that is fixed without looking at data.
+            rewards: (users, N) in [0, 1]: the reward of each user for each of the N arms. User t gets pull t.
+            seed: leave it out for a release, which draws from entropy. A seed or generator makes a simulation.
+            exponent: draws are multiples of 2^exponent. Choose it without looking at the data.
 
         Raises:
             ValueError: another shape, a reward outside [0, 1], or an exponent out of range.
@@ -213,13 +214,13 @@ class Thompson:
         return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
 
     def pull_before(self, law: Posterior, pay: Pay) -> None:
-        """Pull every arm b times, in turn."""
+        """Pull every arm ``parameters.pulls`` times, in turn, and add the rewards to ``law``."""
         for user in range(self.users - self.parameters.rounds):
             arms = np.full(len(law.sums), user % self.parameters.arms)
             law.see(arms, pay(user, arms))
 
     def checked(self, rewards: ArrayLike) -> Floats:
-        """Return the users' rewards. Raise ValueError for another shape or a reward outside [0, 1]."""
+        """Return the users' rewards as an array. Raise ValueError for a wrong shape or a reward outside [0, 1]."""
         given = _checks.unit_interval("rewards", rewards)
         if given.shape != (self.users, self.parameters.arms):
             shape = (self.users, self.parameters.arms)
@@ -229,7 +230,7 @@ class Thompson:
 
 @dataclass(eq=False)
 class Posterior:
-    """Counts and sums of the rewards of every arm, in n runs at once, each (n, N)."""
+    """Number and sum of the rewards of each of N arms in n runs, two arrays (n, N)."""
 
     counts: Floats
     sums: Floats
@@ -243,38 +244,39 @@ class Posterior:
 
     @property
     def means(self) -> Floats:
-        """The means of the draws."""
+        """The means of the next draws (n, N)."""
         return self.sums / (self.counts + 1)
 
     @property
     def variances(self) -> Floats:
-        """The variances of the draws."""
+        """The variances of the next draws (n, N)."""
         return self.factor / (self.counts + 1)
 
     def see(self, arms: NDArray[np.int64], rewards: Floats) -> None:
-        """Add one reward of the arm pulled in each run."""
+        """Add one reward in each run: ``rewards`` (n,) of the pulled ``arms`` (n,)."""
         rows = np.arange(len(arms))
         self.counts[rows, arms] += 1
         self.sums[rows, arms] += rewards
 
 
 def sample(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Draw n runs, (n, T, N). See `Thompson.sample`."""
+    """Return the draws (n, T, N) of n runs with T rounds and N arms. See `Thompson.sample`."""
     return Thompson(parameters).sample(rewards, n, rng)
 
 
 def log_likelihood_ratio(
     draws: Floats, parameters: ThompsonParameters, first: ArrayLike, second: ArrayLike
 ) -> Floats:
-    """Return the log of p_second(draws) / p_first(draws) for each release, which is the strongest test.
+    """Return the log of p_second(draws) / p_first(draws) for each release, as the strongest test of two inputs.
 
-    The draws determine the arms pulled, so the counts are the same for both.
+    Here p is the density of the draws for the users ``first`` or ``second``. The draws determine the pulled arms,
+    so the counts are the same for both.
 
     Args:
         draws: (n, T, N), as `Thompson.sample` returns them.
         parameters: those of the learner.
-        first: the users under the denominator, (users, N).
-        second: the users under the numerator.
+        first: the rewards of the users in the denominator, (users, N).
+        second: the rewards of the users in the numerator, (users, N).
 
     >>> one = ThompsonParameters(arms=1, rounds=2)
     >>> log_likelihood_ratio(np.array([[[0.0], [1.0]]]), one, [[0.0], [0.0]], [[1.0], [0.0]])
