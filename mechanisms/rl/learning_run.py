@@ -110,7 +110,7 @@ class RunsMany:
         *,
         keep: bool = False,
     ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one for each child of the seed. See `learning_run.run_many`."""
+        """Return `runs` independent runs, one for each child of the seed. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor, keep=keep)
 
 

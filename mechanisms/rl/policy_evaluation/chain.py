@@ -1,8 +1,8 @@
-"""Trajectories of the chain of Balle, Gomrokchi and Precup, section 6, as episodes and as statistics.
+"""Random trajectories of the chain of Balle, Gomrokchi and Precup, section 6, and their statistics.
 
-In each state but the last, a trajectory stays or moves on. The step that reaches the last, absorbing state
-pays 1. The last state is visited once, with return 0. The paper does not specify the start state. Here it is
-uniform over the states before the last.
+In each state but the last, a trajectory stays or moves on. The step that reaches the last state pays 1, and the
+trajectory ends there. The paper does not specify the start state. Here it is uniform over the states before the
+last.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BLOCK = 20_000
 def chain_episodes(
     states: int, trajectories: int, rng: np.random.Generator, stay: float = 0.5, first_user: int = 0
 ) -> Episodes:
-    """Draw trajectories of different users, numbered from `first_user` on.
+    """Return random trajectories of different users, who are numbered from `first_user` on.
 
     >>> batch = chain_episodes(3, 2, np.random.default_rng(0))
     >>> batch.count, int(batch.rewards.sum())
@@ -59,7 +59,7 @@ def chain_visits(
     rng: np.random.Generator,
     return_bound: float | None = None,
 ) -> FirstVisits:
-    """Return the statistics of drawn trajectories. They are drawn in blocks, so memory does not grow."""
+    """Return the first-visit statistics of random trajectories. Blocks of trajectories keep the memory small."""
     total: FirstVisits | None = None
     for count in _blocks(_checks.at_least("trajectories", trajectories, 1)):
         batch = chain_episodes(states, count, rng)

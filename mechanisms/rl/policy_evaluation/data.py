@@ -1,8 +1,8 @@
 """First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns.
 
-One compiled backward pass over each trajectory computes a return in doubles, clips it, and rounds it to whole
-units. It uses only that trajectory. Units are added as integers, so the sums are exact and do not depend on
-the order of the trajectories.
+The return of a state in a trajectory is the discounted sum of the rewards from the first visit on. One compiled
+backward pass over each trajectory computes the returns in doubles, clips them, and rounds them to whole units.
+Units are added as integers, so the sums are exact and do not depend on the order of the trajectories.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 
 LOW_BITS = 26
-"""Number of low bits of a 53-bit unit that are added separately, so that 2^36 trajectories fit."""
+"""Number of low bits of a 53-bit return that are added separately, so that sums of 2^36 returns fit."""
 CHUNKS = 32
 """Number of parts that are added separately. It does not depend on the threads, so neither do the results."""
 FEW = 200_000
@@ -32,10 +32,11 @@ FEW = 200_000
 def first_visit_sums(
     states: Any, rewards: Any, starts: Any, count: int, discount: float, top: float, units: float
 ) -> tuple[Any, Any, Any]:
-    """Return visits (N,), and the high and low parts (N,) of the summed first-visit returns in units.
+    """Return how many trajectories visit each of N = `count` states, and the sums of their returns.
 
     A return is clipped at `top` and rounded to the nearest whole number of units of size 1/`units` (a power
-    of two). `starts` (m + 1,) has the index in `states` and `rewards` at which each trajectory begins.
+    of two). The sums are in units, split into high and low parts: high 2^`LOW_BITS` + low. All results have the
+    shape (N,). `starts` (m + 1,) has the index in `states` and `rewards` at which each trajectory begins.
     """
     added = _alone if len(states) <= FEW else _together
     visits, high, low = (np.zeros((CHUNKS, count), np.int64) for _ in range(3))
@@ -116,15 +117,15 @@ _LEAST_BOUND = 2.0**-900
 
 @dataclass(frozen=True, eq=False)
 class FirstVisits:
-    """Statistics of a batch of trajectories for DP-LSW and DP-LSL. Those of two batches can be added.
+    """First-visit statistics of a batch of m trajectories. The statistics of two batches can be added.
 
     Attributes:
-        visits: |X_s|, int64 (N,): number of trajectories that visit each state.
-        sums: float64 (N,): sum of their returns from the first visit on.
-        trajectories: m, the number of trajectories.
-        bound: Fmax: each return is in [0, Fmax].
-        rest: float64 (N,): the exact sums minus `sums`; None if the caller's sums may have been rounded,
-            which a private release does not accept.
+        visits: int64 (N,): number of trajectories that visit each of the N states.
+        sums: float64 (N,): sum over these trajectories of their returns from the first visit on.
+        trajectories: the number m of trajectories.
+        bound: the largest possible return. Each return is in [0, bound].
+        rest: float64 (N,): the exact sums minus `sums`. It is None if the sums may have been rounded; a private
+            release does not accept such sums.
 
     Raises:
         ValueError: for visits outside [0, m], or sums that no such returns have.
@@ -168,14 +169,14 @@ class FirstVisits:
 
     @property
     def exact_sums(self) -> list[Fraction]:
-        """The sums as rationals, including `rest`."""
+        """The exact sums, `sums` plus `rest`, as rationals."""
         rest = np.zeros(self.states) if self.rest is None else self.rest
         pairs = zip(self.sums.tolist(), rest.tolist(), strict=True)
         return [Fraction(one) + Fraction(other) for one, other in pairs]
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """F_X (N,): the average return of each state, 0 for a state without visits."""
+        """The average return of each state (N,), 0 for a state without visits."""
         return self.sums / np.maximum(self.visits, 1)
 
     @property
@@ -224,17 +225,18 @@ def first_visits(
     reward_bound: float = 1.0,
     return_bound: float | None = None,
 ) -> FirstVisits:
-    """Return the first-visit statistics of `episodes`. They depend neither on the order nor on the threads.
+    """Return how many trajectories visit each state, and the sums of their returns from the first visit on.
 
-    A return is computed in doubles by one backward pass over its trajectory, clipped at Fmax, and rounded to
-    a multiple of about Fmax/2^53. It is in [0, Fmax] and depends on no other trajectory. The sums are exact.
+    A return is the discounted sum of rewards. It is computed in doubles, clipped at a public bound B, and rounded to
+    a multiple of about B/2^53. It is in [0, B] and depends on no other trajectory. The sums are exact, so they do
+    not depend on the order of the trajectories.
 
     Args:
-        episodes: of users with one trajectory each, as replacing a user is to replace one trajectory.
-        states: N; every state in the batch is one of 0, ..., N - 1.
-        discount: gamma, in (0, 1).
-        reward_bound: Rmax, in (0, 1]: every reward is in [0, Rmax]; larger rewards are to be rescaled.
-        return_bound: a public Fmax, above 0, to which returns are clipped; Rmax/(1 - gamma) without it.
+        episodes: the trajectories, one for each user.
+        states: the number N of states. Every state in the batch is one of 0, ..., N - 1.
+        discount: the discount of later rewards, in (0, 1).
+        reward_bound: the largest possible reward, in (0, 1]. Rescale larger rewards.
+        return_bound: the public bound B, above 0. The default is reward_bound/(1 - discount).
 
     Raises:
         ValueError: naming what is outside its domain; a user with two trajectories.
@@ -271,7 +273,7 @@ def first_visits(
 
 
 def checked_bound(discount: float, reward_bound: float, return_bound: float | None) -> float:
-    """Return Fmax: the given bound, or Rmax/(1 - gamma).
+    """Return the public bound on returns: the smaller one of `return_bound` and reward_bound/(1 - discount).
 
     Raises:
         ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as

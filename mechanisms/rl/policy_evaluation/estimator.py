@@ -1,10 +1,10 @@
-"""Estimators in the style of scikit-learn: LSW and LSL, and DP-LSW and DP-LSL.
+"""Estimators of the values of states, in the style of scikit-learn, without privacy and with it.
 
-`fit` takes `Episodes` or their `FirstVisits`, `predict` takes states. DP-LSW and DP-LSL release `released_`,
-integers on a public grid. `coef_`, the same numbers as doubles, and predictions are computed from these
-integers. The guarantee covers every bit of all of them. The noise's standard deviation depends on the data.
-It is private, and it is neither stored nor shown. With a `random_state` the result is a simulation. It has
-another type, without a guarantee.
+`LSW` and `LSL` are regressions without privacy, `DPLSW` and `DPLSL` the private ones. `fit` takes `Episodes` or
+their `FirstVisits`, `predict` takes states. The private ones release `released_`, integers on a public grid.
+`coef_`, the same numbers as doubles, and predictions are computed from these integers. The guarantee covers every
+bit of all of them. The noise's standard deviation depends on the data. It is private, and it is neither stored nor
+shown. With a `random_state` the result is a simulation. It has another type, without a guarantee.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class _Values(OnGrid):
 
 
 class ReleasedValues(_Values, Released):
-    """Parameters drawn from entropy by an exact sampler. They are private to the last bit."""
+    """Released regression coefficients, drawn from entropy by an exact sampler. The guarantee covers every bit."""
 
 
 class SimulatedValues(_Values, Simulated):
-    """Parameters drawn from a seed or a given generator. They have no guarantee."""
+    """Regression coefficients with noise from a seed or a given generator. They have no guarantee."""
 
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return checked_bound(self.discount, self.reward_bound, self.return_bound)
 
     def statistics(self, X: Episodes | FirstVisits) -> FirstVisits:
-        """Return the first-visit statistics of a batch of at least two trajectories.
+        """Return the first-visit statistics of a batch of at least two trajectories, after checking them.
 
         Raises:
             ValueError: for a state, reward, discount or bound outside its domain, one trajectory, or
@@ -112,7 +112,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return found
 
     def fit(self, X: Episodes | FirstVisits, y: None = None) -> Self:
-        """Fit the parameters of the values to a batch. `y` is not used.
+        """Fit the regression coefficients to a batch, and return this estimator. `y` is not used.
 
         Raises:
             ValueError: see `statistics`; also for features, weights or a ridge that the algorithm refuses.
@@ -133,15 +133,15 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
 @dataclass(eq=False, repr=False)
 class LSW(_Evaluation):
-    """Weighted least squares on average first-visit returns, without privacy.
+    """Weighted least squares on the average returns from the first visit of each state on, without privacy.
 
     Args:
-        states: N; may be left out where features are given.
-        features: Phi (N, d); the identity unless given.
-        weights: w (N,) in [0, 1]; 1/N each unless given.
-        discount: gamma in (0, 1).
-        reward_bound: Rmax in (0, 1]; rewards are in [0, Rmax], larger ones are to be rescaled.
-        return_bound: a public Fmax, to which returns are clipped; Rmax/(1 - gamma) unless given.
+        states: the number N of states. It may be left out if features are given.
+        features: a matrix (N, d) with d features of each state. The default is the identity.
+        weights: the weight of each state (N,), in [0, 1]. The default is 1/N each.
+        discount: the discount of later rewards, in (0, 1).
+        reward_bound: the largest possible reward, in (0, 1]. Rescale larger rewards.
+        return_bound: a public bound, to which returns are clipped. The default is reward_bound/(1 - discount).
 
     >>> batch = Episodes.rectangular([[0, 1], [1, 0]], [[0, 0]] * 2, [[0, 1.0], [0, 1.0]])
     >>> LSW(states=2, discount=0.5).fit(batch).predict([0, 1])
@@ -162,11 +162,13 @@ class LSW(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class LSL(_Evaluation):
-    """Ridge regression on first-visit returns, without privacy. Otherwise like `LSW`.
+    """Ridge regression on returns from the first visit of each state on, without privacy.
 
     Args:
-        ridge: lambda, above ||Phi||^2 ||rho||_inf.
-        weights: rho (N,) in [0, 1]; 1 each unless given.
+        ridge: the ridge parameter. It is above the largest weight times the squared norm of the features.
+        weights: the weight of each state (N,), in [0, 1]. The default is 1 each.
+
+    The other arguments are those of `LSW`.
     """
 
     states: int | None = None
@@ -202,7 +204,7 @@ class _Private(_Evaluation):
         raise NotImplementedError
 
     def constants(self) -> Noise:
-        """Return alpha and beta, which do not depend on data.
+        """Return the noise factor alpha and the smoothing parameter beta. They do not depend on the data.
 
         Raises:
             ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
@@ -234,7 +236,7 @@ class _Private(_Evaluation):
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the exact guarantee of `released_`, or before `fit` that of the present settings.
+        """Return the exact guarantee of `released_`. Before `fit` it is the guarantee of the present settings.
 
         Later changes of the settings do not affect the guarantee of `released_`.
 
@@ -252,10 +254,10 @@ class _Private(_Evaluation):
         return PolicyEvaluationParameters(size, noise.alpha, noise.beta, algorithm=self._algorithm)
 
     def noise_range(self, trajectories: int) -> tuple[float, float]:
-        """Return public lower and upper bounds on the noise of `predict`, before clipping, for this batch size.
+        """Return a public lower and upper bound on the noise of `predict` for a batch of this size.
 
-        The noise is the root mean square over states of the standard deviation. Its position between the
-        bounds depends on how often the rarest states are visited, and is private.
+        The noise is the standard deviation of a prediction before clipping, as a root mean square over all states.
+        Its exact size depends on how often the rarest states are visited, and is private.
         """
         most = _checks.at_least("trajectories", trajectories, 2)
         squares, noise, top = self._squares(), self.constants(), self._bound()
@@ -265,9 +267,9 @@ class _Private(_Evaluation):
         return low, high * math.exp(min(noise.beta, 64) / 128)
 
     def expected_noise(self, visits: ArrayLike, trajectories: int) -> float:
-        """Return the noise of `predict`, before clipping, for public or planned visits (N,).
+        """Return the noise of `predict` before clipping, if each state is visited as often as `visits` (N,) says.
 
-        See `noise_range`.
+        The visits must be public or planned. `noise_range` defines the noise.
         """
         counts, squares = np.asarray(visits), self._squares()
         planned = FirstVisits(counts, np.zeros(len(counts)), trajectories, self._bound())
@@ -277,15 +279,15 @@ class _Private(_Evaluation):
     def predict(self, X: ArrayLike) -> Floats:
         """Return the estimated values of the states X, integers of any shape.
 
-        With `clip` they are in [0, Fmax].
+        With `clip` they are clipped to [0, B], where B is the public bound on returns.
         """
         found = super().predict(X)
         return np.clip(found, 0.0, self._bound()) if self.clip else found
 
     def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
-        """Return mean (d,) and standard deviation of `coef_` before rounding.
+        """Return the mean (d,) and the standard deviation of `coef_` before rounding.
 
-        They are private, and for audits only.
+        Both are private. Use them for audits only.
         """
         squares, found = self._squares(), self.statistics(data)
         with precision(128):
@@ -293,7 +295,7 @@ class _Private(_Evaluation):
         return np.array([float(value) for value in squares.exactly(found)]), deviation
 
     def sample(self, data: Episodes | FirstVisits, n: int, rng: np.random.Generator) -> Floats:
-        """Draw `coef_` n times on the same data, (n, d), for audits."""
+        """Return `n` random draws of `coef_` on the same data, an array (n, d), for audits."""
         squares, found = self._squares(), self.statistics(data)
         integers, exponent = self._drawn(squares, found, n, words_of(Randomness.of(rng)))
         return doubles(integers, exponent).reshape(n, -1)
@@ -336,21 +338,23 @@ def _refuse_rounded(data: FirstVisits) -> None:
 
 @dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
-    """DP-LSW: `LSW` with noise, private when one trajectory is replaced. It is useless on small data.
+    """DP-LSW: `LSW` with Gaussian noise. In neighbouring data sets one trajectory is replaced.
 
-    With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its RMSE is 204, or 2.07 with
-    the bound `return_bound=1` on returns, where an estimate of 0 has .703. With this bound DP-LSW needs some
-    30,000 trajectories to beat that estimate, and some 100,000 to beat Gaussian noise on counts and sums
-    (docs/how-to/policy-evaluation.md). Predictions are then clipped to [0, Fmax].
+    It is useless on small data. With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its root
+    mean squared error is 204. With `return_bound=1` it is 2.07, while the estimate 0 has .703. DP-LSW then needs
+    some 30,000 trajectories to beat this estimate, and some 100,000 to beat Gaussian noise on counts and sums
+    (docs/how-to/policy-evaluation.md). Predictions are then clipped.
 
     Args:
         epsilon: the target, above 0.
-        delta: in (0, 1).
-        calibration: "room" (looks at no data), "planned" (smoothing for `planned_visits`) or "printed".
-        planned_visits: visits (N,) that are planned or public; never those of the batch itself.
+        delta: the target, in (0, 1).
+        calibration: how the noise is chosen from the target: "room" (without data), "planned" (best for
+            `planned_visits`) or "printed" (the constants of the paper).
+        planned_visits: visits (N,) of each state that are planned or public. Never give those of the batch itself.
         random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
-        noise: alpha and beta themselves, as `dpproof calibrate policy-evaluation` gives them, for a target.
-        clip: whether predictions are cut off to [0, Fmax], which costs no privacy.
+        noise: the factor alpha and the smoothing beta, as `dpproof calibrate policy-evaluation` prints them. Give
+            either this or a target.
+        clip: whether predictions are clipped to the possible values. This costs no privacy.
 
     If few trajectories visit one state, the noise on all states is large. `noise_range` and `expected_noise`
     compute its size from public numbers.
@@ -369,10 +373,12 @@ class DPLSW(_Private, LSW):
 
 @dataclass(eq=False, repr=False)
 class DPLSL(_Private, LSL):
-    """DP-LSL: `LSL` with noise, private when one trajectory is replaced. Otherwise like `DPLSW`.
+    """DP-LSL: `LSL` with Gaussian noise. In neighbouring data sets one trajectory is replaced.
 
     Args:
-        planned_trajectories: m of the planned visits.
+        planned_trajectories: the number of trajectories to which `planned_visits` belongs.
+
+    The other arguments are those of `LSL` and `DPLSW`.
     """
 
     _algorithm = "lsl"

@@ -1,7 +1,7 @@
 """Least squares in exact rationals, and certified operator norms of public matrices.
 
-Columns that share no row with a nonzero entry are independent problems. So for tabular features and
-aggregations the solution is a division.
+Columns of the feature matrix that have no nonzero entry in the same row are independent problems. So for tabular
+features and aggregations the solution is a division.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _fmpq(value: Fraction) -> flint.fmpq:
 
 
 def norm_above(features: Floats) -> float:
-    """Return a double certified to be at least ||Phi||, the largest singular value.
+    """Return a double that is certified to be at least the largest singular value of ``features``.
 
     >>> norm_above(np.array([[3.0], [4.0]]))
     5.0
@@ -98,9 +98,10 @@ def norm_above(features: Floats) -> float:
 
 
 def pseudo_inverse_norm_above(features: Floats, weights: Floats) -> float | None:
-    """Return a double certified to be at least ||(diag(weights)^(1/2) Phi)^+||.
+    """Return a double certified to be at least the norm of the pseudo-inverse of the weighted features.
 
-    Return None if full rank cannot be certified.
+    The weighted features are diag(weights)^(1/2) times ``features``. Return None if their full rank cannot be
+    certified.
 
     >>> pseudo_inverse_norm_above(np.eye(2), np.array([0.25, 1.0]))
     2.0

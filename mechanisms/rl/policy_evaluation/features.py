@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 
 
 def tabular(states: int) -> Floats:
-    """Return one feature for each state: the identity (N, N)."""
+    """Return the feature matrix that has one feature for each of N states: the identity (N, N)."""
     return np.eye(_checks.at_least("states", states, 1))
 
 
 def aggregation(states: int, size: int = 2) -> Floats:
-    """Return features (N, ceil(N/size)) that groups of `size` neighbouring states share.
+    """Return the feature matrix (N, ceil(N/size)) that has one feature for each group of `size` adjacent states.
 
     >>> aggregation(3).tolist()
     [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
@@ -30,7 +30,7 @@ def aggregation(states: int, size: int = 2) -> Floats:
 
 
 def checked_features(features: ArrayLike, states: int | None = None) -> Floats:
-    """Return the matrix as float64 (N, d).
+    """Return the feature matrix as float64 (N, d) after checking it.
 
     Raises:
         ValueError: unless it is a finite matrix with a row for each state and at least one column.
@@ -45,7 +45,7 @@ def checked_features(features: ArrayLike, states: int | None = None) -> Floats:
 
 
 def checked_weights(name: str, weights: ArrayLike | None, states: int, default: float) -> Floats:
-    """Return the weights (N,), or `default` for every state if none are given.
+    """Return the checked weights (N,), or `default` for every state if none are given.
 
     Raises:
         ValueError: unless they are numbers in [0, 1], one a state, not all 0.
@@ -62,7 +62,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
 
 
 def norm(features: Floats) -> float:
-    """Return a double certified to be at least ||Phi||, and only slightly larger.
+    """Return an upper bound on the largest singular value of ``features``. It is certified and nearly equal.
 
     >>> norm(aggregation(4))
     1.4142...
@@ -71,9 +71,9 @@ def norm(features: Floats) -> float:
 
 
 def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
-    """Return a double certified to be at least ||(Gamma^(1/2) Phi)^+||, for Gamma = diag(weights).
+    """Return an upper bound on the norm of the pseudo-inverse of diag(weights)^(1/2) times ``features``.
 
-    It is only slightly larger.
+    It is certified, and only slightly larger than the norm.
 
     >>> pseudo_inverse_norm(tabular(4), np.full(4, 0.25))
     2.0
@@ -93,7 +93,9 @@ def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
 def ridge(
     trajectories: int, features: Floats, weights: Floats, power: float = 0.5, factor: float = 2.0
 ) -> float:
-    """Return a schedule of lambda: `factor` ||Phi||^2 ||rho||_inf m^power. It is public because m is.
+    """Return a ridge parameter for m trajectories: `factor` (norm of features)^2 (largest weight) m^power.
+
+    It is public, because it depends on the data only through the public number m.
 
     >>> ridge(10_000, tabular(4), np.ones(4))
     200.0...

@@ -1,12 +1,12 @@
 """SDP-PE: policy elimination in stages, from private counts of batches of users.
 
-The possible transitions are taken as known. The learner knows which next states each action may lead to, and
-it learns their probabilities. It enumerates all policies, so only tiny problems can be run.
+The learner knows which next states each action may lead to, and it learns their probabilities. It enumerates all
+policies, so only tiny problems can be run.
 
 Each stage explores crudely, step by step, and then finely (Algorithms 2 and 3). It does not use data of
-earlier stages, and it drops the active policies whose estimated value is too low. The paper asks for the best
-single explorative policy, which does not exist. The learner plays a mixture instead
-(`dpproof.mechanisms.rl.sdp_pe.coverage`).
+earlier stages, and it drops the active policies whose estimated value is too low. Active policies are those not
+yet dropped. The paper asks for the best single policy for exploration, which does not exist. The learner plays a
+random mixture of policies instead (`dpproof.mechanisms.rl.sdp_pe.coverage`).
 
 Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
 privacy" (2026), Algorithms 1 to 3.
@@ -42,17 +42,20 @@ Bools = NDArray[np.bool_]
 
 
 class Mixture(NamedTuple):
-    """A policy that every user draws independently: numbers (m,) in increasing order, probabilities (m,)."""
+    """A random policy, which every user draws independently from m numbered policies.
+
+    `numbers` (m,) are the policies in increasing order, and `weights` (m,) are their probabilities.
+    """
 
     numbers: Ints
     weights: Floats
 
 
 class Play(NamedTuple):
-    """How the exploration uses its users: it lets them play, and it sees their counts privately.
+    """The two functions with which exploration uses a batch of users.
 
-    `run` lets users follow a mixture and returns the true counts of their batch. `release` makes such counts
-    private, and returns their level E.
+    `run` lets a number of users follow a mixture of policies and returns their true counts. `release` returns
+    private counts and a bound on their error.
     """
 
     run: Callable[[Mixture, int], BatchCounts]
@@ -61,14 +64,14 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crude:
-    """The result of crude exploration: the absorbing model, the infrequent tuples and the auxiliary mixture.
+    """The result of crude exploration, for H steps, X states and A actions.
 
     Attributes:
-        transitions: (H, n, A, n) over reachable states: `PolicySpace.reduced`.
-        infrequent: bool (H, X, A, X): the set W.
+        transitions: estimated probabilities (H, n, A, n) over reachable states, as in `PolicySpace.reduced`.
+        infrequent: bool (H, X, A, X): whether the transition was seen too rarely. Its probability is set to 0.
         auxiliary: the uniform mixture of all policies that crude exploration chose.
-        heads: of the active policies: `kernels.heads`.
-        level: the largest E of its releases.
+        heads: for each step, an active policy for each beginning of a policy, as in `kernels.heads`.
+        level: the largest error bound of its private releases.
     """
 
     transitions: Floats
@@ -80,7 +83,10 @@ class Crude:
 
 @dataclass(frozen=True, eq=False)
 class Fine:
-    """The result of fine exploration: the refined model (reduced), and the coverage of the mixture."""
+    """The result of fine exploration: estimated transitions and rewards, and how well the mixture covers policies.
+
+    `level` is the error bound of the private counts. The tables are over reachable states (`PolicySpace.reduced`).
+    """
 
     transitions: Floats
     rewards: Floats
@@ -106,9 +112,9 @@ def crude_exploration(
     stage: Stage,
     play: Play,
 ) -> Crude:
-    """Run Algorithm 2: in each step, play policies that visit each pair most in the model so far.
+    """Run Algorithm 2. For each step, play the policies that visit each state and action most by the estimates so far.
 
-    If a layer has no episodes, all its tuples are infrequent.
+    If a step has no episodes, all its transitions count as infrequent.
     """
     H, X, A = space.horizon, space.states, space.actions
     heads = kernels.heads(space.layout, active, scores)
@@ -138,7 +144,10 @@ def fine_exploration(
     stage: Stage,
     play: Play,
 ) -> Fine:
-    """Run Algorithm 3, with a mixture for equation (4). Estimate transitions and rewards from one release."""
+    """Run Algorithm 3 with a mixture of policies in place of the single policy of equation (4).
+
+    Transitions and rewards are estimated from one private release.
+    """
     coverage = cover(space, crude.transitions, active, heads=crude.heads, scores=scores)
     explored = play.run(Mixture(coverage.numbers, coverage.weights), stage.fine)
     auxiliary = play.run(crude.auxiliary, stage.auxiliary)
@@ -159,7 +168,10 @@ def _together(one: BatchCounts, other: BatchCounts) -> BatchCounts:
 def quotients(
     released: ReleasedCounts, level: float, constants: EliminationConstants, infrequent: Bools
 ) -> Floats:
-    """Return P~: released transitions over visits, 0 for infrequent tuples. The missing mass is absorbed."""
+    """Return estimated transition probabilities: released transitions divided by released visits.
+
+    They are 0 for infrequent transitions, so a row may sum to less than 1.
+    """
     visits = _visits(released, level, constants)
     counts = without_margin(released, level, constants)
     counts = np.where(infrequent, 0.0, counts)
@@ -167,7 +179,7 @@ def quotients(
 
 
 def rewards(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Return r~: released rewards over visits."""
+    """Return estimated mean rewards: released rewards divided by released visits, 0 without visits."""
     assert released.rewards is not None
     visits = _visits(released, level, constants)[..., 0]
     found = np.where(visits > 0, released.rewards / np.where(visits > 0, visits, 1.0), 0.0)
@@ -175,7 +187,10 @@ def rewards(released: ReleasedCounts, level: float, constants: EliminationConsta
 
 
 def without_margin(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Return released transitions minus the part of the added E/(2X) that the constants remove."""
+    """Return the released transitions without the margin that the privatizer added.
+
+    The margin is level/(2X) for X states. ``constants.margin`` is the share of it that stays.
+    """
     states = released.transitions.shape[-1]
     found: Floats = np.maximum(released.transitions - (1 - constants.margin) * level / (2 * states), 0.0)
     return found
@@ -192,17 +207,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StageReport:
-    """Statistics of one stage.
+    """Statistics of one stage of policy elimination.
 
     Attributes:
-        length: L.
-        level: E of the fine release.
-        infrequent: number of reachable tuples in W.
-        coverage_gap: the explorative mixture's worst coverage over the least possible, less 1.
-        threshold: policies this far below the best estimate were dropped.
+        length: number of episodes in each of the stage's three parts.
+        level: error bound of the private counts of fine exploration.
+        infrequent: number of reachable transitions that were seen too rarely.
+        coverage_gap: the mixture's worst coverage of a policy, divided by the least possible one, minus 1.
+        threshold: policies whose estimate was at least this far below the best estimate were dropped.
         active: number of policies that stay active.
         optimal_stays: whether a policy of the largest true value stays active.
-        worst_regret: the largest true regret for an episode of a policy that stays active.
+        worst_regret: the largest true regret per episode of a policy that stays active.
     """
 
     length: int
@@ -217,7 +232,7 @@ class StageReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EliminationRun(LearningRun):
-    """K episodes of policy elimination. `regrets` are means over the mixture that is played in an episode.
+    """The result of policy elimination. `regrets` are means over the mixture of policies played in an episode.
 
     Attributes:
         switches: number of changes of the policy, or mixture of policies, from one episode to the next.
@@ -258,12 +273,12 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """Policy elimination with any privatizer of batches. The possible transitions are taken as known.
+    """Policy elimination with any privatizer of batches. It knows which transitions are possible.
 
     Attributes:
-        privatizer: the privatizer of a batch's counts; `NoPrivacy` gives PE.
-        episodes: K, at least 3.
-        constants: the printed ones, those of the proof, or tuned ones.
+        privatizer: the privatizer of a batch's counts. `NoPrivacy` gives policy elimination without privacy.
+        episodes: number of episodes, at least 3.
+        constants: the constants of the algorithm: the printed ones, those of the proof, or tuned ones.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
@@ -280,10 +295,10 @@ class SDPPE:
     )
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> EliminationRun:
-        """Learn in `environment`. Its possible transitions are known, but not their probabilities.
+        """Return the result of learning in `environment`. The learner knows which transitions are possible.
 
-        With a seed or a generator it is a simulation. The generator is split in two, the first for the users,
-        the second for the noise.
+        If `rng` is a seed or a generator, the run is a simulation. The generator is split in two. The first is for
+        the users, the second for the noise.
 
         Raises:
             ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
@@ -331,12 +346,14 @@ class SDPPE:
     def run_many(
         self, environment: TabularMDP, seed: int | None, runs: int, executor: Executor | None = None
     ) -> tuple[LearningRun, ...]:
-        """Return independent runs, one for each child of the seed. See `learning_run.run_many`."""
+        """Return `runs` independent runs, one for each child of the seed. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor)
 
 
 def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], threshold: float) -> Floats:
-    """Drop policies from `active`, in place. Return the estimated values of all policies.
+    """Mark policies far below the best as not `active`, in place. Return the estimated values of all policies.
+
+    A policy is dropped if its estimated value is at least `threshold` below the best active one.
 
     Raises:
         EmptyActiveSetError: none is left, or none was there.

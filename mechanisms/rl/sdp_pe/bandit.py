@@ -1,12 +1,12 @@
-"""Optimism for bandits with rewards 0 or 1, for comparison with policy elimination at X = H = 1.
+"""Optimistic learning in bandits with rewards 0 or 1, for comparison with policy elimination.
 
 `PrivateUCBVI` counts the mean rewards of an environment, so in a bandit there is nothing to learn. Here
-rewards are drawn. Before every episode the arm of the largest index is pulled,
+rewards are random. Every episode pulls the arm a with the largest index
 
     R~(a)/n + width sqrt(log(2AK/delta)/n), n = max(1, N~(a)),
 
-where R~ and N~ are the private counts so far, and R~ is clipped to [0, n]. Section VI of the paper names the
-comparison, but not its constants.
+for A arms and K episodes. R~ and N~ are the private sums of rewards and numbers of pulls so far, and R~ is clipped
+to [0, n]. Section VI of the paper names the comparison, but not its constants.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 
 @dataclass(frozen=True)
 class PrivateBanditUCB:
-    """Optimism from private counts.
+    """Optimistic bandit learner from private counts. The module has its index.
 
     Attributes:
-        privatizer: the noise, for S = H = 1; its family of costs counts rewards.
-        width: scale of the index's root.
+        privatizer: the noise, for one state and one step. Its counters of costs add up rewards here.
+        width: factor of the square root in the index.
         delta: failure probability, in (0, 1).
 
     >>> from dpproof.mechanisms.environments.bandit import bandit
@@ -44,7 +44,7 @@ class PrivateBanditUCB:
     delta: float = 0.05
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Learn for K episodes. The generator is split in two, for rewards and for noise.
+        """Return the result of learning in a bandit. The generator is split in two, for rewards and for noise.
 
         Raises:
             ValueError: the environment is not a bandit of the privatizer's arms; trajectories are asked for.

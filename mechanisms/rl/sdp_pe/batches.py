@@ -1,7 +1,7 @@
-"""Batches of episodes: the number of episodes in each stage, and the counts of a mixture of policies.
+"""Batches of episodes: the number of episodes in each stage, and the counts of a batch of users.
 
-A privatizer receives sums over a batch. Given how many of a batch's users are in a state, their next states
-are multinomial. So the sums are drawn directly, with the distribution that they have if every user is
+A privatizer receives sums over a batch. Given how many of a batch's users are in a state, the numbers of users in
+the next states are multinomial. So the sums are drawn directly. Their distribution is the same as if every user is
 simulated. Rewards are bits; the environment's reward is the probability of a 1.
 """
 
@@ -22,14 +22,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage's numbers of episodes.
+    """The numbers of episodes in the three parts of one stage.
 
     Attributes:
-        length: L, the number of each of its three parts.
-        layers: episodes of each layer of crude exploration; together L, as even as whole numbers are.
-        fine: episodes of the explorative mixture: L, and in the last stage also the remainder of the division
-            by 3.
-        auxiliary: episodes of the auxiliary mixture, L.
+        length: the number of episodes in each of the three parts.
+        layers: episodes of crude exploration for each step, as equal as possible. Their sum is `length`.
+        fine: episodes of fine exploration: `length`, and in the last stage up to two more, which remain after the
+            division by 3.
+        auxiliary: episodes of the policies of crude exploration, played again: `length`.
     """
 
     length: int
@@ -44,10 +44,10 @@ class Stage:
 
 
 def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
-    """Return the stages of Algorithm 1: L_b = first 2^(b-1), and the last stage uses the remaining episodes.
+    """Return the stages of Algorithm 1. The three parts of stage b = 1, 2, ... have `first` 2^(b-1) episodes each.
 
-    Line 3 is read with the sum up to b - 1, because as printed the last stage has no positive length. If
-    fewer than 3 episodes remain, they join the last stage.
+    The last stage uses the remaining episodes. Line 3 of the algorithm is read with the sum up to b - 1, because as
+    printed the last stage has no positive length. If fewer than 3 episodes remain, they join the last stage.
 
     >>> [stage.length for stage in schedule(20_000, 6)]
     [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2572]
@@ -73,7 +73,10 @@ def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
 def user_counts_of_batch(
     environment: TabularMDP, policies: Ints, weights: Floats, users: int, rng: np.random.Generator
 ) -> BatchCounts:
-    """Draw the counts of `users` users, each of whom draws one of the policies (n, H, X) by its weight."""
+    """Return the random counts of a batch of users.
+
+    Each user follows one of the `policies` (n, H, X), drawn with the probabilities `weights` (n,).
+    """
     H, X, A = environment.horizon, environment.states, environment.actions
     episodes = rng.multinomial(users, weights)
     used = episodes > 0

@@ -1,10 +1,11 @@
 """The constants of policy elimination: the printed ones, those of the proof, and tuned ones with names.
 
-A policy is dropped when its estimated value is at least
+There are X states, A actions, H steps and K episodes, L of them in each part of a stage. E bounds the error of the
+private counts. A policy is dropped if its estimated value is at least
 
     2 (root sqrt(XAH^3 iota/L) + noise X^3AH^5 E iota/L)
 
-below the best active one. A tuple (h, x, a, x') is infrequent when its crude count is at most frequent E H^2
+below the best active one. A transition is infrequent if its count in crude exploration is at most frequent E H^2
 iota. The paper has root = noise = C, an unnamed constant, frequent = C_1 = 6 and iota = log(2HAK/delta).
 """
 
@@ -17,7 +18,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Problem:
-    """The sizes on which the constants depend: X, A, H, K, and the number of compared policies."""
+    """The sizes on which the constants of policy elimination depend. `policies` are the compared policies."""
 
     states: int
     actions: int
@@ -28,21 +29,24 @@ class Problem:
 
 @dataclass(frozen=True)
 class EliminationConstants:
-    """Scales of the algorithm's constants. The defaults give the printed ones, with C = 1.
+    """Factors of the constants of policy elimination. The defaults give the printed ones, with C = 1.
+
+    The module has the formulas. E there is the error bound of the private counts.
 
     Attributes:
         delta: failure probability, in (0, 1).
-        root: multiplies the threshold's first term.
-        noise: multiplies its second term.
-        frequent: C_1; with 0 only tuples without a count are infrequent.
-        unions: iota counts the policies, as the proof of Lemma 9 needs: log(4HX^2AKM/delta).
-        clip: estimated rewards are clipped to [0, 1].
-        least_level: E is replaced by this if it is smaller; without privacy E is 0.
-        margin: share of the E/2 added by the privatizer that stays in the counts before a quotient is taken:
-            1 keeps all of it, as printed, and 0 removes it.
-        scored: whether ties between policies that visit a pair equally often go to the best last estimate;
-            otherwise to the first policy.
-        first: episodes of the first stage's parts, L_1, at least 1; every stage doubles them.
+        root: multiplies the first term of the threshold at which policies are dropped.
+        noise: multiplies the second term of this threshold.
+        frequent: the factor C_1. With 0 only transitions without a count are infrequent.
+        unions: whether the logarithm iota includes the number M of policies, as the proof of Lemma 9 needs. It is
+            then log(4HX^2AKM/delta).
+        clip: whether estimated rewards are clipped to [0, 1].
+        least_level: a lower bound on the E that is used. Without privacy E is 0.
+        margin: share of the E/2 added by the privatizer that stays in the counts before they are divided. 1 keeps
+            all of it, as printed, and 0 removes it.
+        scored: how ties between policies that visit a state and action equally often are broken: by the best last
+            estimate (True), or by the number of the policy (False).
+        first: episodes in each part of the first stage, at least 1. Every stage doubles them.
 
     Raises:
         ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN, `first` below 1.
@@ -71,7 +75,7 @@ class EliminationConstants:
             raise ValueError(f"first ({self.first!r}) must be an integer at least 1")
 
     def iota(self, problem: Problem) -> float:
-        """Return iota, the logarithm that all bounds share.
+        """Return the logarithm iota, a factor of all bounds. The module has its formula.
 
         >>> round(LITERAL.iota(Problem(4, 2, 6, 20_000, 2**18)), 3)
         16.077
@@ -82,11 +86,16 @@ class EliminationConstants:
         return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
 
     def infrequent(self, problem: Problem, level: float) -> float:
-        """Return the crude count up to which a tuple is infrequent. `level` is E."""
+        """Return the count up to which a transition is infrequent in crude exploration.
+
+        `level` is the error bound of the private counts.
+        """
         return self.frequent * max(level, self.least_level) * problem.horizon**2 * self.iota(problem)
 
     def threshold(self, problem: Problem, level: float, length: int) -> float:
-        """Return the distance below the best at which a policy is dropped, after a stage with L = `length`.
+        """Return how far below the best estimate a policy must be to be dropped.
+
+        `level` is the error bound of the private counts, and `length` the episodes in each part of the stage.
 
         >>> round(TUNED.threshold(Problem(4, 2, 6, 20_000, 2**18), 0.0, 2048), 4)
         0.0295
@@ -106,8 +115,8 @@ REPAIRED: Final = EliminationConstants(
 TUNED: Final = EliminationConstants(
     root=0.004, noise=3e-8, frequent=0.0, clip=True, least_level=0.0, margin=0.0, scored=True
 )
-"""The paper's schedule and orders of magnitude, scaled down for experiments. No regret guarantee."""
+"""The paper's schedule and formulas, with factors scaled down for experiments. No regret guarantee."""
 LONG: Final = replace(TUNED, noise=1e-8, first=512)
-"""Tuned for visits that are sums, without stages that are too short to drop a policy. No regret guarantee."""
+"""Tuned for visits that are sums of transitions, without very short first stages. No regret guarantee."""
 BANDIT: Final = replace(TUNED, root=0.12, noise=1e-3)
-"""Tuned for bandits with twenty arms, X = H = 1. No regret guarantee."""
+"""Tuned for bandits with twenty arms (one state and one step). No regret guarantee."""

@@ -1,14 +1,14 @@
-"""The explorative policy of fine exploration: a mixture whose worst coverage is near the optimum.
+"""A random mixture of policies for fine exploration, which covers all active policies nearly as well as possible.
 
-Let u be the probabilities of all pairs (step, state, action) under a mixture. A policy's coverage is the sum
-of its own probabilities divided by u, over the D pairs that active policies can visit. A mixture's own
-coverage is D, so the worst coverage of a policy is at least D. For the mixture with the largest sum of log u,
-the worst coverage is D, which is at most the XAH of Lemma 13. The search evaluates all policies, adds the one
-of largest coverage, and adjusts the weights. The worst coverage divided by D, minus 1, is a duality gap. It
-certifies the mixture.
+Let u be the probabilities of all pairs (step, state and action) under a mixture. A policy's coverage is the sum
+of its own probabilities divided by u, over the D pairs that active policies can visit. A small coverage is good.
+The mixture's own coverage is D, so the worst coverage of a policy is at least D. For the mixture with the largest
+sum of log u, the worst coverage is D, which is at most the XAH of Lemma 13 (states times actions times steps). The
+search evaluates all policies, adds the one of largest coverage, and adjusts the weights. The worst coverage divided
+by D, minus 1, certifies how far the mixture is from the optimum.
 
-Equation (4) of the paper minimises over single policies instead. As soon as two active policies differ at a
-pair that one of them reaches, every single policy misses a pair, and the minimum is infinite.
+Equation (4) of the paper minimises over single policies instead. If two active policies differ at a pair that one
+of them reaches, every single policy misses a pair, and the minimum is infinite.
 
 Proofs: docs/notes/sdp_elimination.md.
 """
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SLACK: Final = 1 / 48
-"""Largest relative excess of the worst coverage over the least, which the repaired proof of Lemma 9 allows."""
+"""Largest allowed excess of the worst coverage over the least possible, relative to it (proof of Lemma 9)."""
 _INNER, _ROUNDS = 2000, 2000
 
 
@@ -40,14 +40,17 @@ class EmptyActiveSetError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """A mixture of active policies, and how well it covers all of them.
+    """A random mixture of active policies, and how well it covers all of them.
+
+    A policy's coverage is the sum of its probabilities to visit (step, state, action), each divided by the
+    mixture's probability.
 
     Attributes:
-        numbers: int64 array (m,) of policies, in order.
-        weights: float64 array (m,), positive, with sum 1.
+        numbers: int64 array (m,), the numbers of the policies, in increasing order.
+        weights: float64 array (m,), their probabilities, positive, with sum 1.
         worst: the largest coverage of an active policy.
-        pairs: D, the number of pairs that active policies visit, with a chance above 1e-12 (`kernels.TIE`):
-            the least worst coverage there is.
+        pairs: the number of (step, state, action) that an active policy visits with a probability above 1e-12
+            (`kernels.TIE`). No mixture has a smaller worst coverage.
     """
 
     numbers: Ints
@@ -57,16 +60,17 @@ class Coverage:
 
     @property
     def gap(self) -> float:
-        """The worst coverage divided by the least, minus 1."""
+        """The worst coverage divided by the least possible one, minus 1."""
         return self.worst / self.pairs - 1
 
 
 def visited_most(
     space: PolicySpace, transitions: Floats, heads: list[Ints], scores: Floats
 ) -> tuple[list[Ints], Floats]:
-    """Return active policies that visit each pair most, (n, A), for every step, and probabilities (H, n, A).
+    """Return which active policies visit each state and action most often, and with which probabilities.
 
-    `transitions` (H, n, A, n) as returned by `PolicySpace.reduced`; `heads` as in the kernel.
+    The policies are one array (n, A) for each step, and the probabilities are an array (H, n, A). `transitions`
+    (H, n, A, n) is over reachable states (`PolicySpace.reduced`). `heads` and `scores` are those of `kernels.heads`.
     """
     layout = space.layout
     passed, found = start_of(space), []
@@ -81,7 +85,7 @@ def visited_most(
 
 
 def start_of(space: PolicySpace) -> Floats:
-    """Return the probabilities of the first step's states, for the single beginning without actions."""
+    """Return the probabilities (1, n) of the n states at the first step: the start state has probability 1."""
     passed = np.zeros((1, space.layout.states.shape[1]))
     passed[0, 0] = 1.0
     return passed
@@ -96,15 +100,17 @@ def cover(
     scores: Floats | None = None,
     slack: float = SLACK,
 ) -> Coverage:
-    """Return a mixture of active policies whose worst coverage is at most (1 + slack) D.
+    """Return a mixture of active policies whose worst coverage is at most (1 + slack) times the least possible.
+
+    `Coverage` defines the coverage.
 
     Args:
         space: the policies.
-        transitions: float64 array (H, n, A, n), rows that sum to at most 1: `PolicySpace.reduced`.
-        active: bool array (count,).
-        heads: of the active policies with the scores, where the caller has them.
-        scores: which of the policies that visit a pair equally often the search starts from.
-        slack: the gap at which it stops.
+        transitions: float64 array (H, n, A, n), rows that sum to at most 1, as in `PolicySpace.reduced`.
+        active: bool array (count,), whether each policy is active.
+        heads: the result of `kernels.heads` for the active policies and the scores. It is computed if left out.
+        scores: numbers that break ties between policies with equal probabilities. They affect only the first mixture.
+        slack: the gap at which the search stops.
 
     >>> space = PolicySpace(np.array([[True]]), actions=3)
     >>> found = cover(space, np.zeros((1, 1, 3, 1)), np.ones(3, bool))
@@ -171,11 +177,11 @@ def _chances(space: PolicySpace, law: Floats, number: int) -> Floats:
 
 
 def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) -> float:
-    """Return the minimum of equation (4) as printed, over single active policies, where 0/0 counts as 0.
+    """Return the minimum of the paper's equation (4), the least worst coverage by a single active policy.
 
-    A policy takes one action in each state, and misses the others. So the minimum is infinite if active
-    policies visit two actions of some (step, state). It is D if all policies agree on every pair that they
-    visit.
+    Here 0/0 counts as 0. A single policy takes one action in each state, and misses the others. So the minimum is
+    infinite if active policies take two actions in some state at some step. Otherwise it is the number of visited
+    (step, state, action).
 
     >>> space = PolicySpace(np.array([[True]]), actions=2)
     >>> printed_coverage(space, np.zeros((1, 1, 2, 1)), np.array([True, True]))

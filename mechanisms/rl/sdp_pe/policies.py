@@ -2,9 +2,9 @@
 
 Policies that agree on reachable states count as one.
 
-The digits of a policy's number in base A are the actions at its reachable pairs (step, state), beginning with
-the first step. So policies with the same beginning have consecutive numbers, and their common values are
-computed once.
+Write a policy's number in base A, the number of actions. Its digits are the policy's actions at all reachable pairs
+of a step and a state, beginning with the first step. So policies that agree in the first steps have consecutive
+numbers, and values that they share are computed once.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class UnreachableStateError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class PolicySpace:
-    """The deterministic policies that differ on reachable pairs.
+    """All deterministic policies of a problem. Policies that agree on all reachable states count as one.
 
     Attributes:
-        reachable: bool array (H, X): whether some episode is in state x at step h; the first row has one
+        reachable: bool array (H, X): whether an episode can be in state x at step h. The first row has one
             state, the start.
         actions: number A of actions.
 
@@ -70,7 +70,7 @@ class PolicySpace:
 
     @classmethod
     def of(cls, environment: TabularMDP) -> PolicySpace:
-        """Return the policies of an environment with known possible transitions and unknown probabilities."""
+        """Return the policies of an environment. A state is reachable if possible transitions lead there."""
         possible = environment.transitions.sum(axis=1) > 0
         reachable = np.zeros((environment.horizon, environment.states), np.bool_)
         reachable[0, environment.start] = True
@@ -95,7 +95,7 @@ class PolicySpace:
 
     @property
     def cells(self) -> int:
-        """Number of reachable (h, x, a)."""
+        """Number of reachable combinations of a step, a state and an action."""
         return int(self.reachable.sum()) * self.actions
 
     def policies(self, numbers: ArrayLike) -> Ints:
@@ -127,10 +127,10 @@ class PolicySpace:
         return found
 
     def reduced(self, table: ArrayLike) -> Floats:
-        """Return tables (H, X, A) or (H, X, A, X) over the reachable states alone: (H, n, A) or (H, n, A, n).
+        """Return a table (H, X, A) or (H, X, A, X) without unreachable states: (H, n, A) or (H, n, A, n).
 
-        n is the largest number of states reachable at a step. Entries without a state are 0, and so are the
-        successors after the last step.
+        n is the largest number of states reachable at a step. Unused entries are 0, and so are all entries (..., n)
+        of the last step.
         """
         given = np.asarray(table, dtype=np.float64)
         H, X, A = self.horizon, self.states, self.actions
@@ -147,7 +147,7 @@ class PolicySpace:
         return np.where(after >= 0, np.take_along_axis(rows, np.maximum(after, 0), axis=3), 0.0)
 
     def place(self, step: int, state: int) -> int:
-        """Return the place of a state among those reachable at a step, both from 0.
+        """Return the index of a state among the states that are reachable at a step. All numbers start at 0.
 
         Raises:
             UnreachableStateError: if no episode is there at that step.

@@ -3,26 +3,28 @@
     released = privatizer.release(counts, users, rng)
     level = privatizer.level(counts.shape, users, failure)
 
-- ``counts`` are the true numbers of one batch (``BatchCounts``): arrays of any leading axes (seeds), then (h,
-  s, a) or (h, s, a, s'). A crude layer passes the one step it explores (h = 1) and no rewards, a fine batch all
-  H steps and rewards. The passed arrays decide how many counters a replaced user changes, so the noise depends
-  on ``counts.shape`` (a ``ReleaseShape``) only.
-- ``users`` is the number of users (episodes) in the batch, the same along all leading axes.
-- ``released`` (``ReleasedCounts``) is private. With ``level`` as E, except with probability ``failure`` (a
-  bound for the whole release): |N~ - N| <= E for visits and transitions, |R~ - R| <= E; N~(h, s, a) is the sum
-  of N~(h, s, a, .) and at least N(h, s, a); N~(h, s, a, s') is positive. Sums and signs always hold. Rewards
-  are raw: they may be negative or exceed the visits; clip estimates to [0, 1].
-- The level used in ``release`` is the one for the privatizer's own ``failure``.
+- ``counts`` are the true numbers of one batch (``BatchCounts``). The last axes of the arrays are step h, state s,
+  action a and for transitions the next state s'. Any other axes come first, for example one for several runs. Crude
+  exploration passes only the step that it explores, without rewards. Fine exploration passes all H steps and
+  rewards. These sizes (``counts.shape``, a ``ReleaseShape``) decide how many counters a replaced user changes, so
+  the noise depends on them only.
+- ``users`` is the number of users (episodes) in the batch.
+- ``released`` (``ReleasedCounts``) is private. N and R are the true visits, transitions and sums of rewards, N~ and
+  R~ the released ones, and E is ``level``. Except with probability ``failure`` (for the whole release): |N~ - N| <=
+  E for visits and transitions, |R~ - R| <= E, and N~(h, s, a) is at least N(h, s, a). Always: N~(h, s, a) is the
+  sum of N~(h, s, a, .), and N~(h, s, a, s') is positive. Rewards are not corrected: they may be negative or exceed
+  the visits. Clip estimates to [0, 1].
+- ``release`` uses the level for the privatizer's own ``failure``.
 
 Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer``); here ``NoPrivacy`` and
-``LaplaceCounts``, with a trusted curator or in the local model. The Laplace ones are purely private: a replaced
-user changes 2 ``shape.changes`` counters by one each.
+``LaplaceCounts``, with a trusted curator or in the local model. ``LaplaceCounts`` satisfies pure differential
+privacy: a replaced user changes 2 ``shape.changes`` counters by one each.
 
-A linear programme makes raw counts consistent, in closed form for all cells of a batch at once. For one (h, s,
-a) with raw counts a(s') and M it finds the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t and |sum
-n - M| <= slack. Given t, n(s') may be anything in [max(a - t, 0), a + t], so that its sum fills an interval
-that grows with t. The least t is the largest of three numbers: (a) max(0, -min a), (b) what the sum of a + t
-needs to reach M - slack, (c) what the sum of max(a - t, 0) needs to come down to M + slack.
+The solution of a linear programme makes noisy counts consistent. For one (h, s, a) with noisy transitions a(s') and
+noisy visits M it finds the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t and |sum n - M| <= slack.
+Given t, n(s') may be anything in [max(a - t, 0), a + t], so its sum fills an interval that grows with t. The least
+t is the largest of three numbers: (a) max(0, -min a), (b) what the sum of a + t needs to reach M - slack, (c) what
+the sum of max(a - t, 0) needs to come down to M + slack.
 
 Source: Section V of the paper; docs/notes/sdp_batches.md, section 4.
 """
@@ -44,7 +46,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BatchCounts:
-    """One batch's true counts. ``rewards`` sums rewards in {0, 1}; it is None if they are not released.
+    """The true counts of one batch of users. ``rewards`` sums rewards 0 or 1; it is None if none are released.
 
     >>> BatchCounts(np.ones((6, 4, 2), int), np.ones((6, 4, 2, 4), int), None).shape.counters
     240
@@ -54,11 +56,11 @@ class BatchCounts:
     """
 
     visits: Ints
-    """(..., h, s, a)"""
+    """Number of visits, with axes (..., step, state, action)."""
     transitions: Ints
-    """(..., h, s, a, s'), the visits by next state."""
+    """Number of visits for each next state, with axes (..., step, state, action, next state)."""
     rewards: Ints | None = None
-    """(..., h, s, a)"""
+    """Sum of rewards, with axes (..., step, state, action)."""
 
     def __post_init__(self) -> None:
         for name in ("visits", "transitions", "rewards"):
@@ -73,14 +75,14 @@ class BatchCounts:
 
     @property
     def shape(self) -> ReleaseShape:
-        """Numbers of released steps, states, actions and families."""
+        """The numbers of steps, states and actions, and whether rewards are released."""
         steps, states, actions = self.visits.shape[-3:]
         return ReleaseShape(steps, states, actions, self.rewards is not None)
 
 
 @dataclass(frozen=True)
 class ReleasedCounts:
-    """One batch's private counts, in the shapes of the true ones."""
+    """The private counts of one batch of users. Their arrays have the shapes of the true counts."""
 
     visits: Floats
     transitions: Floats
@@ -88,31 +90,33 @@ class ReleasedCounts:
 
 
 class BatchPrivatizer(Protocol):
-    """Private counts of one batch of users, and bounds on their error."""
+    """Interface of privatizers, which release private counts of one batch of users and bound their error."""
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """Return the private, consistent counts of a batch of ``users``."""
+        """Return private counts of a batch of ``users`` users. Visits are the sums of transitions."""
         ...
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return a certified precision level E of such a release, at failure probability ``failure``."""
+        """Return a certified bound on the errors of all counts, which fails with probability at most ``failure``."""
         ...
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return the paper's precision level for this noise."""
+        """Return the bound on the errors that the paper prints for this noise."""
         ...
 
 
 def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tuple[Floats, Floats]:
-    """Return a minimiser n(s') of each cell's programme, and its value t.
+    """Return counts that are at least 0, nearest to noisy transitions, with a sum near the noisy visits.
+
+    The second result is the largest change t of a transition. No other choice makes it smaller.
 
     Args:
-        transitions: (..., S), the raw a(s').
-        visits: (...), the raw M.
-        slack: at least 0; how far the sum may be from M.
+        transitions: (..., S), the noisy transitions to each next state.
+        visits: (...), the noisy visits.
+        slack: at least 0; how far the sum of the counts may be from the visits.
 
-    Of all minimisers it is the one nearest to max(a, 0) along the segment to the interval's end, so no count
-    changes without need. If M < -slack, no n is feasible. Then M is replaced by -slack, and n is 0.
+    Among all choices with this t, no count is changed without need. If the visits are below -slack, there is no
+    choice. They are then replaced by -slack, and the counts are 0.
 
     >>> found, t = nearest_consistent(np.array([[3.0, -1.0]]), np.array([5.0]), 1.0)
     >>> found.tolist(), t.tolist()
@@ -143,11 +147,11 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
 
 
 def made_consistent(visits: Floats, transitions: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return visits and transitions as in Assumption 4, if the raw ones are within ``level / 4``.
+    """Return consistent visits and transitions, made from noisy ones as the paper's Assumption 4 asks.
 
-    The result is the programme's minimiser plus level/(2 S) for each next state. Sums agree and every
-    transition is positive. If the raw counts are within ``level / 4`` of the truth, a sum is between the
-    truth and the truth + level.
+    They are the result of ``nearest_consistent`` plus level/(2 S) for each of S next states. Visits are the sums of
+    transitions, and every transition is positive. If the noisy counts are within ``level / 4`` of the truth, the
+    visits are between the truth and the truth + level.
 
     >>> [x.tolist() for x in made_consistent(np.array([5.0]), np.array([[3.0, -1.0]]), 4.0)]
     [[6.0], [[5.0, 1.0]]]
@@ -175,7 +179,7 @@ def _lowering(values: Floats, total: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """The true counts, for policy elimination without privacy. The level is 0; an unseen cell's counts are 0.
+    """The privatizer that releases the true counts, for policy elimination without privacy. Errors are 0.
 
     >>> counts = BatchCounts(np.ones((1, 2, 1), int), np.ones((1, 2, 1, 2), int))
     >>> NoPrivacy().release(counts, 2, np.random.default_rng(0)).visits.tolist()
@@ -183,28 +187,30 @@ class NoPrivacy:
     """
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """See ``BatchPrivatizer.release``. Nothing is drawn."""
+        """Return the true counts as floating-point numbers. Nothing is drawn."""
         visits, transitions = counts.visits.astype(np.float64), counts.transitions.astype(np.float64)
         rewards = None if counts.rewards is None else counts.rewards.astype(np.float64)
         return ReleasedCounts(visits, transitions, rewards)
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return 0."""
+        """Return the error bound 0."""
         return 0.0
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return 0."""
+        """Return the error bound 0."""
         return 0.0
 
 
 @dataclass(frozen=True)
 class LaplaceCounts:
-    """Laplace noise of scale 2 changes / epsilon, once for each counter, or once for each user and counter.
+    """Privatizer with Laplace noise on every counter, added by a trusted server or by each user.
+
+    The noise scale is 2 ``shape.changes`` / epsilon, because a replaced user changes 2 ``shape.changes`` counters.
 
     Attributes:
-        epsilon: pure epsilon of all batches under replacement of a user, because each user is in one batch.
-        local: whether every user adds noise to their own counts, so that a counter has a sum of noises.
-        failure: the probability that a release's level does not hold.
+        epsilon: epsilon of all batches together if a user is replaced. Each user is in one batch.
+        local: whether every user adds noise to the user's own counts. A counter then has the sum of these noises.
+        failure: the probability that the error bound of a release does not hold.
 
     >>> once, each = LaplaceCounts(1.0), LaplaceCounts(1.0, local=True)
     >>> shape = ReleaseShape(1, 4, 2, rewards=False)
@@ -224,7 +230,7 @@ class LaplaceCounts:
             raise ValueError(f"epsilon ({self.epsilon!r}) must be positive")
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """See ``BatchPrivatizer.release``."""
+        """Return private counts of a batch of ``users`` users. Visits are the sums of transitions."""
         draws = users if self.local else 1
         scale = self._scale(counts.shape)
 
@@ -241,7 +247,10 @@ class LaplaceCounts:
         return ReleasedCounts(*made_consistent(*raw, level), rewards)
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return four times Chernoff's bound for all counters. See ``BatchPrivatizer.level``."""
+        """Return a bound on the errors of all counts, which fails with probability at most ``failure``.
+
+        It is four times Chernoff's bound for the noise of all counters.
+        """
         if not 0 < failure < 1:
             raise ValueError(f"failure ({failure!r}) must be in (0, 1)")
         goal, draws = math.log(2 * shape.counters / failure), users if self.local else 1
@@ -251,7 +260,7 @@ class LaplaceCounts:
         return 4 * self._scale(shape) * least * (1 + 1e-12)
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return the same as `level`, because the paper prints no level for this noise."""
+        """Return the same as `level`, because the paper prints no error bound for this noise."""
         return self.level(shape, users, failure)
 
     def _scale(self, shape: ReleaseShape) -> float:

@@ -1,8 +1,8 @@
-"""The shuffle privatizer: every counter plus the noise bits of a batch's users, then the linear programme.
+"""The shuffle privatizer: users add noise bits to every counter, and the noisy counts are made consistent.
 
-Messages are single bits. The release has the distribution of ``mechanisms.rl.sdp_pe.shuffled_count``, drawn
-as one binomial for each counter. ``ShufflePrivatizer.printed`` has the paper's noise, ``.calibrated`` the
-least for the same guarantee.
+Messages are single bits. The release has the same distribution as ``mechanisms.rl.sdp_pe.shuffled_count``, but it is
+drawn as one binomial number for each counter. ``ShufflePrivatizer.printed`` has the paper's noise,
+``ShufflePrivatizer.calibrated`` the least noise for the same guarantee.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts,
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]
-"""Function of the release's shape and the number of users that returns tau."""
+"""Function of a release's shape and the number of users that returns the amount of noise, tau."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,15 @@ class _Least:
 
 @dataclass(frozen=True)
 class ShufflePrivatizer:
-    """Private counts of a batch in the shuffle model.
+    """Privatizer of a batch's counts in the shuffle model. tau is its amount of noise.
+
+    Each of n users adds ceil(tau/n) fair noise bits, or one noise bit that is 1 with probability tau/(2n).
 
     Attributes:
         threshold_of: function that returns tau for a release's shape and the number of users.
-        failure: the probability that a release's level does not hold; it determines the programme's slack.
-        own_visits: whether N(h, s, a) has counters of its own, or is the sum of N(h, s, a, .).
+        failure: the probability that a release's error bound does not hold. Noisy counts are made consistent
+            with this bound.
+        own_visits: whether visits have counters of their own, or are the sums of the transitions.
 
     >>> privatizer = ShufflePrivatizer.calibrated(epsilon=1.0, beta=1e-6)
     >>> counts = BatchCounts(np.full((1, 4, 2), 512), np.full((1, 4, 2, 4), 128))
@@ -81,9 +84,9 @@ class ShufflePrivatizer:
         failure: float = 0.01,
         beyond_proof: bool = False,
     ) -> Self:
-        """Return a privatizer with the paper's tau for every release.
+        """Return a privatizer with the paper's amount of noise for every release.
 
-        Epsilon must be below 1 unless ``beyond_proof``.
+        Epsilon must be below 1, because the paper's proof needs it. ``beyond_proof`` allows larger values.
         """
         tau = printed_threshold(horizon, states, actions, epsilon, beta, beyond_proof=beyond_proof)
         return cls(_Same(tau), failure)
@@ -92,16 +95,16 @@ class ShufflePrivatizer:
     def calibrated(
         cls, epsilon: Number, beta: Number, *, failure: float = 0.01, own_visits: bool = True
     ) -> Self:
-        """Return a privatizer with the least tau such that each release satisfies (epsilon, beta).
+        """Return a privatizer with the least noise for which each release is (epsilon, beta)-private.
 
-        The neighbouring relation is the replacement of a user.
+        In neighbouring data sets one user is replaced; beta plays the part of delta.
 
         Each user is in one batch, so all batches together satisfy the same guarantee.
         """
         return cls(_Least(epsilon, beta), failure, own_visits)
 
     def release(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> ReleasedCounts:
-        """See ``BatchPrivatizer.release``. The programme's slack is a quarter of the level at ``failure``.
+        """Return private counts of a batch of ``users`` users. Visits are the sums of transitions.
 
         Raises:
             ValueError: for no users, or a count above their number.
@@ -116,20 +119,26 @@ class ShufflePrivatizer:
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:
-        """Return tau of such a release."""
+        """Return tau, the amount of noise of a release with this shape and number of users."""
         return self._noise(self._shape(shape), users)[0]
 
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """See ``BatchPrivatizer.level``: exact tails."""
+        """Return a bound on the errors of all counts, which fails with probability at most ``failure``.
+
+        It is computed from the exact tails of the noise.
+        """
         own = self._shape(shape)
         return precision_level(own, users, self.threshold(shape, users), failure)
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """See ``BatchPrivatizer.printed_level``: the tail printed in Lemma 10's proof."""
+        """Return the bound on the errors by the tail that the paper prints in the proof of Lemma 10."""
         return printed_level(self._shape(shape), self.threshold(shape, users), failure)
 
     def account(self, shape: ReleaseShape, users: int) -> Profile:
-        """Return the guarantee of a release if one user is replaced: the exact loss of all changed counters."""
+        """Return the privacy profile of a release if one user is replaced.
+
+        It is computed exactly, for all counters that the user changes together.
+        """
         return batch_loss(self._shape(shape), users, self.threshold(shape, users))
 
     def _shape(self, shape: ReleaseShape) -> ReleaseShape:

@@ -1,7 +1,7 @@
-"""One whole release of SDP-PE from its users' trajectories, as the analyser sees it: all shuffled counters.
+"""Samples of one whole release of SDP-PE: all noisy counters of a batch, computed from its users' trajectories.
 
 Shuffled bits reveal no more than their sum. The sampler draws the sum of every counter minus the noise's
-mean, before any post-processing. Coins are numpy's binomials, in floating point.
+mean, before any post-processing. The noise is numpy's binomial noise, in floating point.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
-    """Return the counters of a release: visits (unless summed), rewards (fine only, costs 0 or 1), transitions.
+    """Return the true counters of a release: visits, rewards and transitions, concatenated.
+
+    Visits are left out if they are sums of transitions, and rewards if the release has none. The rewards are the
+    ``costs`` of the trajectories, which must be 0 or 1.
 
     Raises:
         ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.
@@ -46,7 +49,7 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
 def sample(
     parameters: ShuffledBatchParameters, data: Trajectories, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Draw ``n`` releases of one batch, ``(n, counters)``.
+    """Return the noisy counters in ``n`` releases of one batch, an array ``(n, counters)``.
 
     >>> from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
     >>> from dpproof.mechanisms.rl.trajectories import Trajectories

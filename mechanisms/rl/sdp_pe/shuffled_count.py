@@ -5,9 +5,9 @@
     counts = encoder.analyse(shown, users)      untrusted: sees nothing else
 
 ``BitEncoder`` sends the data bit and each noise bit as separate messages. ``SumEncoder`` sends their sum as
-one number, as the paper prints it. The analyser sees a multiset of each counter: ``histograms``. For whole
-experiments ``BitEncoder.counts`` draws the same counts at once, one binomial for each counter. ``sample``
-draws the analyser's view of one counter. Coins are numpy's, in floating point.
+one number, as the paper prints it. The analyser sees only how often each message was sent (``histograms``). For
+whole experiments ``BitEncoder.counts`` draws the same counts faster, as one binomial number for each counter.
+``sample`` draws what the analyser sees of one counter. The noise is numpy's, in floating point.
 
 Source: Section V of the paper; the distribution and the exact privacy are
 ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
@@ -29,13 +29,16 @@ from dpproof.mechanisms import _checks
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_VALUES = 4096
-"""Largest number of values for which printed sums are sampled."""
+"""Largest number of possible messages for which ``sample`` draws the sums of the printed encoder."""
 MOST_MESSAGES = 10**8
 """Largest number of messages in a batch that are stored. ``BitEncoder.counts`` draws any number."""
 
 
 def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
-    """Draw the view of ``users`` of whom ``ones`` have the bit 1: the ones ``(n,)`` or a histogram of sums.
+    """Return what the analyser sees in ``n`` runs if ``ones`` of the users have the bit 1.
+
+    If the encoding is ``bits``, it is the number of messages 1, ``(n,)``. Otherwise it is how many users sent each
+    of the possible sums, ``(n, values)``.
 
     Raises:
         ValueError: ``ones`` is not a number of users, or the printed sums have too many values.
@@ -64,7 +67,7 @@ def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random
 
 
 class CountEncoder(Protocol):
-    """A user's side of the protocol, and the analyser's side."""
+    """Interface of an encoder: what a user sends, and what the analyser computes."""
 
     @property
     def messages(self) -> int:
@@ -76,7 +79,7 @@ class CountEncoder(Protocol):
         ...
 
     def analyse(self, shown: Ints, users: int) -> Floats:
-        """Return estimates of the true counts ``(...)`` from messages in any order ``(all, ...)``."""
+        """Return estimates of the true counts ``(...)`` from all users' messages ``(all, ...)`` in any order."""
         ...
 
 
@@ -93,7 +96,7 @@ class _Encoder:
 
     @cached_property
     def parameters(self) -> ShuffledCountParameters:
-        """The parameters for the accountant."""
+        """The parameters with which the accountant computes the guarantee."""
         return ShuffledCountParameters(self.users, self.threshold, self.encoding)
 
     @property
@@ -103,11 +106,11 @@ class _Encoder:
 
     @property
     def mean(self) -> float:
-        """Mean of the noise in a counter, which the analyser subtracts."""
+        """Mean of the noise in a counter. The analyser subtracts it."""
         return float(self.users * self.noise_bits * self.parameters.noise_chance)
 
     def analyse(self, shown: Ints, users: int) -> Floats:
-        """See ``CountEncoder.analyse``.
+        """Return estimates of the true counts ``(...)`` from all users' messages ``(all, ...)`` in any order.
 
         Raises:
             ValueError: for other than this protocol's number of users.
@@ -136,7 +139,7 @@ class _Encoder:
 
 @dataclass(frozen=True)
 class BitEncoder(_Encoder):
-    """Every bit is a message. After shuffling, the data bit is one among all users' bits.
+    """The encoder that sends every bit as a message. After shuffling, nobody can tell data bits from noise bits.
 
     >>> encoder, rng = BitEncoder(1000, 300.0), np.random.default_rng(0)
     >>> shown = shuffled(encoder.encode(np.ones((1000, 3), int), rng), rng)
@@ -151,18 +154,18 @@ class BitEncoder(_Encoder):
 
     @property
     def messages(self) -> int:
-        """See ``CountEncoder.messages``: the data bit and the noise bits."""
+        """Number of messages that a user sends for each counter: the data bit and the noise bits."""
         return 1 + self.noise_bits
 
     def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
-        """See ``CountEncoder.encode``."""
+        """Return the messages ``(users, messages, ...)`` of users who have ``bits`` ``(users, ...)``."""
         held = self._checked(bits, self.messages)
         chance = float(self.parameters.noise_chance)
         noise = rng.random((self.users, self.noise_bits, *held.shape[1:])) < chance
         return np.concatenate((held[:, None], noise.astype(np.int64)), axis=1)
 
     def counts(self, true: ArrayLike, rng: np.random.Generator) -> Floats:
-        """Draw the analyser's estimates if ``true`` users have a 1, for any shape of counters.
+        """Return random estimates of the analyser. ``true`` holds how many users have the bit 1 in each counter.
 
         Raises:
             ValueError: for counts that are no integers in [0, users].
@@ -174,7 +177,7 @@ class BitEncoder(_Encoder):
 
 @dataclass(frozen=True)
 class SumEncoder(_Encoder):
-    """The printed encoder: z = d + the noise bits, one number for each user. It hides almost nothing.
+    """The paper's encoder. Each user sends one number: the data bit plus the noise bits. It hides almost nothing.
 
     >>> encoder, rng = SumEncoder(4, 2.0), np.random.default_rng(0)
     >>> encoder.encode([0, 1, 1, 1], rng).shape
@@ -185,11 +188,11 @@ class SumEncoder(_Encoder):
 
     @property
     def messages(self) -> int:
-        """See ``CountEncoder.messages``. It is one."""
+        """Number of messages that a user sends for each counter, which is one."""
         return 1
 
     def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
-        """See ``CountEncoder.encode``."""
+        """Return the messages ``(users, 1, ...)`` of users who have ``bits`` ``(users, ...)``."""
         held = self._checked(bits, 1)
         return (held + rng.binomial(self.noise_bits, float(self.parameters.noise_chance), held.shape))[
             :, None
@@ -197,7 +200,7 @@ class SumEncoder(_Encoder):
 
 
 def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
-    """Return all messages of every counter in a separate, uniformly random order: ``(all, ...)``.
+    """Return the messages ``(all, ...)`` of each counter in random order. Each counter has its own order.
 
     >>> shuffled(np.array([[1, 1], [1, 1]]), np.random.default_rng(0)).tolist()
     [1, 1, 1, 1]
@@ -212,7 +215,7 @@ def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
 
 
 def histograms(shown: Ints, most: int) -> Ints:
-    """Return how often each of 0, ..., ``most`` was sent, ``(..., most + 1)``. This is the shuffler's view.
+    """Return how often each message 0, ..., ``most`` was sent, ``(..., most + 1)``. The analyser sees no more.
 
     >>> histograms(np.array([[0, 2], [1, 2]]), 2).tolist()
     [[1, 1, 0], [0, 0, 2]]
