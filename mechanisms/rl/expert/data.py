@@ -1,9 +1,9 @@
 """Logged data of experts: episodes with continuous observations, grouped by expert, in one NPZ file.
 
-The episodes are an `accountant.claims.episodes.Episodes`. `user` is the expert. A state is the number of its
-step, which is also a row of `observations`. Rewards are scaled to [0, 1]. The scale depends on all experts,
-so only the holders of the data may use `episodes`. `ExpertData.released` may be published. A learner uses
-`ExpertData.rewards`, which are not scaled: on the common scale, the rounding of one expert's rewards would
+The episodes are an `accountant.claims.episodes.Episodes`. Its `user` is the number of the expert. A state is the
+number of its step, which is also a row of `observations`. Rewards there are scaled to [0, 1]. The scale depends on
+all experts, so only the holders of the data may use `episodes`. `ExpertData.released` may be published. A learner
+uses `ExpertData.rewards`, which are not scaled: on the common scale, the rounding of one expert's rewards would
 depend on the rewards of others.
 """
 
@@ -35,15 +35,16 @@ _OWN = ("observations", "last", "over", "rewards", "experts")
 
 @dataclass(frozen=True, eq=False)
 class ExpertData:
-    """Logged trajectories.
+    """Logged trajectories of experts, with continuous observations.
 
     Attributes:
-        episodes: the steps; see the module.
-        observations: float32 (steps, d), before each action.
-        last: float32 (episodes, d), after the last action.
-        over: bool (episodes,), whether the episode ended by itself and was not cut.
-        rewards: float64 (steps,), as the environment paid them.
-        experts: number of experts, numbered from 0; each has at least one episode.
+        episodes: the steps of all episodes. A state is the number of its step, `user` is the number of the
+            expert, and rewards are scaled to [0, 1].
+        observations: float32 (steps, d), the observation before each action.
+        last: float32 (episodes, d), the observation after the last action of each episode.
+        over: bool (episodes,), whether the episode ended by itself.
+        rewards: float64 (steps,), the rewards as the environment paid them.
+        experts: number of experts, numbered from 0. Each has at least one episode.
 
     Raises:
         ValueError: shapes that do not fit, a reward that is not finite, an expert outside the range or
@@ -75,7 +76,7 @@ class ExpertData:
 
     @classmethod
     def of(cls, steps: Steps, user: Integers, experts: int) -> Self:
-        """Return the data of played steps, given the expert of each episode."""
+        """Return a data set made from played steps. ``user`` holds the number of the expert of each episode."""
         ends = np.cumsum(steps.lengths)
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]
         numbers = np.arange(len(steps.actions), dtype=np.int64)
@@ -92,7 +93,10 @@ class ExpertData:
         return np.cumsum(self.episodes.lengths) - self.episodes.lengths
 
     def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
-        """Return the transitions of the chosen steps, by default all, as a learner sees them. Needs torch.
+        """Return the transitions of the chosen steps as a learner sees them. Needs torch.
+
+        ``chosen`` says for each step whether it is used. The default is all steps. Observations and rewards are
+        scaled by the public constants of ``problem``.
 
         Raises:
             ValueError: no step is chosen.
@@ -102,14 +106,15 @@ class ExpertData:
         return self._seen(problem, rows, owner[rows], self.experts)
 
     def released(self, problem: Problem, steps: Integers) -> Transitions:
-        """Return the transitions of released steps, as they may be published. Needs torch.
+        """Return the transitions of released steps, in a form that may be published. Needs torch.
 
-        Each step occurs once, in the order of release and without its expert. Rewards are not scaled. Step
-        numbers and the scale of ``episodes`` are left out, because they depend on all the data.
+        Each step occurs once, in the order of release and without the number of its expert. Rewards are scaled only
+        by the public constant of ``problem``. Step numbers and the scale of ``episodes`` are left out, because they
+        depend on all the data.
 
         Args:
-            problem: how the learner sees them.
-            steps: rows of the data, as `expert_release.Release.steps` has them; at least one.
+            problem: the problem, whose public constants scale observations and rewards.
+            steps: the numbers of the released steps, as in `release.Release.steps`; at least one.
         """
         rows = steps[np.sort(np.unique(steps, return_index=True)[1])]
         return self._seen(problem, rows, np.zeros(len(rows), np.int64), 1)
@@ -133,7 +138,7 @@ class ExpertData:
         )
 
     def save(self, path: Path) -> None:
-        """Write the data as NPZ, whole or not at all."""
+        """Write the data as an NPZ file. If writing fails, no partial file is left."""
         held = {name: getattr(self.episodes, name) for name in _STEPS}
         own = {name: getattr(self, name) for name in _OWN}
         with replacing(path) as stream:
@@ -170,7 +175,9 @@ def _episodes(
 def demonstrations(
     experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
 ) -> ExpertData:
-    """Let every expert play `each` episodes of the default problem, cut after `horizon` steps (or its own).
+    """Return the data of `each` episodes that every expert plays in the default environment of the problem.
+
+    An episode is stopped after `horizon` steps. The default is the environment's horizon.
 
     Raises:
         ValueError: `each` is no positive integer.

@@ -1,4 +1,4 @@
-"""Policies of many experts, as arrays or callables, and the number of experts who would play a prefix."""
+"""Policies of many experts, as arrays or callables, and how many experts would play the same actions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 
 class Experts(Protocol):
-    """Policies of ``count`` experts with ``actions`` actions."""
+    """Interface of the policies of many experts."""
 
     @property
     def count(self) -> int:
@@ -50,22 +50,22 @@ class TabularExperts:
 
     @property
     def count(self) -> int:
-        """See ``Experts``."""
+        """Number of experts."""
         return int(self.table.shape[0])
 
     @property
     def actions(self) -> int:
-        """See ``Experts``."""
+        """Number of actions."""
         return int(self.table.shape[2])
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """See ``Experts``. States are the numbers of rows."""
+        """Return the probabilities of all actions, ``(experts, states, actions)``, in these numbered states."""
         return self.table[:, states]
 
 
 @dataclass(frozen=True, eq=False)
 class CallableExperts:
-    """A callable for each expert, which maps states ``(k, ...)`` to action probabilities ``(k, actions)``.
+    """Policies as functions, one for each expert, from states ``(k, ...)`` to probabilities ``(k, actions)``.
 
     >>> coin = CallableExperts([lambda states: np.full((len(states), 2), 0.5)] * 3, 2)
     >>> coin.probabilities(np.zeros((5, 4))).shape
@@ -86,11 +86,11 @@ class CallableExperts:
 
     @property
     def count(self) -> int:
-        """See ``Experts``."""
+        """Number of experts."""
         return len(self.policies)
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """See ``Experts``."""
+        """Return the probabilities of all actions, ``(experts, states, actions)``."""
         found = np.stack([np.asarray(policy(states), dtype=np.float64) for policy in self.policies])
         if found.shape != (self.count, len(states), self.actions):
             shape = (self.count, len(states), self.actions)
@@ -109,8 +109,9 @@ def _check_rows(table: Floats) -> None:
 def prefix_counts(
     experts: Experts, states: NDArray[Any], actions: NDArray[np.int64], least_probability: float = 0.0
 ) -> Floats:
-    """Return count_tau, the number of experts who would play each prefix of one trajectory, ``(steps,)``.
+    """Return the expected number of experts who would play the first actions of one trajectory, ``(steps,)``.
 
+    Entry k adds up, over all experts, the probability to play the first k + 1 actions in the given states.
     Source: Sharma et al. (2024), Algorithm 1, line 3: the sum over experts of the product of pi_i(a_j|s_j).
 
     >>> everybody = TabularExperts(np.full((10, 1, 2), 0.5))

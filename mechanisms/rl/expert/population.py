@@ -1,7 +1,8 @@
 """Thousands of different experts: a few trained networks, and a separate last layer for each expert.
 
-An expert is one of the trained networks with a slightly disturbed last layer. Its preferred action has
-probability 1 - (A - 1) pmin, and every other action has probability pmin. The trained networks come with the
+An expert is one of the trained networks with a slightly disturbed last layer. There are A actions. The preferred
+action has probability 1 - (A - 1) pmin, and every other action has probability pmin. The trained networks come with
+the
 package (`tools/train_experts.py` trains them again). The effect of the disturbances on the experts' returns
 is measured, not assumed.
 
@@ -31,11 +32,12 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Bases:
-    """Trained networks of one shape, with ReLU between layers.
+    """K trained networks of one shape, with ReLU between layers.
 
     Attributes:
-        sizes: inputs, hidden units, outputs.
-        theta: float32 (K, parameters), flat, each layer's weights (outputs, inputs) before its biases.
+        sizes: the numbers of inputs, of units of each hidden layer, and of outputs.
+        theta: float32 (K, parameters), one row for each network. A row holds the weights (outputs, inputs) of the
+            first layer, its biases, those of the second layer, and so on.
     """
 
     sizes: tuple[int, ...]
@@ -61,7 +63,7 @@ class Bases:
         return found
 
     def save(self, path: Path) -> None:
-        """Write the networks as NPZ, in half precision, because small changes do not make worse experts."""
+        """Write the networks as an NPZ file in half precision. Rounding does not make the experts worse."""
         with path.open("wb") as stream:
             np.savez_compressed(stream, sizes=np.array(self.sizes), theta=self.theta.astype(np.float16))
 
@@ -85,8 +87,8 @@ class Population:
     Attributes:
         problem: the problem in which they act.
         bases: the trained networks.
-        base: int64 (m,), the network of each expert.
-        last: float32 (m, units + 1, A), their last layers.
+        base: int64 (m,), the number of the network of each expert.
+        last: float32 (m, units + 1, A), the last layer of each expert.
         pmin: the least probability of an action, in (0, 1/A).
 
     Raises:
@@ -115,7 +117,7 @@ class Population:
         return self.bases.sizes[-1]
 
     def greedy(self, observations: Singles, experts: Integers) -> Integers:
-        """Return the preferred actions of experts (n,), each in the state of its own row (n, d)."""
+        """Return the preferred actions (n,). Row i is that of expert ``experts[i]`` in state ``observations[i]``."""
         seen, found = self.problem.scaled(observations), np.empty(len(experts), np.int64)
         for which in np.unique(self.base[experts]):
             rows = np.flatnonzero(self.base[experts] == which)
@@ -126,14 +128,14 @@ class Population:
         return found
 
     def play(self, observations: Singles, experts: Integers, rng: np.random.Generator) -> Integers:
-        """Draw actions from the experts' softened policies."""
+        """Return random actions (n,). Row i is drawn from the policy of expert ``experts[i]``."""
         best = self.greedy(observations, experts)
         other = rng.random(len(best)) < (self.actions - 1) * self.pmin
         shift = rng.integers(1, self.actions, len(best)) if self.actions > 1 else 0
         return np.where(other, (best + shift) % self.actions, best)
 
     def likes(self, observations: Singles) -> NDArray[np.uint8]:
-        """Return every expert's preferred action in every state: (m, n)."""
+        """Return the preferred action of every expert in every state: (m, n)."""
         seen, found = self.problem.scaled(observations), np.empty((self.count, len(observations)), np.uint8)
         for which in np.unique(self.base):
             rows = np.flatnonzero(self.base == which)
@@ -166,10 +168,11 @@ def population(
     problem: Problem, count: int, rng: np.random.Generator, disturbance: float = 0.005, common: float = 0.0,
     bases: Bases | None = None, pmin: float = PMIN,
 ) -> Population:  # fmt: skip
-    """Draw `count` experts: a share `common` from the first base, each other one from a uniformly drawn base.
+    """Return `count` random experts, each made from a trained network by adding noise to its last layer.
 
-    Normal noise is added to the last layers. Its deviation is `disturbance` times a uniform number in [0, 1],
-    drawn for each expert, times the root mean square of the base's last layer.
+    Each expert uses the first network with probability `common`, and otherwise a random network. The noise is
+    normal. Its standard deviation is `disturbance` times a uniform number in [0, 1], drawn for each expert, times
+    the root mean square of the last layer.
 
     Raises:
         ValueError: no expert, a disturbance that is no finite number at least 0, a share outside [0, 1].

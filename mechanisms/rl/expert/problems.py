@@ -1,7 +1,7 @@
-"""The four problems of the expert-level experiments: environments, their variations for training, scales.
+"""The four problems of the expert-level experiments: environments, their variations, and scaling constants.
 
-Experts learn in variations of a problem and act in the default one. Scales are public constants that do not
-depend on data. With them, a network sees observations and rewards of order one.
+Experts learn in variations of an environment and act in the default one. The scaling constants are public and do
+not depend on data. They bring the observations and rewards that a network sees to the order of one.
 
 Source: Sharma et al. (2024), section 6.1 and Appendix B.1: the variations and their bounds, pmin = 0.02.
 """
@@ -31,13 +31,13 @@ class Problem:
 
     Attributes:
         name: used in files and tables.
-        make: function that makes the environment from parameters; without parameters, the default.
-        varied: parameter -> its least and largest value among the experts' variations.
-        centre, spread: of observations (d,).
+        make: function that makes the environment from parameters, or the default one without parameters.
+        varied: for each varied parameter, its least and largest value in the experts' training.
+        centre, spread: (d,), subtracted from observations, and then divided by.
         reward_scale: factor on the rewards that a learner sees.
-        discount: gamma.
-        evaluation_horizon: steps after which an episode of a learned policy is cut.
-        unit: returns are shown in multiples of this.
+        discount: discount of later rewards.
+        evaluation_horizon: number of steps after which an episode of a learned policy is stopped.
+        unit: tables show returns as multiples of this number.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Problem:
     unit: float = 1.0
 
     def variation(self, rng: np.random.Generator) -> BatchedEnvironment:
-        """Return an environment with parameters uniform between their bounds."""
+        """Return an environment with random parameters, uniform between their bounds in ``varied``."""
         return self.make(**{name: float(rng.uniform(*ends)) for name, ends in self.varied.items()})
 
     def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return observations (n, d) as networks see them."""
+        """Return observations (n, d) as networks see them: minus ``centre``, divided by ``spread``."""
         centre, spread = (np.array(each, np.float32) for each in (self.centre, self.spread))
         found: NDArray[np.float32] = (observations - centre) / spread
         return found

@@ -1,8 +1,8 @@
-"""Release of stable prefixes (Algorithms 1 and 2), with the printed noise or the accountant's.
+"""Release of the first steps of logged trajectories, as far as many experts would play them (Algorithms 1 and 2).
 
-Every round draws a trajectory and tests longer and longer prefixes until a noisy count is too small. The
-comparisons are those of a sparse vector technique that halts at the first answer below. Laplace noise is
-numpy's.
+Every round draws a trajectory and tests longer and longer prefixes (the first 1, 2, 3, ... steps). It stops when
+the noisy number of experts who would play the prefix is too small. This is a sparse vector technique that stops at
+the first count below the threshold. The Laplace noise is numpy's.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Release:
     """The trajectory drawn in each round, and the number of its released steps.
 
     Attributes:
-        drawn: int64 (rounds,), the drawn episode, or -1 if the expert had none left. Not private.
-        lengths: int64 (rounds,), number of its first steps that are released.
+        drawn: int64 (rounds,), the drawn episode, or -1 if the expert had none left. It must not be published.
+        lengths: int64 (rounds,), how many first steps of the drawn episode are released.
         starts: int64 (episodes,), index of each episode's first step.
-        simulated: whether a seed or a given generator drew it; if so, no guarantee holds.
+        simulated: whether the draws came from a seed or a given generator. If so, no guarantee holds.
 
-    The steps of ``mask`` may be published in the order of the rounds, without their experts.
+    The released steps may be published in the order of the rounds, without the numbers of their experts.
     """
 
     drawn: Integers
@@ -48,22 +48,22 @@ class Release:
 
     @property
     def steps(self) -> Integers:
-        """Return the released steps of all rounds, as rows of the data set."""
+        """Return the released steps of all rounds, as row numbers of the data set."""
         rows = [self.starts[e] + np.arange(k) for e, k in zip(self.drawn, self.lengths, strict=True) if k]
         return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
     def mask(self, steps: int) -> NDArray[np.bool_]:
-        """Return which of ``steps`` steps are released. The others are the unstable rest."""
+        """Return a boolean array that says for each of ``steps`` steps whether it is released."""
         found = np.zeros(steps, dtype=bool)
         found[self.steps] = True
         return found
 
     def prefixes(self, episodes: Episodes) -> Episodes | None:
-        """Return the released prefixes as episodes without a user, or None if nothing is released.
+        """Return the released prefixes as episodes without their experts, or None if nothing is released.
 
-        States and rewards are returned as they are in ``episodes``. So a state must reveal nothing else, and
-        the scale of rewards must be fixed without the data. For `ExpertData.episodes` this is not true; see
-        `ExpertData.released`.
+        States and rewards are copied from ``episodes``. So a state number must reveal nothing else, and the scale of
+        rewards must be fixed without the data. This is not true of `ExpertData.episodes`: use
+        `ExpertData.released` instead.
         """
         rows, lengths = self.steps, self.lengths[self.lengths > 0]
         if not len(rows):
@@ -74,7 +74,7 @@ class Release:
 
 @dataclass(frozen=True)
 class DataRelease:
-    """The release with the noise of its parameters: printed, or with a given scale and shape.
+    """The mechanism that releases prefixes of trajectories, with the noise that its parameters say.
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
@@ -88,7 +88,7 @@ class DataRelease:
     parameters: ExpertReleaseParameters
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """See ``dpproof.accountant.rl.expert.release.guarantee``."""
+        """Return the guarantee of one release. ``dpproof.accountant.rl.expert.release.account`` computes it."""
         return account(self.parameters, Adjacency.of(adjacency))
 
     def release(
@@ -98,13 +98,14 @@ class DataRelease:
         rng: Source = None,
         states: NDArray[Any] | None = None,
     ) -> Release:
-        """Draw the rounds' trajectories and release their stable prefixes.
+        """Draw a trajectory in each round, and release the first steps that many experts would play.
 
         Args:
-            episodes: what was logged; ``user`` is the expert, from 0 on.
-            experts: the policies of those experts.
-            rng: draws trajectories and noise; entropy if left out, a seed or a generator for a simulation.
-            states: what the policies look at, one row a step; the states of ``episodes`` if left out.
+            episodes: the logged episodes. ``user`` is the number of the expert, from 0 on.
+            experts: the policies of these experts.
+            rng: the source of trajectories and noise. Leave it out for a release, which draws from entropy; a seed
+                or a generator makes a simulation.
+            states: the input of the policies, one row for each step. The default is the states of ``episodes``.
 
         Raises:
             ValueError: an expert without trajectories or with fewer than ``per_expert``, fewer experts than
@@ -173,11 +174,11 @@ _DRAWS = {"walk": _walk, "fresh": _afresh}
 
 
 def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
-    """Draw the length of the stable prefix in ``n`` rounds on a trajectory with these prefix counts, ``(n,)``.
+    """Return how many first steps of a trajectory are released in ``n`` independent rounds, ``(n,)``.
 
-    A noisy count at or below the noisy threshold ends the prefix. The sparse vector technique halts at its
-    first answer "above", so counts and threshold are passed with opposite signs. This is correct because
-    Laplace noise is symmetric.
+    ``counts`` are the results of ``prefix_counts``. The first noisy count at or below the noisy threshold ends the
+    prefix. The sparse vector technique stops at the first value above a threshold, so counts and threshold are
+    passed with opposite signs. This is correct because Laplace noise is symmetric.
 
     >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
     >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()

@@ -1,7 +1,7 @@
-"""Training of experts by double DQN with replay, in many copies of one variation of a problem at once.
+"""Training of experts by double DQN with replay, in many copies of one environment at once. Needs torch.
 
-This training is not private. Each expert learns alone and online. The privacy claim protects the
-participation of an expert. Needs torch.
+This training is not private. Each expert learns alone, while it plays. The privacy claims of the experiments are
+about data sets of experts, and protect the participation of an expert.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from dpproof.mechanisms.rl.expert.problems import Problem
 
 @dataclass(frozen=True)
 class Learning:
-    """The settings with which an expert learns.
+    """The settings with which an expert learns. In a round, each copy of the environment makes one step.
 
     Attributes:
-        copies: number of episodes played at once.
-        rounds: number of steps of every copy.
-        updates: gradient steps in each round.
-        batch: transitions in a gradient step.
-        hidden: units of the hidden layers.
-        learning_rate: of Adam.
+        copies: number of copies of the environment.
+        rounds: number of rounds.
+        updates: number of gradient steps in each round.
+        batch: number of transitions in a gradient step.
+        hidden: number of units of each hidden layer.
+        learning_rate: learning rate of Adam.
         replay: number of stored transitions.
-        exploration: probability of a random action at the end; it falls from 1 over the first third.
-        target_every: gradient steps between copies into the target network.
-        horizon: steps after which an episode is cut while learning.
-        kept: shares of the rounds after which the parameters are stored.
+        exploration: final probability of a random action. It falls from 1 in about the first third of the rounds.
+        target_every: number of gradient steps between two copies of the network into the target network.
+        horizon: number of steps after which an episode is stopped while learning.
+        kept: shares of the rounds after which the network's parameters are stored.
     """
 
     copies: int = 16
@@ -49,7 +49,7 @@ class Learning:
     kept: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
     def layers(self, problem: Problem) -> Layers:
-        """Return the network of an expert."""
+        """Return the shape of an expert's network for this problem."""
         made = problem.make()
         return Layers((made.observation_size, *self.hidden, made.actions))
 
@@ -77,9 +77,10 @@ class _Replay:
 
 
 def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-    """Learn in one random variation. Return the parameters at each of the `kept` shares of the rounds.
+    """Train one expert in a random variation of a problem. Return its parameters after some of the rounds.
 
-    torch's own generator is not used, so equal seeds give equal experts on one machine.
+    `how.kept` says after which shares of the rounds. torch's own generator is not used, so equal seeds give equal
+    experts on one machine.
     """
     environment, layers = problem.variation(rng), how.layers(problem)
     theta = layers.initial(rng)

@@ -1,11 +1,13 @@
 """DP-LSW and DP-LSL: least squares on first-visit returns, with Gaussian noise scaled by a smooth bound.
 
 Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 2016), Algorithms 1 and 2.
-Neighbours are batches of equally many trajectories, with one trajectory replaced. The envelope of DP-LSL is
-that of the algorithm, with min. The paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
+Neighbours are batches of equally many trajectories, with one trajectory replaced. The smooth bound of DP-LSL uses
+min, as in the algorithm. The paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
 
 The release is an integer for each feature: the multiple of a public grid nearest to theta + sigma_X Z, drawn
-exactly. Theta and sigma_X^2 are exact rationals. For the proofs see docs/notes/policy_evaluation.md.
+exactly. theta are the regression coefficients, sigma_X is the standard deviation of the noise, which depends on the
+data, and Z is standard normal. theta and sigma_X^2 are exact rationals. For the proofs see
+docs/notes/policy_evaluation.md.
 """
 
 from __future__ import annotations
@@ -33,35 +35,41 @@ _FINER = 20
 
 
 class Squares(ABC):
-    """A regression of first-visit returns, its smooth bound, and the exact distribution of its release."""
+    """A private regression of returns on features: its coefficients, its smooth bound and its noise.
+
+    The smooth bound is an upper bound on the sensitivity for the present data that changes little between
+    neighbours.
+    """
 
     features: Floats
 
     @abstractmethod
     def solve(self, data: FirstVisits) -> Floats:
-        """Return theta without noise, (d,), in doubles, for use without privacy."""
+        """Return the regression coefficients (d,) without noise, in doubles. They are not private."""
 
     @abstractmethod
     def exactly(self, data: FirstVisits) -> list[Fraction]:
-        """Return theta as exact rationals. They do not depend on the order of the trajectories."""
+        """Return the regression coefficients without noise as exact rationals."""
 
     @abstractmethod
     def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
-        """Return psi for these visits, as a function of the smoothing."""
+        """Return the smooth bound for batches with these visits, as a function of the smoothing parameter."""
 
     @abstractmethod
     def unit(self, bound: float) -> Fraction:
-        """Return the factor of sqrt(psi), certified to be at least the printed constant."""
+        """Return the factor of the root of the smooth bound, certified to be at least the printed constant.
+
+        `bound` is the public bound on returns.
+        """
 
     def bound(self, data: FirstVisits) -> SmoothBound:
-        """Return psi, as a function of the smoothing."""
+        """Return the smooth bound for this batch, as a function of the smoothing parameter."""
         return self.bound_at(data.visits, data.trajectories)
 
     def ends(self, trajectories: int, beta: float) -> tuple[Fraction, Fraction]:
-        """Return public bounds on psi, up to rounding, for every batch of this size.
+        """Return a public lower and upper bound on the smooth bound, up to rounding, for any batch of this size.
 
-        They are the values of psi if every trajectory visits every state, and if none visits any. psi is
-        monotone.
+        One is its value if every trajectory visits every state, the other its value if none visits any.
         """
         states = len(self.features)
         extremes = (np.full(states, count, np.int64) for count in (0, trajectories))
@@ -69,9 +77,9 @@ class Squares(ABC):
         return Fraction(low), Fraction(high)
 
     def variance(self, data: FirstVisits, noise: Noise) -> Fraction:
-        """Return sigma_X^2, an exact rational, from the value of a public ladder just above psi.
+        """Return the variance of the noise as an exact rational. It depends on the data, so it is private.
 
-        It is private.
+        The smooth bound is first rounded up to a value from a public list.
         """
         bound = self.bound(data)
         ladder = Ladder(self.ends(data.trajectories, noise.beta)[0], noise.beta, bound.allowance)
@@ -79,23 +87,25 @@ class Squares(ABC):
         return (Fraction(noise.alpha) * self.unit(data.bound)) ** 2 * rung
 
     def deviation(self, data: FirstVisits, noise: Noise) -> float:
-        """Return sigma_X, the standard deviation of the noise of each coordinate. It depends on the data."""
+        """Return the standard deviation of the noise of each coefficient. It depends on the data, so it is private."""
         with precision(128):
             return float(arb_of(self.variance(data, noise)).sqrt().mid())
 
     def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
-        """Return the exponent of the public grid, whose step is at most 2^-20 of the least sigma_X."""
+        """Return the exponent of the public grid. Its step is at most 2^-20 of the least possible noise."""
         least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
         return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedSquares(Squares):
-    """DP-LSW: theta minimises sum_s w_s (F_X(s) - phi_s theta)^2.
+    """The regression of DP-LSW: theta minimises the weighted sum over states s of (F(s) - phi_s theta)^2.
+
+    F(s) is the average return of state s, and phi_s are its features.
 
     Args:
-        features: Phi, float64 (N, d), such that Gamma^(1/2) Phi has rank d.
-        weights: w, float64 (N,), in [0, 1].
+        features: float64 (N, d), the features of N states. With these weights they must have rank d.
+        weights: float64 (N,), the weights of the states, in [0, 1].
 
     Raises:
         ValueError: for features of smaller rank.
@@ -119,39 +129,39 @@ class WeightedSquares(Squares):
             )
 
     def solve(self, data: FirstVisits) -> Floats:
-        """Return theta without noise, (d,): LSW."""
+        """Return the coefficients of LSW (d,) without noise."""
         root = np.sqrt(self.weights)
         found = np.linalg.lstsq(root[:, None] * self.features, root * data.means, rcond=None)[0]
         return found.astype(np.float64)
 
     def exactly(self, data: FirstVisits) -> list[Fraction]:
-        """See ``Squares.exactly``."""
+        """Return the coefficients of LSW without noise as exact rationals."""
         weights = [Fraction(value) for value in self.weights.tolist()]
         rows = zip(weights, data.exact_sums, data.visits.tolist(), strict=True)
         targets = [weight * total / max(count, 1) for weight, total, count in rows]
         return exact_least_squares(self.features, weights, targets, Fraction(0))
 
     def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
-        """See ``Squares.bound_at``."""
+        """Return the smooth bound for batches with these visits, as a function of the smoothing parameter."""
         return WeightedBound(visits, self.weights)
 
     def unit(self, bound: float) -> Fraction:
-        """Return Fmax ||(Gamma^(1/2) Phi)^+||. See ``Squares.unit``."""
+        """Return `bound` times the norm of the pseudo-inverse of diag(weights)^(1/2) times the features."""
         return Fraction(bound) * Fraction(self._norm)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return J(theta + error) - J(theta), the excess empirical risk."""
+        """Return how much an `error` (d,) in the coefficients increases the minimised sum."""
         return float((self.weights * (self.features @ error) ** 2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeSquares(Squares):
-    """DP-LSL: theta minimises the empirical risk plus lambda/(2m) |theta|^2.
+    """The regression of DP-LSL: theta minimises the empirical risk plus ridge/(2m) |theta|^2, for m trajectories.
 
     Args:
-        features: Phi, float64 (N, d).
-        weights: rho, float64 (N,), in [0, 1].
-        ridge: lambda, above ||Phi||^2 ||rho||_inf.
+        features: float64 (N, d), the features of N states.
+        weights: float64 (N,), the weights of the states, in [0, 1].
+        ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.
 
     Raises:
         ValueError: for a smaller lambda.
@@ -184,7 +194,7 @@ class RidgeSquares(Squares):
         return Fraction(self._norm) ** 2 * Fraction(float(self.weights.max()))
 
     def solve(self, data: FirstVisits) -> Floats:
-        """Return theta without noise, (d,): LSL."""
+        """Return the coefficients of LSL (d,) without noise."""
         scaled = self.weights * data.visits  # Gamma_X times m
         square = self.features.T @ (scaled[:, None] * self.features)
         found = np.linalg.solve(
@@ -193,28 +203,28 @@ class RidgeSquares(Squares):
         return found.astype(np.float64)
 
     def exactly(self, data: FirstVisits) -> list[Fraction]:
-        """See ``Squares.exactly``."""
+        """Return the coefficients of LSL without noise as exact rationals."""
         weights = [Fraction(value) for value in self.weights.tolist()]
         masses = [weight * count for weight, count in zip(weights, data.visits.tolist(), strict=True)]
         targets = [weight * total for weight, total in zip(weights, data.exact_sums, strict=True)]
         return exact_least_squares(self.features, masses, targets, exact(self.ridge) / 2)
 
     def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
-        """See ``Squares.bound_at``."""
+        """Return the smooth bound for batches with these visits, as a function of the smoothing parameter."""
         return RidgeBound(visits, self.weights, trajectories, self.share)
 
     @property
     def share(self) -> float:
-        """C = ||Phi|| ||rho||_inf/sqrt(2 lambda), rounded up."""
+        """The constant of the smooth bound, rounded up: (norm of features) (largest weight)/sqrt(2 ridge)."""
         top = Fraction(self._norm) * Fraction(float(self.weights.max()))
         with precision(128):
             return round_up(arb_of(top) / arb_of(2 * exact(self.ridge)).sqrt())
 
     def unit(self, bound: float) -> Fraction:
-        """Return 2 Fmax ||Phi||/(lambda - ||Phi||^2 ||rho||_inf). See ``Squares.unit``."""
+        """Return 2 bound p/(ridge - p^2 w), where p is the norm of the features and w the largest weight."""
         return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return J(theta + error) - J(theta), the excess empirical risk."""
+        """Return how much an `error` (d,) in the coefficients increases the minimised sum."""
         moved = (self.weights * data.visits * (self.features @ error) ** 2).sum()
         return float((moved + self.ridge / 2 * (error**2).sum()) / data.trajectories)

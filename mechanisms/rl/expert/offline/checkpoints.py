@@ -1,13 +1,13 @@
-"""Checkpoints of a training run. After an interruption it resumes, and its budget is spent only once.
+"""Checkpoints of a training run. A run can resume after an interruption, and its privacy budget is spent only once.
 
 The number of started steps is written before the steps (`spent.json`), and the state after them. A run that
 resumes from an older state repeats the steps in between with the same data and the same randomness, so they
-reveal nothing new. The configuration has everything that could change them: settings, data, key, versions of
-torch and numpy, and the machine. A folder with another configuration is refused.
+reveal nothing new. The configuration holds everything that could change these steps: settings, data, key, versions
+of torch and numpy, and the machine. A folder with another configuration is refused.
 
-The folder is a private working file. It holds the key, from which the noise can be computed, so it stays with
-the holders of the data: `PRIVATE-configuration.json`, `PRIVATE-state.npz`. The file that `publish` writes may
-be published. It has the network's parameters and the accounted parameters, but neither key nor state.
+The folder must stay with the holders of the data. Its files `PRIVATE-configuration.json` and `PRIVATE-state.npz`
+hold the key, from which the noise can be computed, and the state. The file that `publish` writes may be published.
+It has the network's parameters and the accounted parameters, but neither key nor state.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _ARRAYS = ("theta", "target", "slots")
 _NAMES = _CONFIGURATION, _RECORD, _STATE = "PRIVATE-configuration.json", "spent.json", "PRIVATE-state.npz"
 _NOTICE = "private working file, never to be published: whoever reads it can subtract the noise"
 Progress = Callable[[int, int], None]
-"""Function called after each part with (steps done, all steps)."""
+"""Function that is called between steps with the number of steps done and the number of all steps."""
 
 
 def configuration(training: Training) -> dict[str, Any]:
-    """Return everything on which a step depends, as JSON data."""
+    """Return everything on which the result of a training step depends, as JSON data."""
     return {
         "notice": _NOTICE,
         "format": _FORMAT,
@@ -69,13 +69,13 @@ def steps_begun(folder: Path) -> int:
 
 
 def train(training: Training, folder: Path, every: int = 1000, progress: Progress | None = None) -> Training:
-    """Train to the end of the budget. Continue an interrupted run in `folder`.
+    """Take all steps of a training run, with checkpoints. If `folder` holds an interrupted run, continue it.
 
     Args:
-        training: a run at its beginning. One drawn from entropy goes on under the key that the folder holds.
-        folder: where its state is kept; made if missing.
-        every: steps between two states.
-        progress: told how far it is.
+        training: a run at its beginning. If it has no seed, it continues with the key that the folder holds.
+        folder: the folder of the checkpoints. It is made if it is missing.
+        every: number of steps between two checkpoints.
+        progress: called after each checkpoint with the number of steps done and of all steps.
 
     Returns:
         `training`, all steps done.
@@ -100,7 +100,7 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
 
 
 def publish(training: Training, path: Path) -> None:
-    """Write the model: only the network's parameters and the accounted parameters.
+    """Write the trained model to a file: the network's parameters and the parameters of its guarantee.
 
     The file of a simulation is marked as such and has no guarantee.
     """

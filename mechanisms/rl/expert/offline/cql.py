@@ -1,8 +1,9 @@
 """Conservative Q-learning with discrete actions: the loss of a transition, and its derivative in closed form.
 
-The loss of (s, a, r, s') is alpha (log sum exp Q(s, .) - Q(s, a)) plus the Huber loss of Q(s, a) - y, with
-the target y of double DQN: r + gamma Q'(s', argmax Q(s', .)), or r if s' ends the episode. The target is held
-fixed. Each transition's loss depends on no other transition.
+A transition (s, a, r, s') is a state, an action, a reward and the next state. Its loss is alpha (log sum exp Q(s, .)
+- Q(s, a)) plus the Huber loss of Q(s, a) - y. Q is the network and Q' the target network. The target y is that of
+double DQN: r + gamma Q'(s', argmax Q(s', .)), or r if s' ends the episode. It is a constant for the derivative. Each
+transition's loss depends on no other transition.
 
 Source: Kumar, Zhou, Tucker and Levine, arXiv:2006.04779v3, equation 4 with the entropy term, on Q-learning;
 van Hasselt, Guez and Silver, arXiv:1509.06461v3 (double DQN).
@@ -17,11 +18,11 @@ import torch
 
 @dataclass(frozen=True)
 class CQL:
-    """The loss. All values are of scaled rewards.
+    """The loss of conservative Q-learning. The module has its formula.
 
     Attributes:
-        discount: gamma, in [0, 1).
-        conservatism: alpha, at least 0; with 0 this is double DQN.
+        discount: discount of later rewards, in [0, 1).
+        conservatism: the factor alpha of the conservative term, at least 0. With 0 this is double DQN.
 
     >>> loss = CQL(0.9, 0.0).losses(torch.tensor([[1.0, 3.0]]), torch.tensor([1]), torch.tensor([2.5]))
     >>> float(loss[0])
@@ -44,19 +45,22 @@ class CQL:
     def targets(
         self, rewards: torch.Tensor, terminal: torch.Tensor, online: torch.Tensor, slow: torch.Tensor
     ) -> torch.Tensor:
-        """Return the targets y (n,), from the outputs at s' (n, A) of the network and of the target network."""
+        """Return the targets (n,) of n transitions, which their action values should approach.
+
+        `online` and `slow` (n, A) are the outputs of the network and of the target network in the next states.
+        """
         chosen = online.argmax(1, keepdim=True)
         following = slow.gather(1, chosen).squeeze(1)
         return rewards + self.discount * following * (~terminal)
 
     def losses(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each transition (n,), from Q(s, .) (n, A), a (n,) and y (n,)."""
+        """Return the loss of each transition (n,), from action values (n, A), actions (n,) and targets (n,)."""
         taken = values.gather(1, actions[:, None]).squeeze(1)
         wrong = torch.nn.functional.huber_loss(taken, targets, reduction="none")
         return wrong + self.conservatism * (values.logsumexp(1) - taken)
 
     def signal(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the derivative (n, A) of each transition's loss with respect to its Q(s, .)."""
+        """Return the derivatives (n, A) of each transition's loss with respect to its action values (n, A)."""
         column = actions[:, None]
         wrong = (values.gather(1, column) - targets[:, None]).clamp_(-1, 1)
         found = self.conservatism * torch.softmax(values, 1)

@@ -1,9 +1,9 @@
 """Networks of linear layers and ReLU, optimisers, and sums of clipped gradients in one matrix product.
 
-The gradient of one example in a layer is the outer product of its back-propagated signal d and the layer's
-input a, and d itself for the bias. So its square norm is the sum over the layers of |d|^2 (|a|^2 + 1), and a
-weighted sum over the batch is one product of matrices for each layer. Plain descent and Adam are
-post-processing of noisy gradients.
+The gradient of one example with respect to a layer's weights is the outer product of two vectors: the derivative d
+with respect to the layer's result, and the layer's input a. For the biases it is d. So its square norm is the sum
+over the layers of |d|^2 (|a|^2 + 1), and a weighted sum over the batch is one product of matrices for each layer.
+Gradient descent and Adam are post-processing of noisy gradients.
 
 Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
 """
@@ -21,17 +21,17 @@ import torch
 from dpproof.mechanisms import _checks
 
 LEAST = 2.0**-100
-"""Smallest clipping factor. Single precision represents it, and its product with all above 2^-26, exactly."""
+"""Smallest clipping factor. Single precision represents it and its product with numbers above 2^-26 exactly."""
 
 
 @dataclass(frozen=True)
 class Layers:
     """The shape of a network.
 
-    Its parameters are one flat tensor, with each layer's weights before its biases.
+    All parameters are in one flat tensor: the weights of the first layer, its biases, and so on.
 
     Attributes:
-        sizes: inputs, units of each hidden layer, outputs.
+        sizes: the numbers of inputs, of units of each hidden layer, and of outputs.
 
     >>> Layers((4, 64, 2)).count
     450
@@ -64,7 +64,7 @@ class Layers:
         return found
 
     def initial(self, rng: np.random.Generator, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Return first parameters: weights and biases uniform within 1/sqrt(inputs) of 0."""
+        """Return random parameters before training, uniform in [-1, 1]/sqrt(number of inputs of the layer)."""
         parts = [
             rng.uniform(-1, 1, (inputs + 1) * outputs) / math.sqrt(inputs)
             for inputs, outputs in pairwise(self.sizes)
@@ -76,7 +76,7 @@ class Layers:
         return self.forward(theta, inputs).outputs
 
     def forward(self, theta: torch.Tensor, inputs: torch.Tensor) -> Pass:
-        """Return the outputs, with what a backward pass needs."""
+        """Return the outputs of the network, with all that a backward pass needs."""
         layers, activations = self.views(theta), [inputs]
         for weights, biases in layers[:-1]:
             activations.append(torch.addmm(biases, activations[-1], weights.T).clamp_min_(0))
@@ -86,16 +86,16 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One forward pass: each layer's weights and input, and the outputs."""
+    """The result of one forward pass: the weights, biases and input of each layer, and the outputs."""
 
     layers: list[tuple[torch.Tensor, torch.Tensor]]
     activations: list[torch.Tensor]
     outputs: torch.Tensor
 
     def signals(self, last: torch.Tensor) -> list[torch.Tensor]:
-        """Return each loss's derivatives with respect to each layer's result before ReLU.
+        """Return, for each layer, the derivatives of the losses with respect to the layer's result before ReLU.
 
-        They are computed from the derivatives ``last`` with respect to the outputs.
+        ``last`` (n, outputs) are the derivatives with respect to the network's outputs, one loss for each example.
         """
         found = [last]
         for (weights, _), activation in zip(self.layers[:0:-1], self.activations[:0:-1], strict=True):
@@ -103,7 +103,9 @@ class Pass:
         return found[::-1]
 
     def square_norms(self, signals: list[torch.Tensor]) -> torch.Tensor:
-        """Return the square norm of each example's gradient (n,), in double precision.
+        """Return the squared norm of each example's gradient (n,), in double precision.
+
+        ``signals`` is the result of ``signals``.
 
         In single precision the square of a small signal would be 0, even for a large input.
         """
@@ -113,7 +115,7 @@ class Pass:
         return found
 
     def weighted_sum(self, signals: list[torch.Tensor], factors: torch.Tensor) -> torch.Tensor:
-        """Return the weighted sum of the examples' gradients with these factors (n,), as a flat tensor."""
+        """Return the sum of the examples' gradients, each times its factor in ``factors`` (n,), as a flat tensor."""
         parts = []
         for activation, signal in zip(self.activations, signals, strict=True):
             scaled = signal * factors[:, None]
@@ -121,11 +123,11 @@ class Pass:
         return torch.cat(parts)
 
     def clipped_sum(self, last: torch.Tensor, clip: float) -> torch.Tensor:
-        """Return the sum of the examples' gradients, each scaled down to norm at most `clip`, as a flat tensor.
+        """Return the sum of the examples' gradients, each clipped to norm at most `clip`, as a flat tensor.
 
-        Up to rounding, this equals clipping gradients one by one. In single precision a scaled gradient may
-        exceed `clip` by a few units in the last place. An example counts as 0 if its numbers are too large
-        for single precision or its factor would be below `LEAST`. So no example can move the sum further.
+        In single precision a clipped gradient may exceed `clip` by a few units in the last place. An example counts
+        as 0 if its numbers are too large for single precision. It also counts as 0 if it would be multiplied by
+        less than `LEAST`.
 
         >>> layers = Layers((2, 3, 1))
         >>> theta = layers.initial(np.random.default_rng(0), torch.float64)
@@ -143,11 +145,11 @@ class Pass:
 
 
 class Optimizer(Protocol):
-    """A rule that changes parameters in place."""
+    """Interface of optimisers: rules that change parameters by a gradient, in place."""
 
     @property
     def slots(self) -> int:
-        """Number of stored tensors of the parameters' size. They start at 0."""
+        """Number of tensors of the parameters' size that the optimiser stores. They are 0 at the beginning."""
         ...
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
@@ -169,19 +171,19 @@ class SGD:
     slots = 0
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """See `Optimizer.update`."""
+        """Change `theta` in place."""
         theta.add_(gradient, alpha=-self.learning_rate)
 
 
 @dataclass(frozen=True)
 class Adam:
-    """Kingma and Ba, arXiv:1412.6980v9, Algorithm 1, with their constants."""
+    """The optimiser Adam of Kingma and Ba, arXiv:1412.6980v9, Algorithm 1, with their constants."""
 
     learning_rate: float
     slots = 2
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """See `Optimizer.update`."""
+        """Change `theta` and `slots` (2, parameters) in place. `step` counts from 1."""
         mean, square = slots
         mean.mul_(0.9).add_(gradient, alpha=0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)

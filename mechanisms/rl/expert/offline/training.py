@@ -1,14 +1,16 @@
-"""Selective DP-SGD on conservative Q-learning: Algorithm 3, or with p = 1 expert-level DP-SGD (Algorithm 4).
+"""Selective DP-SGD on conservative Q-learning: Algorithm 3, or expert-level DP-SGD (Algorithm 4).
 
-One `SelectiveDPSGDParameters` gives the rate, the coin, the noise and the number of steps, both to the
-training and to its guarantee, `accountant.rl.expert.selective_dpsgd.guarantee`. All randomness of a step
-derives from a key and the step's number, so a repeated step is the same step. The key is 128 bits of entropy.
-With a seed the run is a simulation, for which no guarantee is reported.
+Each step reads either a private batch, with noise, or transitions that were released before. A step is private with
+probability p; Algorithm 4 has p = 1. One `SelectiveDPSGDParameters` gives the sampling rate, the coin, the noise and
+the number of steps, both to the training and to its guarantee, `accountant.rl.expert.selective_dpsgd.account`. All
+randomness of a step derives from a key and the step's number, so a repeated step gives the same result. The key is
+128 bits of entropy. With a seed the run is a simulation, for which no guarantee is reported.
 
-The accountant's parameter ``coin`` decides which data a step reads. The gradient of a step is
-`private` times (the clipped sum of a private batch) / b, plus `plain` times the mean gradient of released
-transitions, plus, if `noisy`, noise of deviation sigma C / b. The experts of a private batch are drawn at
-`rate` times the accounted rate. b and the rate are public numbers of the settings.
+The accountant's parameter ``coin`` says how the kind of a step is chosen; the result is a `Branch`. The gradient of a
+step has three terms: if `private`, the sum of clipped gradients of a private batch, divided by b; `plain` times the
+mean gradient of released transitions; if `noisy`, noise of standard deviation sigma C / b, where sigma is the noise
+multiplier and C the clipping norm. The experts of a private batch are drawn with `rate` times the accounted sampling
+rate. b and the rate are public numbers of the settings.
 
 The guarantee holds in real arithmetic. It does not cover the released doubles, because noise and sums are
 numpy's and torch's, in single precision.
@@ -41,7 +43,11 @@ from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transition
 
 @dataclass(frozen=True)
 class Branch:
-    """The data that one step reads. See the module."""
+    """The data that one step reads, and whether it adds noise.
+
+    `private`: the step reads a private batch. `plain`: the factor of the mean gradient of released transitions.
+    `noisy`: the step adds noise. `rate`: a factor on the accounted sampling rate.
+    """
 
     private: bool
     plain: float
@@ -81,11 +87,14 @@ COINS: Final[Mapping[str, Callable[[SelectiveDPSGDParameters, int, np.random.Gen
     "fixed": _fixed,
     "independent": _independent,
 }
-"""Functions (training, number of the step from 0, generator) -> the data that the step reads."""
+"""Functions that choose the data of a step, from the parameters, the number of the step, and a generator.
+
+The keys are the values of the accountant's parameter ``coin``.
+"""
 
 
 def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
-    """Return the number of private steps among the first `steps` steps of a fixed schedule.
+    """Return the number of private steps among the first `steps` steps, if ``coin`` is ``fixed``.
 
     >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
     >>> [noisy_steps_begun(half, steps) for steps in range(11)]
@@ -100,19 +109,20 @@ _CLIPS = (1e-9, 1e9)
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The settings of a training run.
+    """The settings of a training run of selective DP-SGD.
 
     Attributes:
-        budget: the accounted parameters: rate b/m, p, noise multiplier, steps, coin and kind of batch.
-        layers: the Q-network; its outputs are the actions.
-        batch: b, a public number: the divisor of the sum of a private batch, and the number of experts in an
-            exact batch. Neither b nor the rate may depend on the number of experts in the data, in which two
-            neighbours may differ.
-        loss: conservative Q-learning.
-        clip: the norm C that a transition's gradient is cut to, in [1e-9, 1e9].
+        budget: the parameters of the guarantee: the sampling rate, the probability of a private step, the noise
+            multiplier, the number of steps, and how steps and batches are drawn.
+        layers: the shape of the Q-network. It has one output for each action.
+        batch: a public number by which the sum of a private batch is divided. It is also the number of experts in
+            an exact batch. Neither it nor the sampling rate may depend on the number of experts in the data,
+            because two neighbours may differ in that number.
+        loss: the loss of conservative Q-learning.
+        clip: the clipping norm of a transition's gradient, in [1e-9, 1e9].
         optimizer: the rule that applies a gradient.
-        target_every: steps between copies of the network into the target network.
-        plain_batch: released transitions in a plain step.
+        target_every: number of steps between two copies of the network into the target network.
+        plain_batch: number of released transitions in a step that reads them.
 
     Raises:
         ValueError: a number outside its range.
@@ -135,7 +145,7 @@ class TrainingSettings:
             _checks.at_least(name, getattr(self, name), 1)
 
     def spent(self, begun: int) -> SelectiveDPSGDParameters:
-        """Return the privacy parameters of the first `begun` steps, for the accountant.
+        """Return the parameters of the guarantee of the first `begun` steps alone.
 
         >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
         >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
@@ -148,14 +158,14 @@ class TrainingSettings:
 
 
 class Training:
-    """One training run.
+    """One training run of selective DP-SGD.
 
     Args:
-        settings: what is trained, and how.
-        private: transitions that a private step reads; None only if p is 0.
-        released: transitions that a plain step reads; None only if p is 1.
-        seed: all randomness derives from it, which makes the run a simulation; without one it derives from
-            128 bits of entropy, which only a private checkpoint holds.
+        settings: the network, the loss, and the parameters of the guarantee.
+        private: transitions that private steps read. They may be None only if no step is private.
+        released: transitions that other steps read. They may be None only if all steps are private.
+        seed: leave it out for a private run. Its randomness then derives from 128 bits of entropy, which only the
+            private checkpoint holds. With a seed the run is a simulation.
 
     Raises:
         ValueError: data are missing, an observation or action does not fit the network, exact batches are a
@@ -163,7 +173,7 @@ class Training:
 
     Attributes:
         theta, target: the parameters of the network and of the target network.
-        slots: the optimizer's stored tensors.
+        slots: the tensors that the optimizer stores.
     """
 
     def __init__(
@@ -222,7 +232,7 @@ class Training:
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
         """Return the guarantee of all steps so far.
 
-        See `dpproof.accountant.rl.expert.selective_dpsgd.guarantee`.
+        `dpproof.accountant.rl.expert.selective_dpsgd.account` computes it.
 
         Raises:
             SimulationError: a seed was given.
@@ -260,7 +270,7 @@ class Training:
         return np.random.default_rng(np.random.SeedSequence(self._key, spawn_key=(number,)))
 
     def advance(self, steps: int) -> None:
-        """Take `steps` further steps, but none beyond the budget."""
+        """Take `steps` further steps, but not more than `settings.budget.steps` in all."""
         for _ in range(min(steps, self.settings.budget.steps - self.step)):
             self._take(self._rng(self.step + 1))
             self._step += 1

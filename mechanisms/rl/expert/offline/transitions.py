@@ -18,16 +18,16 @@ Integers = NDArray[np.int64]
 
 
 class Transitions:
-    """Transitions (s, a, r, s'), stored by expert. An expert may have none.
+    """Transitions of experts: observations, actions, rewards and next observations, sorted by expert.
 
     Args:
-        observations, following: (n, d) what is seen before and after.
+        observations, following: (n, d), the observations before and after each action.
         actions: (n,) integers from 0 on.
-        rewards: (n,) as the learner is to see them.
-        terminal: (n,) whether the episode is over by itself after the step.
-        expert: (n,) whose step it is, one of 0, ..., experts - 1.
-        experts: how many experts there may be: it names them, and nothing that is released derives from it.
-            An expert without transitions is none.
+        rewards: (n,) the rewards as the learner sees them.
+        terminal: (n,) whether the episode ended by itself after the step.
+        expert: (n,) the number of the expert of each step, one of 0, ..., experts - 1.
+        experts: upper bound on the numbers of experts. Some numbers may have no transitions. Nothing that is
+            released depends on it.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
@@ -69,7 +69,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, first: Transitions, second: Transitions) -> Transitions:
-        """Return the transitions of two sets with the same experts.
+        """Return the transitions of two sets together. The sets have the same experts.
 
         Raises:
             ValueError: another number of experts, or of numbers in an observation.
@@ -95,12 +95,12 @@ class Transitions:
                 raise ValueError(f"the shape of {name} {array.shape} must be {shape}")
 
     def one_each(self, chosen: Integers, rng: np.random.Generator) -> Integers:
-        """Return the index of one uniform transition for each chosen expert that has any."""
+        """Return the index of one random transition of each chosen expert. Experts without any are skipped."""
         held = chosen[self.counts[chosen] > 0]
         return self._starts[held] + (rng.random(len(held)) * self.counts[held]).astype(np.int64)
 
     def uniform(self, size: int, rng: np.random.Generator) -> Integers:
-        """Return indices of `size` uniform and independent transitions of all experts."""
+        """Return the indices of `size` random transitions, drawn uniformly and independently from all."""
         return rng.integers(len(self), size=size)
 
 
@@ -125,14 +125,17 @@ BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generat
     "poisson": _poisson,
     "exact": _exact,
 }
-"""Ways to draw a private batch, by the accountant's name: (data, rate, b, generator) -> indices."""
+"""Functions that draw a private batch from the data, the sampling rate, the batch size and a generator.
+
+They return indices of transitions. The keys are the accountant's names.
+"""
 
 
 def batch_rate(size: int, experts: int) -> float:
-    """Return the rate b/m, rounded up to a double, so that the accounted rate is at least the true one.
+    """Return the sampling rate ``size``/``experts``, rounded up, so that the accounted rate is at least the true one.
 
-    Both are public numbers, fixed before the data are seen. With exact batches ``experts`` is at most the
-    number of experts in either of two neighbouring sets; with Poisson batches any number is allowed.
+    Choose both numbers before the data are seen. With exact batches, ``experts`` must be at most the number of
+    experts in the data and in all neighbours. With Poisson batches any number is allowed.
 
     >>> batch_rate(256, 3000)
     0.08533333333333334
@@ -147,7 +150,7 @@ def batch_rate(size: int, experts: int) -> float:
 
 
 def check_one_each(experts: Integers) -> None:
-    """Refuse a batch in which an expert has two transitions, because the accounting does not cover it.
+    """Check that no expert has two transitions in a batch, because the accounting does not cover that.
 
     >>> check_one_each(np.array([3, 1, 3]))
     Traceback (most recent call last):
