@@ -1,6 +1,7 @@
-"""Functions that build proof nodes. Statements carry them as hints, in the format of the kernel.
+"""Functions that build proof nodes: steps of a proof, as JSON data in the format of the kernel.
 
-Formulas and relations are written as text, as in a claim. A hint is untrusted, because the kernel checks it.
+Statements carry them as hints. Formulas and relations are written as text, as in a claim. A hint need not be
+trusted, because the kernel checks it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ RANGE: Node = {"leaf": "range"}
 
 
 def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequence[str] = ()) -> Node:
-    """Prove that the goal minus the sum of formula * hypothesis (* hypothesis) has no negative coefficient.
+    """Return a node that proves an inequality because a polynomial has no negative coefficient.
 
-    Hypotheses are counted from 0 in the order of ``given``, then in the order in which nodes add them.
-    ``reflect`` lists the variables to be measured from their upper ends.
+    The polynomial is the goal's left minus right side, minus a sum of products: each multiplier is a formula and the
+    numbers of one or two hypotheses. Hypotheses are counted from 0 in the order of ``given``, then in the order in
+    which nodes add them. Each variable is measured from its lower bound, and those in ``reflect`` from the upper.
 
     >>> positive(("1/x", 0))["multipliers"]
     [[['/', '1', 'x'], 0]]
@@ -32,69 +34,89 @@ def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequ
 
 
 def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
-    """Prove that both sides have the same normal form, up to multiples of hypotheses that are equations."""
+    """Return a node that proves an equation: both sides have the same normal form.
+
+    Each multiplier is a formula and the numbers of hypotheses. Their products are subtracted first. One of the
+    hypotheses must be an equation.
+    """
     node: dict[str, Any] = {"leaf": "identity"}
     return node | {"multipliers": [[expression(text), *rest] for text, *rest in multipliers]}
 
 
 def mono(var: str, direction: int, sub: Node) -> Node:
-    """Prove a goal that grows (1) or falls (-1) in ``var`` by ``sub`` on the face where it is least."""
+    """Return a node that proves a goal that grows (1) or falls (-1) in ``var``.
+
+    ``sub`` proves the goal at the bound of ``var`` where it is least.
+    """
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
 
 
 def taylor(var: str, at: str, order: int) -> Node:
-    """Prove the goal by the signs of its derivatives: at ``at`` below ``order``, and at ``order`` everywhere."""
+    """Return a node that proves the goal by the signs of its derivatives in ``var``.
+
+    The derivatives below ``order`` are taken at the point ``at``, that of order ``order`` on the whole interval.
+    """
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
 
 def sos(*terms: tuple[str, str], over: str = "1") -> Node:
-    """Prove that goal * ``over`` is the sum of coefficient * formula^2."""
+    """Return a node that proves the goal because the goal times ``over`` is a sum of squares.
+
+    Each term is a coefficient and a formula, and stands for coefficient * formula^2. ``over`` must be positive.
+    """
     return {"leaf": "sos", "terms": [[c, expression(text)] for c, text in terms], "over": expression(over)}
 
 
 def bernstein(var: str, degree: int) -> Node:
-    """Prove that the goal, a polynomial in the bounded ``var``, has no negative Bernstein coefficient."""
+    """Return a node that proves the goal, a polynomial in the bounded ``var``, by its Bernstein coefficients."""
     return {"leaf": "bernstein", "var": var, "degree": degree}
 
 
 def split(var: str, at: str, left: Node, right: Node) -> Node:
-    """Cut the interval of ``var`` at a point strictly inside, and prove both parts."""
+    """Return a node that cuts the interval of ``var`` at an inner point. ``left`` and ``right`` prove the parts."""
     return {"split": [var, at, left, right]}
 
 
 def subst(old: str, text: str, new: str, interval: str, sub: Node) -> Node:
-    """Write ``old`` as exp(new), 1/new, a + new, a - new or new**2."""
+    """Return a node that replaces the variable ``old`` by a formula in a new variable, and continues with ``sub``.
+
+    ``text`` is exp(new), 1/new, a + new, a - new or new**2, and ``interval`` is the interval of ``new``.
+    """
     return {"subst": {old: expression(text)}, "vars": {new: interval}, "sub": sub}
 
 
 def have(text: str, proof: Node, sub: Node) -> Node:
-    """Prove a relation first. ``sub`` has it as one more hypothesis."""
+    """Return a node that first proves the relation ``text`` by ``proof``. ``sub`` may use it as a hypothesis."""
     return {"have": relation(text), "proof": proof, "sub": sub}
 
 
 def cases(text: str, nonnegative: Node, nonpositive: Node) -> Node:
-    """Give two proofs: one with the hypothesis that the formula is >= 0, one with <= 0."""
+    """Return a node with two proofs of the goal: one if the formula ``text`` is >= 0, one if it is <= 0."""
     return {"cases": expression(text), "nonnegative": nonnegative, "nonpositive": nonpositive}
 
 
 def induct(var: str, base: Node, step: Node) -> Node:
-    """Use induction over the whole numbers of ``var``'s interval. ``step`` has the goal as a hypothesis."""
+    """Return a node that proves the goal by induction over the whole numbers in the interval of ``var``.
+
+    ``base`` proves it for the first number. ``step`` proves it for var + 1, with the goal for ``var`` as a hypothesis.
+    """
     return {"induct": var, "base": base, "step": step}
 
 
 def enumerated(var: str, sub: Node) -> Node:
-    """Prove the goal by ``sub`` at each whole number of ``var``'s interval."""
+    """Return a node that proves the goal by ``sub`` for each whole number in the interval of ``var``."""
     return {"enumerated": var, "sub": sub}
 
 
 def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node) -> Node:
-    """Bound a finite sum.
+    """Return a node that bounds a finite sum of body(i) for i from lo to hi.
 
     From F(i+1) - F(i) ``sign`` body(i) it follows that F(hi+1) - F(lo) ``sign`` the sum.
 
-    ``text`` is the sum as written in the claim, ``antidifference`` is F in the sum's index, and ``sign`` is
-    one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. For ``proof`` the index is one more
-    variable, with the hypotheses index >= lo and hi >= index; for ``sub`` the bound is one more hypothesis.
+    ``text`` is the sum as written in the claim, ``antidifference`` is F as a formula in the sum's index, and ``sign``
+    is one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. ``proof`` shows the relation between F and the
+    body. The index is a variable there, with the hypotheses index >= lo and hi >= index. ``sub`` continues, with the
+    bound on the sum as a hypothesis.
     """
     return {
         "telescope": expression(text),
@@ -106,10 +128,13 @@ def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node)
 
 
 def expect(facts: Sequence[tuple[str, Node]], sub: Node) -> Node:
-    """Add hypotheses for ``sub``: formulas that are surely nonnegative have nonnegative expectations."""
+    """Return a node that uses expectations: a formula that is never negative has a nonnegative expectation.
+
+    Each fact is a formula and the proof that it is never negative. ``sub`` has their expectations as hypotheses.
+    """
     return {"expect": [[expression(text), proof] for text, proof in facts], "sub": sub}
 
 
 def point(**values: str) -> Node:
-    """Return a refuting point."""
+    """Return a node that refutes a claim at the point with these values of its variables."""
     return {"point": values}

@@ -1,8 +1,7 @@
-"""The trusted table of laws: facts about probability distributions that statements take as known.
+"""A trusted table of facts about probability distributions (laws) that statements take as known.
 
-They are densities, masses, tails and generating functions. The kernel knows no law by name. Each row is a
-one-line integral or a finite sum that people check once. A statement lists the rows that its readings or its
-obligations use in ``laws``.
+They are densities, masses, tails and generating functions. The kernel knows none of them by name. Each row is a
+one-line integral or a finite sum that people check once. A statement lists the rows that it uses in ``laws``.
 """
 
 from __future__ import annotations
@@ -23,4 +22,4 @@ LAWS = {
     "log-normal.moments": "exp(wY) has the moments E exp(kwY) = exp(k^2 w^2/2) for a standard normal Y",
     "student.density": "Student's t with n degrees has a density proportional to (1 + x^2/n)^(-(n+1)/2)",
 }
-"""Names of the rows, each with the law that is taken as known."""
+"""The facts that are taken as known, by their names."""

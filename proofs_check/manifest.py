@@ -1,8 +1,9 @@
-"""The manifest: the contents of each statement when people last agreed to it.
+"""The manifest: a record of the contents of each statement when people last agreed to it.
 
-The kernel does not yet derive a statement from its obligations, so it cannot notice that one was deleted. The
-manifest shows this: a statement that differs from it is OPEN. ``python -m dpproof.proofs_check.manifest``
-lists the differences. With ``--update`` it records the present statements, and people review the change.
+The kernel does not yet derive a statement from its obligations (the claims that it checks), so it cannot notice that
+one was deleted. The manifest shows this: a statement that differs from it is OPEN. ``python -m
+dpproof.proofs_check.manifest`` lists the differences. With ``--update`` it records the present statements, and people
+review the change.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ DIGITS = 16
 
 
 def contents(entry: Statement) -> dict[str, Any]:
-    """Return everything on which a verdict on a statement depends, with each text as a hash.
+    """Return everything on which the verdict on a statement depends, with hashes in place of texts.
 
-    The hash of an obligation covers its claim and the note that explains its variables.
+    The hash of an obligation (a claim for the kernel) covers the claim and the note that explains its variables.
     """
     found = {
         "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
@@ -48,7 +49,7 @@ def _hash(*texts: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """Return the recorded contents of each statement by its id."""
+    """Return the contents of each statement that the manifest records, by the statement's id."""
     found: Mapping[str, Mapping[str, Any]] = {}
     if RECORD.exists():
         found = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -84,7 +85,7 @@ def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
 
 
 def write(statements: Iterable[Statement]) -> None:
-    """Record the present contents of the statements."""
+    """Write a new manifest with the present contents of the statements."""
     rows = {x.id: contents(x) for x in statements}
     RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     recorded.cache_clear()

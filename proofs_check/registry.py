@@ -31,15 +31,15 @@ FORMER = {
     "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
     "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
 }
-"""Former ids of statements, and other names of parts in their papers, each with the present id.
+"""Former ids of statements, and other names of them, each with the present id.
 
-The ids that ended in ``as_meant`` belong to corrections of more than a slip.
+Ids that ended in ``as_meant`` were renamed here if the correction repairs more than a misprint.
 """
 
 
 @lru_cache(maxsize=1)
 def papers() -> Mapping[str, Paper]:
-    """Return the papers by their command-line names, in the order in which they are listed.
+    """Return the records of all papers by their command-line names, in the order of the list of papers.
 
     >>> list(papers())[:3]
     ['rlsvi', 'private-ucb', 'sdp-pe']
@@ -123,7 +123,7 @@ def lookup(identity: str) -> Statement:
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
-    """Return the id of the certificate of an obligation."""
+    """Return the id of the certificate of an obligation, one of a statement's claims for the kernel."""
     return f"{entry.id}.{obligation.name}"
 
 
@@ -155,9 +155,9 @@ def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = (
 
 
 def verify(ids: Iterable[str] | None = None) -> list[Result]:
-    """Check again the certificates of the statements with these ids, or of all statements.
+    """Let the kernel check the certificates of the statements with these ids, or of all. Return the results.
 
-    A statement is OPEN if its certificate is missing, stale or damaged, or if it differs from the manifest.
+    A statement is OPEN if a certificate is missing, stale or damaged, or if the statement differs from the manifest.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
     'STEPS PROVED'
@@ -171,11 +171,10 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
 
 
 def coq_status(result: Result) -> str:
-    """Return what Coq checked of a result.
+    """Return whether Coq proved all claims of a statement again: `CHECKED` or `NOT_CHECKED`.
 
-    It is `NOT_CHECKED` for a statement that is open or assumes something.
-
-    An open statement may have lost exactly the claims that Coq has not checked.
+    It is `NOT_CHECKED` for a statement that is open or assumes something. An open statement may lack exactly those
+    claims that Coq has not checked.
     """
     whole = result.verdict.decided and not result.assumptions
     return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED

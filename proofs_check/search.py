@@ -1,6 +1,6 @@
-"""Untrusted search for proofs and counterexamples. The kernel checks every result.
+"""Search for proofs and counterexamples of claims. It need not be trusted: the kernel checks every result.
 
-It tries ready-made leaves first, then monotone chains, Taylor leaves and bisection. The command
+It tries proofs of one step first, then monotone steps, Taylor expansions and bisection. The command
 ``python -m dpproof.proofs_check.search [IDS]`` writes the certificates of the statements with these ids.
 """
 
@@ -48,7 +48,7 @@ NEAR = [Fraction(sign, 10**k) for sign in (1, -1) for k in (3, 5)]
 
 
 def certificate(identity: str, claim: Goal, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
-    """Return the content of a certificate file."""
+    """Return a certificate as JSON data: the claim, the verdict and the proof."""
     return {
         "v": 1, "id": identity, "claim": claim, "claim_sha256": goal_hash(claim),
         "verdict": verdict, "proof": proof, "prec": prec,
@@ -63,7 +63,9 @@ def _accepted(claim: Goal, proof: Node, verdict: str = "PROVED") -> Outcome | No
 
 
 def prove(claim: Goal, hint: Node | None = None, depth: int = 6) -> Node | None:
-    """Return a proof node that the kernel accepts for the claim, or None.
+    """Return a proof that the kernel accepts for the claim, or None if the search finds none.
+
+    ``hint`` is tried first. ``depth`` limits how often an interval is halved.
 
     >>> prove({"vars": {"x": "[1, inf)"}, "goal": [">=", "x", "1"]})
     {'leaf': 'positive'}
@@ -116,7 +118,10 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
 
 
 def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
-    """Return a point node that the kernel accepts as a counterexample, or None."""
+    """Return a point that the kernel accepts as a counterexample to the claim, or None if none is found.
+
+    ``tries`` random points are tried. Equal values of ``seed`` give equal points.
+    """
     draw = random.Random(seed)
     domain = task(claim, 80).domain
     for attempt in range(tries):
@@ -169,9 +174,9 @@ def _search(identity: str) -> list[tuple[str, str, str | None]]:
 
 
 def main(ids: Sequence[str] = ()) -> int:
-    """Search for every obligation and write the certificates.
+    """Search for a certificate of each claim of the statements with these ids, or of all, and write what is found.
 
-    Return 1 if an obligation stays open, and 2 for an unknown id.
+    Return 1 if a claim stays open, 2 for an unknown id, and otherwise 0.
     """
     for identity in ids:
         if identity not in {*statement_ids(), *FORMER}:

@@ -1,4 +1,4 @@
-"""Statements of papers as data, with the obligations that the kernel checks."""
+"""Statements of papers as data, with their obligations: the formal claims that the kernel checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
-"""The reason of every definition. No other statement may have this reason."""
+"""The text in ``reason`` of every definition. No other statement may have it."""
 
 
 class Severity(Enum):
@@ -47,12 +47,12 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Obligation:
-    """One claim that the kernel must accept (or refute) for the statement to get its verdict.
+    """A formal claim that the kernel must accept or refute before its statement gets a verdict.
 
-    ``hint`` is an untrusted proof node to try first. The tests need a ``witness`` or a ``mutation``. A
-    ``witness`` is a point of the domain at which both sides of the goal agree within 0.1%, so the claim is
-    tight: a change of that size makes it false. A ``mutation`` is a false version of a claim that is not
-    tight, with one constant changed, or the corrected version of a claim to be refuted.
+    ``goal`` is the claim, and ``note`` explains its variables. ``hint`` is a proof to try first; it need not be
+    trusted. Tests need a ``witness`` or a ``mutation``. A ``witness`` is a point at which both sides of the goal
+    agree within 0.1%, so the claim is tight: a change of that size makes it false. A ``mutation`` is a false version
+    of a claim that is not tight, with one constant changed. For a claim to be refuted it is the corrected version.
     """
 
     name: str
@@ -67,14 +67,13 @@ class Obligation:
 class Statement:
     """A statement of a paper as data, with its quantifiers and hypotheses.
 
-    ``rests_on`` lists other statements. ``rules`` lists facts of probability or analysis that are not
-    machine-checked; with them the verdict is at best PROVED GIVEN. ``reading`` lists the definitions that the
-    obligations unfold, and how they combine; a person must compare them. ``reason`` explains why a statement
-    without obligations is assumed. ``domain`` is the part of the paper's domain that the obligations cover,
-    if it is not all of it. A statement with ``parts`` has no obligations. It holds if all parts hold, and
-    each part has its own verdict. ``judgement`` is for a statement that is refuted. ``laws`` names the rows
-    of `dpproof.proofs_check.laws` that the reading or the obligations use. A statement with neither
-    obligations, parts nor a reason is open.
+    ``obligations`` are the claims that the kernel checks. ``rests_on`` lists the ids of statements that the proof
+    uses. ``rules`` lists facts of probability or analysis that no machine checks; with them the verdict is at best
+    PROVED GIVEN. ``reading`` says in words how the claims make up the statement; a person must check this. ``reason``
+    explains why a statement without claims is assumed. ``domain`` is the part of the paper's domain that the claims
+    cover, if it is not all of it. A statement with ``parts`` has no claims of its own. It holds if all parts hold,
+    and each part has its own verdict. ``judgement`` says how severe a refutation is. ``laws`` names the rows of
+    `dpproof.proofs_check.laws` that the statement uses. A statement with neither claims, parts nor a reason is open.
 
     Raises:
         ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, another
@@ -120,7 +119,7 @@ class Statement:
 
 
 def formula(identity: str, **values: str) -> str:
-    """Return the text of a published formula, in brackets, with variables replaced by formulas.
+    """Return the text of a paper's formula, in brackets. ``values`` replaces variables by other formulas.
 
     >>> formula("rlsvi.lemma12", alpha="2")
     '(2*(2)*A*K/(H**2*log(2*H*S*A)))'
@@ -139,12 +138,13 @@ def make_goal(
     random: Mapping[str, str] | None = None,
     independent: Iterable[Iterable[str]] = (),
 ) -> Goal:
-    """Return a claim in the kernel's format, from relations written as text.
+    """Return a claim in the kernel's format, made from relations that are written as text.
 
-    ``integers`` are variables that the paper takes as whole numbers. ``random`` are random variables, with
-    intervals that contain them surely. The goal may contain expectations ``E(...)``. A hypothesis with a
-    random variable outside an expectation must hold surely. ``independent`` are groups of random variables
-    that are independent of each other.
+    ``variables`` gives the interval of each variable, ``goal`` is the relation to prove, and ``given`` are the
+    hypotheses. ``integers`` are variables that take whole numbers only. ``random`` gives random variables, each with
+    an interval that always contains it. The goal may contain expectations ``E(...)``. A hypothesis with a random
+    variable outside an expectation must hold for all values of the variable. ``independent`` are groups of random
+    variables that are independent of each other.
 
     >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
@@ -164,9 +164,9 @@ def make_goal(
 
 
 def expression(text: str) -> Any:
-    """Return a formula in the kernel's format.
+    """Return the formula that a text writes, in the kernel's format (nested lists).
 
-    It may also contain ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)`` and ``E(x)``.
+    The text may contain ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)`` and the expectation ``E(x)``.
 
     >>> expression("x + 1")
     ['+', 'x', '1']
@@ -175,7 +175,7 @@ def expression(text: str) -> Any:
 
 
 def relation(text: str) -> list[Any]:
-    """Return a relation in the kernel's format.
+    """Return the relation that a text writes, in the kernel's format (nested lists).
 
     >>> relation("1 >= x")
     ['>=', '1', 'x']

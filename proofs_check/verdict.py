@@ -1,4 +1,4 @@
-"""Verdicts, which are always derived from certificates that were checked again."""
+"""Verdicts on statements. They are always derived from certificates that the kernel has just checked."""
 
 from __future__ import annotations
 
@@ -107,7 +107,11 @@ class Method(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """A statement's verdict, with everything on which it rests."""
+    """The verdict on a statement, with everything on which it rests.
+
+    ``certificates`` are the places of the accepted certificates, ``depends_on`` the ids of statements that the proof
+    uses, ``assumptions`` the facts that are not proved. ``point`` is the counterexample to a refuted statement.
+    """
 
     id: str
     kind: str
@@ -124,14 +128,17 @@ class Result:
     parts: tuple[str, ...]
     reading: tuple[str, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
-    """Each reading on which the verdict rests, its own first, with the first statement that has it."""
+    """What people must check by reading: each text, with the id of the first statement that needs it.
+
+    The texts of this statement come first.
+    """
     laws: tuple[str, ...] = ()
-    """The rows of `dpproof.proofs_check.laws` that the statement and all it rests on use."""
+    """Names of the rows of `dpproof.proofs_check.laws` that this statement, or one on which it rests, uses."""
     judgement: Judgement | None = None
     conjuncts: tuple[Result, ...] = ()
-    """The parts, each with its own verdict."""
+    """The results of the statement's parts, each with its own verdict."""
     changed: tuple[str, ...] = ()
-    """Differences between the statement and the manifest, each of which makes it open."""
+    """Differences between the statement and the manifest. If there are any, the statement is open."""
 
     @property
     def severity(self) -> Severity | None:
@@ -140,7 +147,7 @@ class Result:
 
     @property
     def own_readings(self) -> tuple[str, ...]:
-        """The readings of the statement itself."""
+        """What people must check by reading for this statement itself, without those on which it rests."""
         return tuple(text for text, identity in self.readings.items() if identity == self.id)
 
 
@@ -153,19 +160,18 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
-    """Derive the verdict of ``statement`` from its checked certificates and from what it rests on.
+    """Return the result for ``statement``, from its checked certificates and the results that it needs.
 
-    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes it,
-    because the argument may need both. A refuted part or obligation refutes the statement, unless something
-    that it rests on is open or refuted. With named rules, a reason or inherited assumptions the verdict is at
-    best PROVED GIVEN. With a restricted domain, its own or inherited, it is PROVED ON A SUBDOMAIN. With any
-    reading, its own or inherited, it is at best STEPS PROVED (see `_own`). The assumptions of a refutation
-    stay listed.
+    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes it, because the
+    argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted. Otherwise a
+    refuted part or claim makes it REFUTED. Assumptions, its own or those of statements that it needs, make a proof
+    PROVED GIVEN at best. A restricted domain makes it PROVED ON A SUBDOMAIN. If people must read that the claims make
+    up the statement, it is at best STEPS PROVED. The assumptions of a refutation stay listed.
 
     Args:
-        statement: what is claimed.
-        outcomes: for each obligation its certificate's path and the kernel's outcome, or None if rejected.
-        below: the results of the statements in ``parts`` and ``rests_on``, exactly these.
+        statement: the statement.
+        outcomes: for each claim, the place of its certificate and the kernel's outcome, or None if it was rejected.
+        below: the results of the statements in ``parts`` and ``rests_on``, and no others.
 
     Raises:
         ValueError: if ``below`` has other ids than ``parts`` and ``rests_on``.
@@ -202,7 +208,10 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
 
 
 def opened(result: Result, changed: tuple[str, ...]) -> Result:
-    """Return an open result for a statement that differs from the manifest, whatever its certificates are."""
+    """Return the result with the verdict OPEN, for a statement that differs from the manifest.
+
+    ``changed`` lists the differences.
+    """
     return replace(result, verdict=Verdict.OPEN, method=None, point=None, judgement=None, changed=changed)
 
 

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Stored:
-    """The text of a certificate, and its place: file and line."""
+    """The text of a stored certificate, and its place (the file and the line)."""
 
     place: str
     text: str
@@ -40,7 +40,7 @@ def stored(identity: str) -> Stored:
 
 
 def keep(paper: str, texts: Mapping[str, str]) -> None:
-    """Write certificates (id -> one line of JSON) into the file of a paper. Other ids are kept."""
+    """Write certificates into the file of a paper. ``texts`` maps ids to lines of JSON. Other ids are kept."""
     path = FOLDER / f"{paper}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = {**{_id(line): line for line in lines}, **texts}

@@ -1,7 +1,7 @@
-"""``python -m dpproof.proofs_check.coq``: compile every recorded lemma again, and with ``--search`` try others.
+"""Compile every recorded lemma again: ``python -m dpproof.proofs_check.coq``. With ``--search``, try others, too.
 
-The exit code is 0 if all compile, 1 if one no longer compiles, and 3 without coqc, because nothing was
-checked. With COQ_OPTIONAL=1 in the environment, a missing coqc gives one line and exit code 0.
+The exit code is 0 if all compile and 1 if one no longer compiles. Without coqc nothing is checked, and the exit code
+is 3. With COQ_OPTIONAL=1 in the environment it is then 0.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from dpproof.proofs_check.statement import Obligation, Statement
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
 OPTIONAL = "COQ_OPTIONAL"
-"""Environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
+"""Environment variable that makes a missing coqc no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
 PROBING, STEP, ALL = 60, 10, 900  # seconds allowed for the libraries, a proof step, and the whole file
 BATCH = 40
 
 
 def lemma(entry: Statement, obligation: Obligation) -> Lemma:
-    """Return the lemma of an obligation whose certificate the kernel accepts.
+    """Return the Coq lemma of a claim (an obligation of a statement) whose certificate the kernel accepts.
 
     Raises:
         UntranslatableError: if the claim or its certificate uses what the export does not know.
@@ -59,7 +59,7 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
 
 
 def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
-    """Return the lemma of each claim by the claim's hash, and the reasons why other claims have none."""
+    """Return the Coq lemmas of claims, and the reasons why some claims have none. The keys are the claims' hashes."""
     exported: dict[str, Lemma] = {}
     reasons: dict[str, str] = {}
     for entry in map(lookup, ids or statement_ids()):
@@ -140,7 +140,7 @@ def _absent() -> int:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Check the recorded lemmas, or extend the record with ``--search [IDS]``."""
+    """Let Coq check the recorded lemmas, and return the exit code. ``--search [IDS]`` also tries new lemmas."""
     coq = _installed()
     if coq is None:
         return _absent()

@@ -24,7 +24,7 @@ ALLOWED = (
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma for Coq."""
+    """A lemma for Coq: its name, its statement and its proof as texts."""
 
     name: str
     statement: str
@@ -37,7 +37,7 @@ class Lemma:
 
 
 class CoqError(RuntimeError):
-    """Coq did not accept a file."""
+    """Raised if Coq does not accept a file."""
 
 
 def version() -> str | None:
@@ -53,7 +53,7 @@ def version() -> str | None:
 
 
 def source(lemmas: Iterable[Lemma]) -> str:
-    """Return one file with the tactics, the lemmas, and the command that prints all their assumptions."""
+    """Return the text of a Coq file: the tactics, the lemmas, and a command that prints all their assumptions."""
     chosen = list(lemmas)
     everything = "(" + ", ".join(x.name for x in chosen) + ")" if chosen else "I"
     ask = f"Definition everything := {everything}.\nPrint Assumptions everything.\n"
@@ -61,7 +61,7 @@ def source(lemmas: Iterable[Lemma]) -> str:
 
 
 def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
-    """Return the output of coqc for a file.
+    """Return what coqc prints for a file with this text.
 
     Raises:
         CoqError: if it does not accept the file in time; with its message and the lemma where it stopped.
@@ -113,7 +113,7 @@ def _place(text: str, message: str) -> str:
 
 
 def foundations(printed: str) -> frozenset[str]:
-    r"""Return the assumptions of the lemmas of a file, from the end of coqc's output.
+    r"""Return the axioms that the lemmas of a file assume. ``printed`` is the output of coqc.
 
     >>> foundations("Closed under the global context\n")
     frozenset()

@@ -111,12 +111,12 @@ def _nonzero_literal(x: Tree) -> bool:
 
 
 def conditions(*relations: Tree) -> list[str]:
-    """Return the conditions under which these relations are defined, without repetition."""
+    """Return, as Coq texts, the conditions under which the formulas in these relations are defined."""
     return list(dict.fromkeys(c for r in relations for side in r[1:] for c in _defined(side)))
 
 
 def bounds(variable: str, interval: str) -> list[str]:
-    """Return the hypotheses that a variable lies in an interval.
+    """Return Coq hypotheses that say that a variable lies in an interval.
 
     >>> bounds("x", "[0, 1)")
     ['0 <= v_x', 'v_x < 1']
@@ -135,7 +135,7 @@ def bounds(variable: str, interval: str) -> list[str]:
 
 
 def hypotheses(claim: Goal) -> list[str]:
-    """Return the intervals, the whole numbers and the hypotheses of a claim, in this order.
+    """Return all hypotheses of a claim as Coq texts: its intervals, its whole numbers, its relations.
 
     Raises:
         UntranslatableError: for a claim about random variables.
@@ -162,7 +162,7 @@ def proved(claim: Goal) -> str:
 
 
 def refuted(claim: Goal) -> str:
-    """Return the lemma that negates a claim: at some point its formulas are defined and its goal is false."""
+    """Return the text of the Coq lemma that refutes a claim: its goal is defined and false at some point."""
     needed = conditions(*claim.get("given", []), claim["goal"])
     return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
 

@@ -1,7 +1,7 @@
-"""Record of the claims that Coq has accepted, by hash, and the Coq status of a statement.
+"""Record of the claims that Coq has accepted, and whether Coq has checked a whole statement.
 
-The status is read from the record, so it is the same on every machine. ``make coq`` writes ``checked.json``
-only after compiling everything in it together, and each later ``make coq`` compiles it again.
+The answer is read from the record, so it is the same on every machine. ``make coq`` writes the record
+``checked.json`` only after Coq has compiled all its lemmas together. Each later ``make coq`` compiles them again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Any]:
-    """Return the record: the version of Coq, and the lemma of each accepted claim."""
+    """Return the record: the version of Coq, and the lemma's name for the hash of each accepted claim."""
     if not RECORD.exists():
         return {"coq": None, "lemmas": {}}
     data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def recorded() -> Mapping[str, Any]:
 
 
 def write(version: str, lemmas: Mapping[str, str]) -> None:
-    """Write a new record."""
+    """Write a new record: the version of Coq, and the lemma's name for each claim's hash."""
     text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
@@ -41,10 +41,10 @@ def status(entry: Statement, table: Mapping[str, Statement]) -> str:
 
 
 def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
-    """Return whether the record has all claims of a statement and of everything it rests on.
+    """Return whether Coq accepted all claims of a statement, of its parts and of all it rests on.
 
-    A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted
-    theorem, was not checked. Neither was a fact that a statement names as a rule.
+    A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted theorem,
+    was not checked, so the answer is False. It is also False if a statement uses a fact in ``rules``.
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]

@@ -1,8 +1,6 @@
-"""Proof scripts for exported lemmas, guided by certificates.
+"""Coq proof scripts for exported lemmas, made from certificates. They need not be trusted: Coq checks them.
 
-The scripts are untrusted, because Coq checks them.
-
-Each kind of proof node of the kernel has a counterpart among the tactics of ``prelude.v``.
+For each kind of proof node in a certificate there are tactics in ``prelude.v``.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class State:
-    """What a proof node must show: the intervals, the hypotheses, the goal."""
+    """What a proof node must prove: the goal, under the hypotheses, for variables in these intervals."""
 
     vars: Mapping[str, str]
     given: tuple[Tree, ...]
@@ -41,20 +39,20 @@ class State:
     depth: int = 0
 
     def fresh(self, stem: str) -> str:
-        """Return a name that no enclosing node uses."""
+        """Return a name that begins with ``stem`` and that no enclosing node uses."""
         return f"{stem}_{self.depth}"
 
     def ends(self, v: str) -> tuple[str, str]:
-        """Return the two ends of a variable's interval."""
+        """Return the lower and the upper bound of a variable's interval as texts."""
         low, high = self.vars[v][1:-1].split(", ")
         return low, high
 
     def without(self, v: str, **new: str) -> dict[str, str]:
-        """Return the intervals after replacing a variable by others."""
+        """Return the intervals of all variables but ``v``, and those of the new variables."""
         return {w: x for w, x in self.vars.items() if w != v} | new
 
     def put(self, v: str, e: Tree, **new: str) -> State:
-        """Return the state after replacing a variable by a formula."""
+        """Return the state after replacing the variable ``v`` by the formula ``e`` in new variables."""
         return replace(
             self,
             vars=self.without(v, **new),
@@ -88,12 +86,12 @@ def _difference(s: State) -> Tree:
 
 
 def refutation(claim: Goal, node: Node) -> str:
-    """Return the proof that a claim is false at the certificate's point."""
+    """Return a Coq proof that a claim is false. ``node`` holds the certificate's point."""
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
 def proof(claim: Goal, node: Node) -> str:
-    """Return a proof of the lemma of a claim, guided by its certificate.
+    """Return a Coq proof of the lemma of a claim. ``node`` is the proof in the claim's certificate.
 
     Raises:
         UntranslatableError: for a kind of proof node without a counterpart.

@@ -1,7 +1,7 @@
 """The trusted kernel: it alone decides whether a certificate proves its claim.
 
-Standard library only, no floats, no assertions. Whatever goes wrong is a rejection. What has to be
-trusted is this folder and Python's integers; how a certificate was found does not matter.
+It uses only the standard library, and neither floats nor assert statements. Every error is a rejection. Only this
+folder and Python's integers must be trusted; how a certificate was found does not matter.
 """
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected

@@ -1,10 +1,10 @@
-"""Check certificate files again: ``python -m dpproof.proofs_check.kernel FILE...``.
+"""Check certificate files: ``python -m dpproof.proofs_check.kernel FILE...``.
 
-A file has one certificate on each line, or one certificate; ``FILE:12`` means its line 12. A file of the package,
-such as ``rlsvi.jsonl``, needs no folder.
+A ``.jsonl`` file has one certificate on each line. Any other file has one certificate. ``FILE:12`` means line 12. A
+file of the package, such as ``rlsvi.jsonl``, needs no folder.
 
-Exit code 0 if every file is accepted, 1 if one is rejected, 2 if one cannot be read. A file is checked against
-the claim that it carries. The registry is responsible for this claim being the paper's.
+The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if one cannot be read. A certificate is
+checked against the claim in its own file. Only the registry compares this claim with the paper's.
 """
 
 import sys
@@ -20,7 +20,7 @@ Check certificates again. FILE is a path, or one of: {NAMES}"""
 
 
 def main(paths: list[str]) -> int:
-    """Check the certificates and print one line for each."""
+    """Check the certificates in these files, print one line for each, and return the exit code."""
     if not paths or {"-h", "--help"} & set(paths):
         print(USAGE)
         return 0 if paths else 2

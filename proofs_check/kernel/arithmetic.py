@@ -1,9 +1,9 @@
-"""Directed interval arithmetic on exact rationals, with infinite endpoints.
+"""Interval arithmetic on exact rationals, rounded outward, with infinite endpoints.
 
-An endpoint is a pair (0, q) for the rational q, or (-1, 0) and (1, 0) for the two infinities, so that
-tuples compare as the numbers do. An interval is a closed hull of real values plus one bit, `nz`: zero is
-certainly not among the values. Every result encloses the exact one; endpoints are rounded outward to a
-relative precision, never to a fixed number of places, so 1e-300 keeps all its digits.
+An endpoint is a pair: (0, q) for the rational q, (-1, 0) and (1, 0) for the two infinities. So tuples compare as the
+numbers do. An interval contains all possible values; its bit `nz` says that zero is certainly not one of them. Every
+result contains the exact values. Endpoints are rounded outward to a relative precision, never to a fixed number of
+places, so 1e-300 keeps all its digits. `prec` is the precision in bits.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ EXP_LIMIT = 20_000
 
 
 class Rejected(Exception):  # noqa: N818 - a verdict of the kernel, not a mishap
-    """The certificate does not prove the claim; the message says why."""
+    """Raised if a certificate does not prove its claim. The message says why."""
 
 
 class Interval(NamedTuple):
-    """All values lie in [lo, hi]; with `nz` none of them is zero."""
+    """An interval [lo, hi] that contains all possible values. If `nz` is true, none of them is zero."""
 
     lo: Number
     hi: Number
@@ -51,7 +51,7 @@ def _rounded(x: Number, prec: int, up: bool) -> Number:
 
 
 def enclosing(lo: Number, hi: Number, nz: bool, prec: int) -> Interval:
-    """Round outward; refuse an empty interval."""
+    """Return the interval [lo, hi], rounded outward to `prec` bits. Reject an empty interval."""
     if lo > hi or lo == INF or hi == NEG_INF:
         raise Rejected("empty interval")
     low, high = _rounded(lo, prec, False), _rounded(hi, prec, True)
@@ -75,29 +75,32 @@ def _times(x: Number, y: Number) -> Number:
 
 
 def reciprocal(x: Number) -> Number:
-    """Return 1/x for x not zero, with 1/inf = 0."""
+    """Return 1/x for an endpoint x that is not zero. 1/infinity is 0."""
     return ZERO if x[0] else (0, 1 / x[1])
 
 
 def neg(a: Interval, prec: int) -> Interval:
-    """Return -a."""
+    """Return an interval that contains -x for all x in a."""
     return enclosing(_neg(a.hi), _neg(a.lo), a.nz, prec)
 
 
 def add(a: Interval, b: Interval, prec: int) -> Interval:
-    """Return a + b; two values of one sign, one of them nonzero, do not cancel."""
+    """Return an interval that contains all sums of a value in a and a value in b.
+
+    If both intervals have the same sign and one excludes zero, so does the sum.
+    """
     same = (a.lo >= ZERO and b.lo >= ZERO) or (a.hi <= ZERO and b.hi <= ZERO)
     return enclosing(_sum(a.lo, b.lo), _sum(a.hi, b.hi), same and (a.nz or b.nz), prec)
 
 
 def mul(a: Interval, b: Interval, prec: int) -> Interval:
-    """Return a * b, from the four corners."""
+    """Return an interval that contains all products of a value in a and a value in b."""
     corners = [_times(x, y) for x in a[:2] for y in b[:2]]
     return enclosing(min(corners), max(corners), a.nz and b.nz, prec)
 
 
 def inverse(a: Interval, prec: int) -> Interval:
-    """Return 1 / a; zero must be certainly absent."""
+    """Return an interval that contains 1/x for all x in a. Reject an interval that may contain zero."""
     if not a.nz:
         raise Rejected("a divisor may be zero")
     if a.lo < ZERO < a.hi:
@@ -107,7 +110,7 @@ def inverse(a: Interval, prec: int) -> Interval:
 
 
 def power(a: Interval, n: int, prec: int) -> Interval:
-    """Return a ** n for an integer n; a ** 0 is 1."""
+    """Return an interval that contains x ** n for all x in a, for an integer n. The power 0 is 1."""
     if n < 0:
         return inverse(power(a, -n, prec), prec)
     ends = [_repeat(x, n) for x in a[:2]]
@@ -158,7 +161,7 @@ def _exp_bound(x: Number, prec: int, up: bool) -> Number:
 
 
 def exp(a: Interval, prec: int) -> Interval:
-    """Enclose the exponentials of a, which are never zero."""
+    """Return an interval that contains the exponentials of all values in a. It excludes zero."""
     return enclosing(_exp_bound(a.lo, prec, False), _exp_bound(a.hi, prec, True), True, prec)
 
 
@@ -187,7 +190,7 @@ def _log_end(q: Fraction, prec: int, up: bool) -> Fraction:
 
 
 def log(a: Interval, prec: int) -> Interval:
-    """Enclose the logarithms of a: all values must be certainly positive."""
+    """Return an interval that contains the logarithms of all values in a. Reject values that may not be positive."""
     if a.lo < ZERO or not a.nz:
         raise Rejected("the argument of a logarithm may be zero or negative")
     lo = NEG_INF if a.lo == ZERO else (0, _log_end(a.lo[1], prec, False))
@@ -206,7 +209,7 @@ def _sqrt_end(x: Number, prec: int, up: bool) -> Number:
 
 
 def sqrt(a: Interval, prec: int) -> Interval:
-    """Enclose the square roots of a: no value may be negative."""
+    """Return an interval that contains the square roots of all values in a. Reject values that may be negative."""
     if a.lo < ZERO:
         raise Rejected("the argument of a square root may be negative")
     return enclosing(_sqrt_end(a.lo, prec, False), _sqrt_end(a.hi, prec, True), a.nz, prec)
@@ -214,7 +217,10 @@ def sqrt(a: Interval, prec: int) -> Interval:
 
 @lru_cache(maxsize=64)
 def pi(prec: int) -> Interval:
-    """Enclose pi = 16 atan(1/5) - 4 atan(1/239): every term of the fixed-point sums is cut by less than 1."""
+    """Return an interval that contains pi = 16 atan(1/5) - 4 atan(1/239).
+
+    The sums use integers. Each term is rounded down by less than 1, and the interval allows for these errors.
+    """
     one, total, terms = 1 << (prec + 32), 0, 0
     for factor, n in ((16, 5), (-4, 239)):
         power, k = one // n, 0
@@ -283,7 +289,7 @@ def _erfc_bound(x: Number, prec: int, up: bool) -> Number:
 
 
 def erfc(a: Interval, prec: int) -> Interval:
-    """Enclose the complementary error function, which falls from 2 to 0 and is never zero."""
+    """Return an interval that contains the complementary error function of all values in a. It excludes zero."""
     return enclosing(_erfc_bound(a.hi, prec, False), _erfc_bound(a.lo, prec, True), True, prec)
 
 

@@ -1,4 +1,4 @@
-"""Certificates: strict reading, identity of the claim, replay of the proof, and the one entry point `check`."""
+"""Checking of certificates. `check` compares the claim, and then checks every step of the proof."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ def _no_float(text: str) -> NoReturn:
 
 
 def load(text: str) -> Any:
-    """Read certificate JSON; floats, NaN, infinities and repeated keys are rejected."""
+    """Return the data of a certificate in JSON. Floats, NaN, infinities and repeated keys are rejected."""
     if len(text) > MAX_TEXT:
         raise Rejected("the certificate is too long")
     try:
@@ -86,11 +86,11 @@ def goal_hash(claim: object) -> str:
 
 
 def check(certificate: object, claim: object) -> Outcome:
-    """Re-check a certificate against the claim it is meant for.
+    """Return the outcome if a certificate proves or refutes a claim. Otherwise reject it.
 
     Args:
-        certificate: the parsed file; nothing in it is believed.
-        claim: the obligation, from the registry and not from the file.
+        certificate: the parsed file. Nothing in it is trusted.
+        claim: the claim of the statement, from the registry and not from the file.
 
     Raises:
         Rejected: with the reason. Every other error on the way is turned into this one.
@@ -121,7 +121,7 @@ def _check(certificate: object, claim: object) -> Outcome:
 
 
 def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:
-    """Check that a proof node shows the task, or raise."""
+    """Check that a proof node and all nodes below it prove the task. Otherwise raise an error."""
     t.budget[0] -= 1
     if t.budget[0] < 0 or depth == 0:
         raise Rejected("the proof is too large")
@@ -136,7 +136,10 @@ def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:
 
 
 def refute(t: Task, node: object) -> dict[str, str]:
-    """Check a point of the domain that satisfies every hypothesis and breaks the goal; return it."""
+    """Return the node's point if it is in the domain, satisfies every hypothesis and violates the goal.
+
+    Otherwise reject it.
+    """
     values = keys(keys(node, {"point"})["point"], set(t.domain))
     at = {v: rational(x) for v, x in values.items()}
     if not all(t.domain[v].has((0, q)) for v, q in at.items()) or any(

@@ -1,11 +1,12 @@
-"""Formulas: reading them from JSON, enclosing them over a box, differentiating them.
+"""Formulas: reading them from JSON, bounding their values, and differentiating them.
 
-Inside the kernel a formula is a Fraction, a variable name, or a tuple (operation, arguments...) with the
-exponent of "^" a plain integer. ("sum", i, lo, hi, body) is the sum over the whole numbers i from lo to hi,
-("E", x) the expectation of x, ("pi",) the number. Reading refuses everything that is not on the list.
+Inside the kernel a formula is a Fraction, a variable name, or a tuple (operation, arguments...). The exponent of "^"
+is an integer. ("sum", i, lo, hi, body) is the sum over the whole numbers i from lo to hi, ("E", x) the expectation of
+x, ("pi",) the number pi. Reading rejects all other operations.
 
-The index of a sum is renamed to "#k", k being how deeply sums are nested in its body: no variable has such a
-name, so nothing that is put into a formula is ever captured, and sums alike but for their index are equal.
+The index of a sum is renamed to "#k", where k says how deeply sums are nested in its body. No variable has such a
+name, so a formula that is put into the sum cannot use the index by mistake. Sums that differ only in the name of the
+index become equal.
 """
 
 import re
@@ -27,7 +28,7 @@ MAX_SIZE, MAX_DEPTH, MAX_EXPONENT, MAX_SUM = 4000, 100, 64, 20_000
 
 
 def rational(text: object) -> Fraction:
-    """Read "p/q" or "p" exactly; anything else, a float above all, is refused."""
+    """Return the rational number that the text "p/q" or "p" writes. Anything else, such as a float, is rejected."""
     if type(text) is not str or not RATIONAL.match(text) or text.endswith("/0"):
         raise Rejected(f"not a rational string: {str(text)[:60]!r}")
     numerator, _, denominator = text.partition("/")
@@ -37,7 +38,7 @@ def rational(text: object) -> Fraction:
 
 
 def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
-    """Read a formula whose variables are all among `names`."""
+    """Return the formula that JSON data write. All its variables must be among `names`."""
     if depth == 0 or (depth == MAX_DEPTH and len(str(data)) > 20 * MAX_SIZE):
         raise Rejected("a formula is too large")
     if type(data) is str:
@@ -76,7 +77,7 @@ def _nesting(e: Expr) -> int:
 
 
 def exponent(text: object) -> int:
-    """Read the integer exponent of a power."""
+    """Return the exponent of a power, which must be a small integer."""
     n = rational(text)
     if n.denominator != 1 or abs(n) > MAX_EXPONENT:
         raise Rejected("an exponent is not a small integer")
@@ -84,16 +85,17 @@ def exponent(text: object) -> int:
 
 
 def node(e: Expr) -> tuple[Any, ...]:
-    """Return a formula that is neither number nor variable."""
+    """Return the formula if it is an operation. Reject a number or a variable."""
     if type(e) is not tuple:
         raise Rejected("not a formula")
     return e
 
 
 def evaluate(e: Expr, box: Box, prec: int, most: int = MAX_SUM) -> Interval:
-    """Enclose the values of a formula over a box; refuse if it may be undefined anywhere on it.
+    """Return an interval that contains the values of a formula for all values of its variables in their intervals.
 
-    Sums inside each other may have `most` terms in all.
+    `box` maps variables to intervals. A formula that may be undefined somewhere is rejected. So are sums inside each
+    other with more than `most` terms in all.
     """
     if type(e) is Fraction:
         return ia.point(e)
@@ -138,7 +140,7 @@ BINARY: dict[str, Callable[[Interval, Interval, int], Interval]] = {
 
 
 def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
-    """Replace variables by formulas."""
+    """Return the formula with variables replaced by formulas."""
     if type(e) is not tuple:
         return values.get(e, e) if type(e) is str else e
     if e[0] == "sum":
@@ -150,19 +152,22 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def replaced(e: Expr, old: Expr, new: Expr) -> Expr:
-    """Replace a part of a formula in which no index of an outer sum occurs, wherever it stands."""
+    """Return the formula with every occurrence of the part `old` replaced by `new`.
+
+    No index of an outer sum may occur in `old`.
+    """
     if e == old:
         return new
     return (e[0], *(x if type(x) is int else replaced(x, old, new) for x in e[1:])) if type(e) is tuple else e
 
 
 def has(e: Expr, op: str) -> bool:
-    """Tell whether an operation occurs in a formula."""
+    """Return whether an operation occurs in a formula."""
     return type(e) is tuple and (e[0] == op or any(has(x, op) for x in e[1:] if type(x) is not int))
 
 
 def variables(e: Expr, skip: str = "") -> set[str]:
-    """Return the names that occur in a formula, those inside the operation `skip` aside."""
+    """Return the variables that occur in a formula outside the operation `skip`."""
     if type(e) is not tuple or e[0] == skip:
         return {e} if type(e) is str else set()
     bound = {e[1]} if e[0] == "sum" else set()
@@ -170,7 +175,7 @@ def variables(e: Expr, skip: str = "") -> set[str]:
 
 
 def outside(e: Expr) -> set[str]:
-    """Return the names that occur in a formula outside its expectations."""
+    """Return the variables that occur in a formula outside its expectations."""
     return variables(e, "E")
 
 
@@ -224,7 +229,10 @@ DERIVATIVES: dict[str, Callable[[tuple[Any, ...], str], Expr]] = {
 
 
 def derivative(e: Expr, v: str) -> Expr:
-    """Differentiate in v. It may be defined where `e` is not: callers evaluate `e` as well."""
+    """Return the derivative of a formula in the variable `v`.
+
+    It may be defined at points where the formula is not, so callers must also evaluate the formula.
+    """
     if type(e) is tuple:
         return DERIVATIVES[e[0]](e, v)
     return ONE if e == v else ZERO

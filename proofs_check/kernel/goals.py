@@ -1,10 +1,11 @@
-"""Claims: what is to be shown, read strictly, as ranges, relations and a task.
+"""Claims: reading them from JSON, and the tasks (goals with hypotheses) that a proof must solve.
 
-A claim is {"vars": {name: "[lo, hi)"}, "given": [[rel, a, b], ...], "goal": [rel, a, b]} and says: for all
+A claim is {"vars": {name: "[lo, hi)"}, "given": [[rel, a, b], ...], "goal": [rel, a, b]}. It says: for all
 values in the intervals that satisfy the hypotheses, the goal holds and its formulas are defined. Variables
-are real numbers, those listed in "integers" whole ones. "random" names random variables with the intervals
-they surely lie in: a formula may contain their expectations ("E", formula), and a hypothesis that names one
-outside an expectation holds surely. "independent" splits the random variables into independent groups.
+are real numbers, and those listed in "integers" are whole numbers. "random" names random variables, each with an
+interval that always contains it. A formula may contain their expectations ("E", formula). A hypothesis with a random
+variable outside an expectation holds for all its values. "independent" splits the random variables into independent
+groups.
 """
 
 import re
@@ -34,31 +35,31 @@ Node = dict[str, Any]
 
 
 class Range(NamedTuple):
-    """The interval of a variable, with its open ends."""
+    """The interval of a variable. `open` says for each endpoint whether it is excluded."""
 
     lo: Number
     hi: Number
     open: tuple[bool, bool]
 
     def hull(self, closed: bool = False) -> Interval:
-        """Return the closed hull; unless `closed`, an open end at zero counts as excluded."""
+        """Return the closed interval. Unless `closed` is true, it notes that an excluded endpoint 0 is excluded."""
         outside = self.lo > ia.ZERO or self.hi < ia.ZERO
         at_end = (self.lo == ia.ZERO and self.open[0]) or (self.hi == ia.ZERO and self.open[1])
         return Interval(self.lo, self.hi, outside or (at_end and not closed))
 
     def has(self, x: Number, strictly: bool = False) -> bool:
-        """Tell whether x lies inside (or, strictly, between the ends)."""
+        """Return whether x is in the interval, or with `strictly` whether it is between the endpoints."""
         low = self.lo < x if strictly or self.open[0] else self.lo <= x
         return low and (x < self.hi if strictly or self.open[1] else x <= self.hi)
 
     def covers(self, other: "Range") -> bool:
-        """Tell whether every point of `other` lies inside."""
+        """Return whether every point of `other` is in this interval."""
         low = self.lo < other.lo or (self.lo == other.lo and (other.open[0] or not self.open[0]))
         return low and (self.hi > other.hi or (self.hi == other.hi and (other.open[1] or not self.open[1])))
 
 
 class Relation(NamedTuple):
-    """left - right compared with zero."""
+    """A relation between two formulas: left >= right, left > right or left == right."""
 
     rel: str
     left: Expr
@@ -66,11 +67,11 @@ class Relation(NamedTuple):
 
     @property
     def difference(self) -> Expr:
-        """Return left - right."""
+        """The formula left - right."""
         return ("-", self.left, self.right)
 
     def holds(self, value: Interval) -> bool:
-        """Tell whether an enclosure of the difference proves the relation."""
+        """Return whether an interval that contains left - right proves the relation."""
         if self.rel == "==":
             return value.lo == value.hi == ia.ZERO
         return value.lo >= ia.ZERO and (value.nz or self.rel == ">=")
@@ -78,7 +79,7 @@ class Relation(NamedTuple):
 
 @dataclass
 class Task:
-    """What is to be shown: the goal, over the domain, under the hypotheses."""
+    """What a proof node must prove: the goal, for all values in the domain that satisfy the hypotheses `given`."""
 
     domain: dict[str, Range]
     given: list[Relation]
@@ -91,15 +92,18 @@ class Task:
     groups: tuple[frozenset[str], ...]
 
     def box(self, closed: str = "") -> Box:
-        """Return the hulls, with the interval of `closed` taken together with its ends."""
+        """Return the closed intervals of all variables. The endpoints of the variable `closed` count as included."""
         return {v: r.hull(v == closed) for v, r in self.domain.items()}
 
     def value(self, e: Expr, box: Box) -> Interval:
-        """Enclose a formula."""
+        """Return an interval that contains the values of a formula over a box."""
         return evaluate(e, box, self.prec)
 
     def relation(self, data: object, surely: bool = False) -> Relation:
-        """Read a relation; only a hypothesis may hold `surely`, for all values of random variables."""
+        """Return the relation that JSON data write.
+
+        With `surely`, it may name random variables outside expectations. Only a hypothesis may do so.
+        """
         if not isinstance(data, list | tuple) or len(data) != 3 or data[0] not in (">=", ">", "=="):
             raise Rejected("not a relation")
         x = Relation(data[0], *(read(side, {*self.domain, *self.random}) for side in data[1:]))
@@ -109,18 +113,18 @@ class Task:
         return x
 
     def variable(self, name: object) -> str:
-        """Read the name of a variable of the domain."""
+        """Return the name if it is a variable of the domain. Otherwise reject it."""
         if type(name) is not str or name not in self.domain:
             raise Rejected("unknown variable in the proof")
         return name
 
     def fresh(self, stem: str) -> str:
-        """Return a name that nothing has."""
+        """Return a name that begins with `stem` and that no variable has."""
         taken = self.domain.keys() | self.random.keys()
         return next(name for k in range(len(taken) + 1) if (name := stem + "_" * k) not in taken)
 
     def put(self, values: dict[str, Expr], **domain: Range) -> "Task":
-        """Replace variables by formulas in the variables that are left and those of `domain`."""
+        """Return the task with variables replaced by formulas. `domain` holds the intervals of new variables."""
         rest = {v: r for v, r in self.domain.items() if v not in values} | domain
 
         def change(x: Relation) -> Relation:
@@ -130,23 +134,23 @@ class Task:
                        given=[change(x) for x in self.given], goal=change(self.goal))  # fmt: skip
 
     def under(self, *extra: Relation, goal: Relation | None = None) -> "Task":
-        """Add hypotheses, and perhaps change the goal."""
+        """Return the task with more hypotheses, and with another goal if one is given."""
         return replace(self, given=[*self.given, *extra], goal=goal or self.goal)
 
     def field(self) -> nf.Field:
-        """Return the normal forms over the domain."""
+        """Return an object that computes normal forms of formulas over the domain."""
         return nf.Field({v: (r.hull(), r.open) for v, r in self.domain.items()}, self.prec)
 
 
 def keys(data: object, needed: set[str], optional: frozenset[str] = frozenset()) -> Node:
-    """Return a JSON object whose keys are exactly the expected ones."""
+    """Return a JSON object if it has all needed keys and no others than these and the optional ones."""
     if type(data) is not dict or not needed <= data.keys() <= needed | optional:
         raise Rejected(f"expected an object with the keys {sorted(needed)}")
     return data
 
 
 def interval(text: object) -> Range:
-    """Read "[lo, hi)"; infinite ends are open."""
+    """Return the interval that a text such as "[lo, hi)" writes. Infinite endpoints must be excluded."""
     match = INTERVAL.match(text) if type(text) is str else None
     if not match:
         raise Rejected(f"not an interval: {str(text)[:60]!r}")
@@ -160,7 +164,7 @@ def interval(text: object) -> Range:
 
 
 def ranges(data: object) -> dict[str, Range]:
-    """Read the ranges of variables."""
+    """Return the intervals of variables from a JSON object."""
     if type(data) is not dict or not all(
         type(v) is str and NAME.match(v) and not v.startswith(RESERVED) and v != "pi" for v in data
     ):
@@ -169,7 +173,7 @@ def ranges(data: object) -> dict[str, Range]:
 
 
 def task(claim: object, prec: object) -> Task:
-    """Read a claim."""
+    """Return the task of proving a claim, read from JSON data. `prec` is the precision in bits."""
     data = keys(claim, {"vars", "goal"}, frozenset({"given", "integers", "random", "independent"}))
     if type(prec) is not int or not 20 <= prec <= 2000:
         raise Rejected("the precision must be an integer from 20 to 2000")

@@ -1,6 +1,6 @@
-"""The leaves of a proof: each shows a goal outright, one small function for each kind.
+"""The last nodes of a proof, which prove a goal directly. There is one small function for each kind.
 
-``mono`` moves to the face where the goal is least and continues the proof there.
+``mono`` is an exception: it fixes a variable at the bound where the goal is least, and another node continues.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Tas
 
 
 def range_leaf(t: Task, node: Node, replay: Replay) -> None:
-    """Enclose the difference of the two sides over the box."""
+    """Prove the goal by interval arithmetic: bound the difference of the two sides over the whole domain."""
     keys(node, {"leaf"})
     if not t.goal.holds(t.value(t.goal.difference, t.box())):
         raise Rejected("range: the enclosure does not decide the goal")
@@ -37,7 +37,11 @@ def _inequality(t: Task) -> Expr:
 
 
 def taylor(t: Task, node: Node, replay: Replay) -> None:
-    """G = sum over i < n of g_i(c) (x-c)^i/i! + g_n(xi) (x-c)^n/n!, every term of one sign on each side."""
+    """Prove an inequality by Taylor's theorem in one variable x around a centre c.
+
+    The difference of the sides is the sum over i < n of g_i(c) (x-c)^i/i!, plus g_n(xi) (x-c)^n/n!, where g_i is the
+    i-th derivative. On each side of the centre, no term may be negative.
+    """
     keys(node, {"leaf", "var", "at", "order"})
     v, c, g, order = t.variable(node["var"]), (0, rational(node["at"])), _inequality(t), node["order"]
     if type(order) is not int or not 1 <= order <= 12:
@@ -59,7 +63,10 @@ def taylor(t: Task, node: Node, replay: Replay) -> None:
 
 
 def mono(t: Task, node: Node, replay: Replay) -> None:
-    """Go to the face where the goal is least; hypotheses on the variable are lost."""
+    """Prove an inequality whose difference is monotone in a variable, at the bound where it is least.
+
+    Hypotheses on the variable cannot be used there.
+    """
     keys(node, {"leaf", "var", "dir", "sub"})
     v, g, up = t.variable(node["var"]), _inequality(t), node["dir"] == 1
     if type(node["dir"]) is not int or node["dir"] not in (1, -1):
@@ -95,7 +102,10 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
 
 
 def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Show that the goal minus nonnegative multiples of hypotheses has no negative shifted coefficients."""
+    """Prove an inequality: minus nonnegative multiples of hypotheses, it has no negative coefficients.
+
+    The coefficients are those of a polynomial in the distances of the variables from their bounds.
+    """
     keys(node, {"leaf"}, frozenset({"multipliers", "reflect"}))
     g, field = _inequality(t), t.field()
     weights = [_weight(t, field, x) for x in node.get("multipliers", [])]
@@ -108,7 +118,7 @@ def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Show that a polynomial in one bounded variable has no negative Bernstein coefficient."""
+    """Prove an inequality: as a polynomial in one bounded variable, it has no negative Bernstein coefficient."""
     keys(node, {"leaf", "var", "degree"})
     v, field, degree = t.variable(node["var"]), t.field(), node["degree"]
     low, high, _ = t.domain[v]
@@ -141,7 +151,7 @@ def _coefficient(p: nf.Poly, v: str, j: int, n: int) -> nf.Poly:
 
 
 def identity(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Both sides have the same normal form, up to multiples of hypotheses that are equations."""
+    """Prove an equation: both sides have the same normal form, after multiples of equations are subtracted."""
     keys(node, {"leaf"}, frozenset({"multipliers"}))
     field, weights = t.field(), node.get("multipliers", [])
     products = [_weight(t, field, x) for x in weights]
@@ -153,7 +163,7 @@ def identity(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Goal * over = sum of nonnegative multiples of squares, over > 0."""
+    """Prove an inequality: its difference, times a positive formula `over`, is a sum of squares."""
     keys(node, {"leaf", "terms", "over"})
     names, field, terms = set(t.domain), t.field(), node["terms"]
     if (

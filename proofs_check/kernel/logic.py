@@ -1,11 +1,12 @@
-"""The inner nodes of a proof: ranges, substitutions, cuts, cases, whole numbers, finite sums, and expectations.
+"""The inner nodes of a proof: each replaces a task by other tasks, which further nodes must prove.
 
-Each divides a task into others. An expectation is a positive, normalised, linear functional on random variables.
-``expect`` shows formulas to be surely nonnegative and takes their expectations as hypotheses. Expectations
-are expanded: what is not random comes out, independent factors part, and what is left, the expectation of
-one monomial, becomes a variable. A claim asserts that the monomials of its own expectations are integrable;
-one that only the formulas of ``expect`` bring in must be bounded. ``have`` is free to name others: what it
-shows rests on finitely many moments, which some finite law has, too (docs/notes/kernel.md).
+They handle intervals, substitutions, intermediate relations, cases, whole numbers, finite sums, and expectations. An
+expectation is a positive, normalised, linear functional on random variables. ``expect`` proves that formulas are never
+negative and adds their expectations as hypotheses. Expectations are expanded: constants are taken out, products of
+independent factors are split, and the expectation of a remaining monomial becomes a variable. A claim asserts that
+the monomials in its own expectations are integrable. A monomial that only the formulas of ``expect`` contain must be
+bounded. ``have`` may name other monomials: its proof uses finitely many moments, and some distribution with finitely
+many values has the same moments (docs/notes/kernel.md).
 """
 
 from dataclasses import replace
@@ -37,7 +38,7 @@ TRIVIAL = Relation(">=", ZERO, ZERO)
 
 
 def split(t: Task, node: Node, replay: Replay) -> None:
-    """Cut the range of a variable in two."""
+    """Cut the interval of a variable in two, and prove the goal on both parts."""
     parts = keys(node, {"split"})["split"]
     if type(parts) is not list or len(parts) != 4:
         raise Rejected("a split has a variable, a point and two nodes")
@@ -72,7 +73,7 @@ def _image(e: Expr, new: str, r: Range) -> Range:
 
 
 def subst(t: Task, node: Node, replay: Replay) -> None:
-    """Write a variable as a monotone function of a new one that reaches all its values."""
+    """Replace a variable by a monotone function of a new one. The function must reach all values of the variable."""
     keys(node, {"subst", "vars", "sub"})
     new = ranges(node["vars"])
     if (
@@ -90,7 +91,7 @@ def subst(t: Task, node: Node, replay: Replay) -> None:
 
 
 def have(t: Task, node: Node, replay: Replay) -> None:
-    """Prove a relation, then use it."""
+    """Prove a relation, and then the goal with this relation as a hypothesis."""
     keys(node, {"have", "proof", "sub"})
     fact = t.relation(node["have"])
     replay(t.under(goal=fact), node["proof"])
@@ -98,7 +99,7 @@ def have(t: Task, node: Node, replay: Replay) -> None:
 
 
 def cases(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Distinguish the two signs of a formula that is defined everywhere."""
+    """Prove the goal twice: if a formula is at least 0, and if it is at most 0. It must be defined everywhere."""
     keys(node, {"cases", "nonnegative", "nonpositive"})
     e = read(node["cases"], set(t.domain))
     field = t.field()
@@ -120,7 +121,7 @@ def _whole(t: Task, name: object) -> tuple[str, int, Number]:
 
 
 def induct(t: Task, node: Node, replay: Replay) -> None:
-    """Show the goal at the first number, and at n + 1 with the goal at n as a hypothesis."""
+    """Prove the goal by induction: at the first number, and at n + 1 with the goal at n as a hypothesis."""
     keys(node, {"induct", "base", "step"})
     v, first, hi = _whole(t, node["induct"])
     if any(v in variables(x.difference) for x in t.given):
@@ -133,7 +134,7 @@ def induct(t: Task, node: Node, replay: Replay) -> None:
 
 
 def enumerated(t: Task, node: Node, replay: Replay) -> None:
-    """Show the goal at each whole number of a bounded range."""
+    """Prove the goal separately at each whole number in the interval of a variable."""
     keys(node, {"enumerated", "sub"})
     v, first, hi = _whole(t, node["enumerated"])
     if hi[0] or hi[1] - first >= MAX_CASES:
@@ -143,9 +144,10 @@ def enumerated(t: Task, node: Node, replay: Replay) -> None:
 
 
 def telescope(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """F(i+1) - F(i) >= body(i) from lo to hi gives F(hi+1) - F(lo) >= sum; likewise <= and ==.
+    """Bound a finite sum of body(i), i from lo to hi, by a function F with F(i+1) - F(i) >= body(i).
 
-    The sum becomes a new variable of which only this bound is known.
+    Then F(hi+1) - F(lo) >= sum. The same holds for <= and ==. The sum becomes a new variable, and only this bound on
+    it is known.
     """
     keys(node, {"telescope", "antidifference", "sign", "proof", "sub"})
     total = tree(read(node["telescope"], set(t.domain)))
@@ -191,7 +193,10 @@ def _is_whole(t: Task, e: Expr) -> bool:
 
 
 def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove formulas nonnegative for all values; then open all expectations."""
+    """Prove that formulas are never negative, and then the goal with their expectations as hypotheses.
+
+    All expectations are expanded and become variables.
+    """
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
         raise Rejected("expect: needs random variables and a list of [formula, node]")
@@ -215,7 +220,7 @@ def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 class Opened:
-    """The expectations of a task, as variables."""
+    """Expands the expectations of a task, and replaces expectations of monomials by variables."""
 
     def __init__(self, t: Task, field: nf.Field) -> None:
         self.task, self.field, self.integrable = t, field, True
@@ -223,13 +228,16 @@ class Opened:
         self.ranges: dict[str, Range] = {}
 
     def relation(self, x: Relation) -> Relation:
-        """Open both sides; a hypothesis on random variables themselves says nothing any more."""
+        """Return the relation with its expectations replaced by variables.
+
+        A hypothesis on random variables themselves becomes the trivial relation 0 >= 0.
+        """
         if outside(x.difference) & self.task.random.keys():
             return TRIVIAL
         return Relation(x.rel, self.expression(x.left), self.expression(x.right))
 
     def expression(self, e: Expr) -> Expr:
-        """Replace the expectations in a formula."""
+        """Return the formula with its expectations replaced by variables."""
         if type(e) is not tuple:
             return e
         if e[0] == "sum" and has(e, "E"):

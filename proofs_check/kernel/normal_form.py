@@ -1,6 +1,7 @@
-"""Formulas as quotients of polynomials in symbols, with the denominator positive on the domain.
+"""Normal forms: formulas as quotients of polynomials in symbols. The denominator is positive on the domain.
 
-A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p). Trusted rewriting, each step checked:
+A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p). These trusted rules rewrite formulas, and the
+conditions of each are checked:
 log of a product, quotient or power of positive things is the sum; log(exp x) = x; log(sqrt p) = log(p)/2;
 log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and
 p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n. Divisors must be certified
@@ -25,12 +26,12 @@ MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
 
 
 def constant(q: Fraction | int) -> Poly:
-    """Return the constant polynomial."""
+    """Return the constant polynomial with the value q."""
     return {UNIT: Fraction(q)} if q else {}
 
 
 def plus(a: Poly, b: Poly) -> Poly:
-    """Return a + b."""
+    """Return the sum of two polynomials."""
     out = dict(a)
     for m, c in b.items():
         out[m] = out.get(m, Fraction(0)) + c
@@ -48,7 +49,7 @@ def joined(a: Monomial, b: Monomial) -> Monomial:
 
 
 def times(a: Poly, b: Poly) -> Poly:
-    """Return a * b as formal polynomials."""
+    """Return the product of two polynomials."""
     if len(a) * len(b) > 100 * MAX_TERMS:
         raise Rejected("a polynomial is too large")
     out: Poly = {}
@@ -66,7 +67,7 @@ def _bits(c: Fraction) -> int:
 
 
 def raised(a: Poly, n: int) -> Poly:
-    """Return a ** n for n >= 0."""
+    """Return the polynomial a to the power n, for n >= 0."""
     return reduce(times, [a] * n, constant(1))
 
 
@@ -97,7 +98,7 @@ def _primes(n: int) -> dict[int, int]:
 
 
 class Symbol(NamedTuple):
-    """A symbol: its range, the operation that made it ("" for a variable) and what stood inside."""
+    """A symbol of a polynomial: its interval, its operation ("" for a variable) and the operation's argument."""
 
     range: Interval
     open: tuple[bool, bool]
@@ -106,9 +107,9 @@ class Symbol(NamedTuple):
 
 
 class Field:
-    """The normal forms over one domain, given the range and the open ends of each variable.
+    """Computes normal forms over one domain, given the interval of each variable and its excluded endpoints.
 
-    ``atoms`` turns true when the enclosed range of an atom (a transcendental or a root) decided something.
+    ``atoms`` becomes true if a decision used the interval of an atom: a logarithm, an exponential, a root or erfc.
     """
 
     def __init__(self, ranges: dict[str, tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
@@ -135,7 +136,10 @@ class Field:
         return below or not high[0], ends[0] if below else (not high[0] and ends[1])
 
     def shifted(self, p: Poly, reflect: frozenset[str]) -> Poly:
-        """Write p in the distances of its symbols from their finite ends."""
+        """Return p as a polynomial in the distances of its symbols from their bounds.
+
+        Symbols in `reflect` are measured from their upper bounds, others from their lower bounds, if these are finite.
+        """
         total: Poly = {}
         for m, c in p.items():
             factors = [raised(self._affine(s, reflect), k) for s, k in m]
@@ -143,7 +147,10 @@ class Field:
         return total
 
     def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
-        """Certify p > 0 (True) or p >= 0 (False) by coefficients, positive common factors aside."""
+        """Return True if p > 0 is certified, False if only p >= 0 is, and otherwise None.
+
+        The method looks at the signs of coefficients, after positive common factors are removed.
+        """
         mono = tuple((s, k) for s, k in (_content(p)[1] if p else ()) if self._is(s, True))
         return self._coefficients(_divided(p, Fraction(1), mono), reflect)
 
@@ -157,7 +164,10 @@ class Field:
         return strict
 
     def sign(self, p: Poly) -> bool | None:
-        """Certify p > 0 or p >= 0 by coefficients or else by intervals."""
+        """Return True if p > 0 is certified, False if only p >= 0 is, and otherwise None.
+
+        The signs of coefficients are tried first, then interval arithmetic.
+        """
         found: bool | None = None
         for reflect in (frozenset[str](), frozenset(self.symbols)):
             sign = self.positive(p, reflect)
@@ -177,7 +187,7 @@ class Field:
         return total
 
     def bound(self, p: Poly) -> Interval:
-        """Enclose the values of p."""
+        """Return an interval that contains the values of p on the domain."""
         low, high, nz = self._enclosed(p)
         for reflect in (frozenset[str](), frozenset(self.symbols)):
             sign = self._coefficients(p, reflect)
@@ -187,7 +197,7 @@ class Field:
         return ia.enclosing(low, high, nz, self.prec)
 
     def formula(self, s: str) -> Expr:
-        """Write a symbol as a formula again."""
+        """Return the formula of a symbol."""
         symbol = self.symbols[s]
         if symbol.op in ("", "pi"):
             return (symbol.op,) if symbol.op else s
@@ -195,11 +205,11 @@ class Field:
         return symbol.op, ("/", above, below)
 
     def written(self, p: Poly) -> Expr:
-        """Write a polynomial as a formula again."""
+        """Return the formula of a polynomial."""
         return "+", Fraction(0), *(("*", c, *(("^", self.formula(s), k) for s, k in m)) for m, c in p.items())
 
     def reduced(self, p: Poly) -> Poly:
-        """Replace squares of square roots by what stands under them."""
+        """Return p with the square of each square root replaced by the root's argument."""
         for m, c in p.items():
             for s, k in m:
                 if self.symbols[s].op == "sqrt" and k > 1:
@@ -210,7 +220,10 @@ class Field:
         return p
 
     def quotient(self, n: Poly, d: Poly) -> Quotient:
-        """Return n/d in lower terms; d must be positive on the domain, and so must what is cancelled."""
+        """Return n/d after cancelling common factors. d must be positive on the domain.
+
+        Only factors that are positive on the domain are cancelled.
+        """
         n, d = self.reduced(n), self.reduced(d)
         if not n:
             return {}, constant(1)
@@ -224,7 +237,7 @@ class Field:
         return n, d
 
     def normal(self, e: Expr) -> Quotient:
-        """Return the normal form of a formula, or reject it as possibly undefined on the domain."""
+        """Return the normal form of a formula. Reject a formula that may be undefined on the domain."""
         if type(e) is Fraction:
             return constant(e), constant(1)
         if type(e) is str:
@@ -243,17 +256,17 @@ class Field:
         return reduce(lambda a, b: BINARY[e[0]](self, a, b), args)
 
     def add(self, a: Quotient, b: Quotient) -> Quotient:
-        """Return a + b."""
+        """Return the sum of two quotients."""
         if a[1] == b[1]:
             return self.quotient(plus(a[0], b[0]), a[1])
         return self.quotient(plus(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
 
     def mul(self, a: Quotient, b: Quotient) -> Quotient:
-        """Return a * b."""
+        """Return the product of two quotients."""
         return self.quotient(times(a[0], b[0]), times(a[1], b[1]))
 
     def inverse(self, a: Quotient) -> Quotient:
-        """Return 1 / a; the numerator must be certified positive or negative."""
+        """Return 1/a for a quotient whose numerator is certified to be positive or negative."""
         if self.sign(a[0]):
             return self.quotient(a[1], a[0])
         if self.sign(times(constant(-1), a[0])):
@@ -280,7 +293,7 @@ class Field:
         return low >= ia.ZERO and (nz or not strictly)
 
     def log(self, n: Poly, d: Poly) -> Quotient:
-        """Take the logarithm of a quotient."""
+        """Return the logarithm of the quotient n/d."""
         return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
 
     def _log(self, p: Poly) -> Quotient:
@@ -313,7 +326,7 @@ class Field:
         return self._atom("log", ({((s, 1),): Fraction(1)}, constant(1)))
 
     def sqrt(self, n: Poly, d: Poly) -> Quotient:
-        """Take the square root of a quotient."""
+        """Return the square root of the quotient n/d."""
         p = self.reduced(times(n, d))
         if self.sign(n) is None or self.sign(p) is None:
             raise Rejected("the argument of a square root may be negative")
@@ -330,7 +343,7 @@ class Field:
         return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
 
     def exp(self, n: Poly, d: Poly) -> Quotient:
-        """Take the exponential of n/d, term by term."""
+        """Return the exponential of the quotient n/d, as a product over the terms of n if d is 1."""
         if d != constant(1):
             return self._atom("exp", (n, d))
         return reduce(self.mul, (self._exp_term(m, c) for m, c in n.items()), (constant(1), constant(1)))
