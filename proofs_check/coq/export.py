@@ -152,7 +152,7 @@ def _over(quantifier: str, claim: Goal) -> str:
 
 
 def proved(claim: Goal) -> str:
-    r"""Return the lemma that states a claim: its formulas are defined and its goal holds.
+    r"""Return the text of the Coq lemma of a claim: its formulas are defined and its goal holds.
 
     >>> proved({"vars": {"x": "(0, 1]"}, "goal": [">=", ["/", "1", "x"], "1"]})
     'forall v_x : R,\n  (0 < v_x) ->\n  (v_x <= 1) ->\n  (v_x <> 0) /\\ (1 <= (1 / v_x))'
