@@ -19,6 +19,8 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 from numpy.typing import NDArray
 
+from dpproof.accountant.rl.policy_evaluation.visits import decoded
+
 Column = NDArray[Any]
 USED = ("episode", "step", "user", "state", "action", "reward", "terminated", "truncated", "following")
 """Names of the columns that are used."""
@@ -60,7 +62,7 @@ class Table:
 def column(values: object) -> Column:
     """Return one column as an array. A list keeps its values as they are: numpy would turn [1, "1"] into texts."""
     if hasattr(values, "__array__"):
-        return np.asanyarray(values)
+        return np.asanyarray(decoded(values))
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return np.fromiter(values, dtype=object)
     return np.asarray(values, dtype=object)

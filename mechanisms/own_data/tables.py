@@ -53,11 +53,13 @@ def table_of(source: object) -> Table:
         return _named(name, {str(key): column(frame[key]) for key in names})
     if isinstance(source, Sequence):
         return _named(name, _of_recording(source))
-    kinds = "a path, a data frame, a mapping of columns or a list of recorded steps"
+    kinds = "a path, a data frame (not a lazy one), a mapping of columns or a list of recorded steps"
     raise ValueError(f"data (of type {name}) must be {kinds}")
 
 
 def _names_of_frame(source: object) -> Sequence[Any] | None:
+    if hasattr(source, "collect"):  # a lazy frame of polars holds no data yet
+        return None
     names = getattr(source, "column_names", getattr(source, "columns", None))
     return None if names is None else list(names)
 
@@ -80,6 +82,8 @@ def renamed(table: Table, columns: Mapping[str, str]) -> Table:
     Raises:
         ValueError: for a name that is not used here, or not in the data.
     """
+    if not isinstance(columns, Mapping):
+        raise table.error(f"columns ({columns!r}) must be a mapping such as {{'user': 'patient'}}")
     for name, given in columns.items():
         if name not in USED:
             raise table.error(f"columns: the key {name!r} must be one of {', '.join(USED)}")

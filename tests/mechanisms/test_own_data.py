@@ -247,6 +247,8 @@ def test_names_that_are_unknown_are_refused():
         read_episodes(GOOD, columns={"state": "cell"})
     with pytest.raises(ValueError, match="the key"):
         read_episodes(GOOD, columns={"cell": "state"})
+    with pytest.raises(ValueError, match="must be a mapping"):
+        read_episodes(GOOD, columns=["user"])
 
 
 def test_words_say_where_episodes_end(tmp_path):

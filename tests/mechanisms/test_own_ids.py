@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import importlib
 import json
 import re
 import unicodedata
@@ -232,12 +233,19 @@ def test_ids_that_may_be_misread_are_refused_by_row(users, rule):
 
 
 @pytest.mark.parametrize("library", FRAMES)
-def test_missing_users_and_doubled_columns_of_frames_are_refused(library):
+def test_missing_users_and_doubled_columns_of_frames_are_refused(library, tmp_path):
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     make = module.table if library == "pyarrow" else module.DataFrame
     for users in (["u1", None], [1, None], [2**62, None]):
         with pytest.raises(ValueError, match=r"row 2: user .* must have a value"):
             read_episodes(make({"user": users, "episode": [0, 1], "state": [0, 0], "reward": [0, 0]}))
+    if library == "pyarrow":
+        users = module.array(["u1", "u1", None]).dictionary_encode()
+        frame = make({"user": users, "episode": [0, 1, 2], "state": [0, 0, 0], "reward": [0, 0, 0]})
+        importlib.import_module("pyarrow.parquet").write_table(frame, tmp_path / "a.parquet")
+        for source in (frame, tmp_path / "a.parquet"):
+            with pytest.raises(ValueError, match=r"row 3: user .None. must have a value"):
+                read_episodes(source)
     if library == "pandas":
         frame = make([["u1", "u1", 0, 0]], columns=["user", "user", "state", "reward"])
         with pytest.raises(ValueError, match="must have different names"):

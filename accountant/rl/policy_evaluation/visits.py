@@ -129,7 +129,16 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise ValueError(f"{path.name}: the file is not a Parquet file") from error
     if len(set(table.column_names)) < len(table.column_names):
         raise ValueError(f"{path.name}: columns ({', '.join(table.column_names)}) must have different names")
-    return {name: table.column(name).to_numpy() for name in table.column_names}
+    return {name: decoded(table.column(name)).to_numpy() for name in table.column_names}
+
+
+def decoded(column: Any) -> Any:
+    """Return a column without a dictionary, if it is a column of pyarrow that has one.
+
+    pyarrow's own conversion to numpy replaces a missing value by another value of the dictionary.
+    """
+    kind: Any = getattr(column, "type", None)
+    return column.cast(kind.value_type) if hasattr(kind, "index_type") else column
 
 
 def read_visits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
