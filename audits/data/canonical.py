@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any, SupportsFloat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpproof.audits.data.exact import doubles
 
@@ -156,17 +155,6 @@ _TEXTS: Mapping[Kind, Callable[[Any], str]] = {
 def _entry_text(entry: tuple[object, object]) -> str:
     name, value = entry
     return f"{canonical_text(name)}:{canonical_text(value)}"
-
-
-def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
-
-    Equal outputs have equal tokens in every run. Different outputs have equal tokens with negligible probability.
-
-    >>> bool(tokens(np.array([1, 2]))[0, 0] == tokens(np.array([[3], 1], dtype=object))[1, 0])
-    True
-    """
-    return np.array([[hashed(canonical_text(value))] for value in outputs], np.uint64).reshape(-1, 1)
 
 
 def hashed(text: str) -> int:

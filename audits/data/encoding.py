@@ -10,27 +10,38 @@ import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.alike import (
+    BYTES,
+    FAILURE,
+    GROUP,
+    HUGE,
+    INTEGER,
+    MISSING,
+    NAME,
+    NOTHING,
+    NUMBER,
+    RECORD,
+    SEQUENCE,
+    TABLE,
+    TEXT,
+    Cell,
+    Form,
+    alike,
+    matrices,
+    place_of,
+    word,
+)
 from dpproof.audits.data.canonical import Kind, canonical_text, content_kind, hashed, is_whole, plain
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
-Cell = tuple[int, float | int]
-MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
-    13
-)
-"""The kind of a cell. A cell holds a number, the length of the collection that follows, or the hash of a word
-in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
-wide for its layout is hashed like a word."""
 COLUMNS = 5
 """The number of columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
 LARGEST = 1e300
-KNOWN = 1 << 14
-"""The number of words whose cells are cached."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ def cells(value: object) -> Iterator[Cell]:
 
 def _text_cells(value: str) -> Iterator[Cell]:
     yield TEXT, float(len(value))
-    yield _word(value)
+    yield word(value)
 
 
 def _bytes_cells(value: bytes) -> Iterator[Cell]:
@@ -69,20 +80,20 @@ def _bytes_cells(value: bytes) -> Iterator[Cell]:
 def _table_cells(value: Mapping[object, object]) -> Iterator[Cell]:
     yield TABLE, float(len(value))
     for name in sorted(value, key=canonical_text):
-        yield NAME, _place(canonical_text(name))
+        yield NAME, place_of(canonical_text(name))
         yield from cells(value[name])
 
 
 def _record_cells(value: Any) -> Iterator[Cell]:
     if type(value) is Raised:
-        yield FAILURE, _place(value.kind)
+        yield FAILURE, place_of(value.kind)
         return
-    yield RECORD, _place(type(value).__name__)
+    yield RECORD, place_of(type(value).__name__)
     yield from (cell for field in fields(value) for cell in cells(getattr(value, field.name)))
 
 
 def _named_cells(value: object) -> Iterator[Cell]:
-    yield NAME, _place(canonical_text(value))
+    yield NAME, place_of(canonical_text(value))
 
 
 _CELLS: Mapping[Kind, Callable[[Any], Iterable[Cell]]] = {
@@ -109,25 +120,6 @@ def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
             yield NUMBER, value
         else:
             yield from cells(value)
-
-
-@lru_cache(KNOWN)
-def _word(text: str) -> Cell:
-    """Return the cell of a text: a number if the text is a finite number, otherwise the hash of the word."""
-    try:
-        return NUMBER, int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    return (NUMBER, number) if math.isfinite(number) else (NAME, _place(text))
-
-
-@lru_cache(KNOWN)
-def _place(text: str) -> float:
-    return (hashed(text) >> 11) / 2**53
 
 
 def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
@@ -158,17 +150,30 @@ class _Latest(threading.local):
     """A cache of the last outputs and their cells, because several scores use the same outputs."""
 
     outputs: NDArray[Any] | None = None
-    flat: Sequence[list[Cell]] = ()
+    form: Form | None = None
+    flat: Sequence[list[Cell]] | None = None
 
 
 _LATEST = _Latest()
 
 
+def _alike(outputs: NDArray[Any]) -> Form | None:
+    return alike(list(outputs)) if outputs.dtype.kind == "O" and outputs.ndim == 1 and len(outputs) else None
+
+
+def _form_of(outputs: NDArray[np.generic]) -> Form | None:
+    """Return the form that all outputs have, or None."""
+    if _LATEST.outputs is not outputs:
+        _LATEST.outputs, _LATEST.flat = outputs, None
+        _LATEST.form = _alike(outputs)
+    return _LATEST.form
+
+
 def _laid_flat(outputs: NDArray[np.generic]) -> Sequence[list[Cell]]:
     """Return the cells of every output."""
-    if _LATEST.outputs is not outputs:
+    _form_of(outputs)
+    if _LATEST.flat is None:
         _LATEST.flat = [list(cells(output)) for output in outputs]
-        _LATEST.outputs = outputs
     return _LATEST.flat
 
 
@@ -178,7 +183,9 @@ Cells = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 def _object_cells(
     outputs: NDArray[np.generic], width: int, wide: Wide | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    n = len(outputs)
+    n, form = len(outputs), _form_of(outputs)
+    if form is not None and wide is None:
+        return np.full(n, float(form.count)), *matrices(form, n, width), np.empty((n, 0))
     counts, kinds, values = np.zeros(n), np.zeros((n, width)), np.zeros((n, width))
     integers = np.zeros((n, width), object)
     integers[:] = 0 if wide is None else wide.centres
@@ -200,12 +207,18 @@ def _object_cells(
 def _exact_cell(kind: int, value: float) -> tuple[int, float]:
     """Return a cell as a double. An integer that no double represents exactly is hashed like a word."""
     if isinstance(value, int) and abs(value) > EXACT:
-        return HUGE, _place(str(value) if abs(value) < BEYOND else hex(value))
+        return HUGE, place_of(str(value) if abs(value) < BEYOND else hex(value))
     return kind, float(value)
 
 
 def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
     """Return the first cells of outputs that are integers, with 0 for every other cell: ``(n, width)``."""
+    form = _form_of(outputs)
+    if form is not None:
+        kinds, values = matrices(form, len(outputs), width)
+        whole = (kinds == NUMBER) & np.isfinite(values) & (values == np.rint(values))
+        if not (np.abs(values[whole]) > EXACT).any():
+            return np.where(whole, values, 0).astype(np.int64)
     found = np.zeros((len(outputs), width), object)
     for row, flat in enumerate(_laid_flat(outputs)):
         for column, (kind, value) in enumerate(flat[:width]):
@@ -220,7 +233,11 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
     >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
     [[6.0, 7.0], [0.0, 0.0]]
     """
+    form = _form_of(outputs)
     found = np.zeros((len(outputs), end - start))
+    if form is not None:
+        found = matrices(form, len(outputs), end)[1][:, start:]
+        return np.clip(np.where(np.isfinite(found), found, 0.0), -LARGEST, LARGEST)
     for row, flat in enumerate(_laid_flat(outputs)):
         for column, cell in enumerate(flat[start:end]):
             found[row, column] = _exact_cell(*cell)[1]
@@ -229,7 +246,24 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
 
 def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return the number of cells of each output."""
+    form = _form_of(outputs)
+    if form is not None:
+        return np.full(len(outputs), form.count, np.int64)
     return np.array([len(flat) for flat in _laid_flat(outputs)], np.int64)
+
+
+def nan_rows(outputs: NDArray[Any]) -> int:
+    """Return the number of outputs that contain NaN."""
+    form = _alike(outputs)
+    if form is None:
+        return sum(any(math.isnan(number) for _, number in cells(row)) for row in outputs)
+    return int(np.any([np.isnan(np.broadcast_to(v, len(outputs))) for _, v in form.columns()], axis=0).sum())
+
+
+def texts(outputs: NDArray[Any]) -> Sequence[str]:
+    """Return the canonical text of each output."""
+    form = _alike(outputs)
+    return [canonical_text(value) for value in outputs] if form is None else form.texts()
 
 
 def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
@@ -245,3 +279,14 @@ def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
         values[:, column] = numbers[:, place] if kind == NUMBER else value
         place += kind == NUMBER
     return np.full(n, float(len(pattern))), np.tile(kinds, (n, 1)), values
+
+
+def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
+    """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
+
+    Equal outputs have equal tokens in every run. Different outputs have equal tokens with negligible probability.
+
+    >>> bool(tokens(np.array([1, 2]))[0, 0] == tokens(np.array([[3], 1], dtype=object))[1, 0])
+    True
+    """
+    return np.array([[hashed(text)] for text in texts(outputs)], np.uint64).reshape(-1, 1)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import canonical_text
-from dpproof.audits.data.encoding import cells
+from dpproof.audits.data.encoding import nan_rows, texts
 from dpproof.audits.data.exact import EXACT, doubles, united
 
 Block = NDArray[Any]
@@ -92,7 +90,7 @@ def same(first: Block, second: Block) -> bool:
     """Whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
     if is_numeric(first) and is_numeric(second) and first.dtype.kind == second.dtype.kind:
         return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
-    return len(first) == len(second) and _texts(first) == _texts(second)
+    return len(first) == len(second) and texts(first) == texts(second)
 
 
 def digest(block: Block) -> str:
@@ -101,12 +99,8 @@ def digest(block: Block) -> str:
         kind = f"{block.dtype.str}{block.shape}".encode()
         return hashlib.blake2b(kind + np.ascontiguousarray(block).tobytes(), digest_size=8).hexdigest()
     return hashlib.blake2b(
-        "\n".join(_texts(block)).encode("utf-8", "surrogatepass"), digest_size=8
+        "\n".join(texts(block)).encode("utf-8", "surrogatepass"), digest_size=8
     ).hexdigest()
-
-
-def _texts(block: Block) -> list[str]:
-    return [canonical_text(row) for row in block]
 
 
 def has_nan(numbers: NDArray[np.generic]) -> bool:
@@ -128,4 +122,4 @@ def nan_count(block: Block) -> int:
         return (
             int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0
         )
-    return sum(any(math.isnan(number) for _, number in cells(row)) for row in block)
+    return nan_rows(block)

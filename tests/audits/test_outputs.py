@@ -14,8 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text, tokens
-from dpproof.audits.data.encoding import COLUMNS, Raised, cells, features
+from dpproof.audits.data.alike import alike
+from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
+from dpproof.audits.data.encoding import (
+    COLUMNS,
+    Raised,
+    cells,
+    features,
+    integers_of,
+    lengths,
+    nan_rows,
+    texts,
+    tokens,
+    values_between,
+)
 from dpproof.audits.data.outputs import as_block, digest, joined, nan_count, of_objects, same
 from dpproof.audits.engine.scores.layout import Layout
 
@@ -110,7 +122,7 @@ def test_what_counts_as_the_same_output():
 
 
 def test_tokens_are_the_same_in_another_process():
-    own = "from dpproof.audits.data.canonical import tokens; import numpy"
+    own = "from dpproof.audits.data.encoding import tokens; import numpy"
     code = f"{own}; print(int(tokens(numpy.array(['abort']))[0, 0]))"
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert int(there) == tokens(np.array(["abort"]))[0, 0]
@@ -188,3 +200,36 @@ class Corner(tuple, enum.Enum):
 def test_members_that_are_records_or_tuples_too_are_laid_out_by_their_content():
     assert [value for _, value in cells(Site.FIRST)][-2:] == [1.0, 2.5]
     assert [value for _, value in cells(Corner.LEFT)][-2:] == [1.0, 2.0]
+
+
+ALIKE = [
+    [{"b": -0.0, "a": 3, 'q"%s': "12"}, {"a": -4, 'q"%s': "word", "b": math.nan}],
+    [{1: [1, True], 10: None, -1: "é"}, {10: None, 1: [2, False], -1: "x"}],
+    [
+        {"x": {"y": (1.5, np.float64(2))}, "z": np.arange(2)},
+        {"x": {"y": (math.inf, np.float64(3))}, "z": np.arange(2)},
+    ],
+    ["a", "7"],
+    [None, None],
+    [{"n": 2**60}, {"n": 1}],
+    [{"n": 1}, {"m": 1}],
+    [{"n": 1}, {"n": 1.0}],
+    [{"n": "9" * 30}, {"n": "8"}],
+    [{0: 1}, {-0.0: 1}],
+]
+
+
+@pytest.mark.parametrize("values", ALIKE, ids=repr)
+def test_outputs_of_one_form_are_converted_by_columns_to_the_same_cells_and_texts(values):
+    block = of_objects(values)
+    form = alike(values)
+    assert list(texts(block)) == [canonical_text(value) for value in values]
+    assert nan_rows(block) == sum(any(math.isnan(x) for _, x in cells(value)) for value in values)
+    assert lengths(block).tolist() == [len(list(cells(value))) for value in values]
+    for width in (1, 3, 9):
+        mixed = of_objects([*values, object])[:-1] if form is None else of_objects([*values, {"other": b"1"}])
+        assert features(block, width).tobytes() == features(mixed, width)[: len(values)].tobytes()
+        assert np.array_equal(integers_of(block, width), integers_of(mixed, width)[: len(values)])
+        assert np.array_equal(
+            values_between(block, 1, 1 + width), values_between(mixed, 1, 1 + width)[: len(values)]
+        )

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import tokens as canonical_tokens
-from dpproof.audits.data.encoding import NUMBER, features
+from dpproof.audits.data.alike import NUMBER
+from dpproof.audits.data.encoding import features
+from dpproof.audits.data.encoding import tokens as canonical_tokens
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, View, viewed, whole
 
 

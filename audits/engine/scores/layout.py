@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain, tokens
-from dpproof.audits.data.encoding import NUMBER, cells, features, integers_of
+from dpproof.audits.data.alike import NUMBER
+from dpproof.audits.data.canonical import Kind, is_whole, kind_of, plain
+from dpproof.audits.data.encoding import cells, features, integers_of, tokens
 from dpproof.audits.data.exact import Wide, exactly, low_bytes, wider
 from dpproof.audits.data.outputs import Block, is_numeric, joined, of_objects
 from dpproof.audits.engine.scores.atoms import (

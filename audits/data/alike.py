@@ -1,0 +1,205 @@
+"""Outputs of one form, such as dictionaries with the same keys, which are converted column by column.
+
+The cells and the canonical texts are those of `dpproof.audits.data.encoding.cells` and
+`dpproof.audits.data.canonical.canonical_text`, which convert one output at a time. Columns are several times faster.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.audits.data.canonical import canonical_text, hashed, plain
+from dpproof.audits.data.exact import EXACT
+
+Cell = tuple[int, float | int]
+MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
+    13
+)
+"""The kind of a cell. A cell holds a number, the length of the collection that follows, or the hash of a word
+in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
+wide for its layout is hashed like a word."""
+KNOWN = 1 << 14
+"""The number of words whose cells are cached."""
+Column = tuple[Any, Any]
+"""The kinds and the values of one cell, each as one number for all outputs or one for each."""
+
+
+class Form(ABC):
+    """Values of one form, one for each output."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number of cells of each value."""
+
+    @abstractmethod
+    def columns(self) -> Iterator[Column]:
+        """Generate the cells of the values."""
+
+    @abstractmethod
+    def texts(self) -> Sequence[str]:
+        """Return the canonical texts of the values."""
+
+
+@dataclass(frozen=True)
+class _Numbers(Form):
+    """Numbers of one type, or None."""
+
+    values: Sequence[Any]
+    kind: int
+    count = 1
+
+    def columns(self) -> Iterator[Column]:
+        yield self.kind, np.array(self.values, np.float64) if self.kind == NUMBER else 0.0
+
+    def texts(self) -> Sequence[str]:
+        return list(map(str if type(self.values[0]) is int else canonical_text, self.values))
+
+
+@dataclass(frozen=True)
+class _Words(Form):
+    """Texts, and the cells of their words."""
+
+    values: Sequence[str]
+    words: Sequence[Cell]
+    count = 2
+
+    def columns(self) -> Iterator[Column]:
+        yield TEXT, np.array(list(map(len, self.values)), np.float64)
+        yield tuple(np.array(one, np.float64) for one in zip(*self.words, strict=True))  # type: ignore[misc]
+
+    def texts(self) -> Sequence[str]:
+        return list(map(canonical_text, self.values))
+
+
+@dataclass(frozen=True)
+class _Parts(Form):
+    """Sequences of one length, or dictionaries with the same keys, which are sorted by their texts."""
+
+    names: Sequence[str]
+    parts: Sequence[Form]
+    values: int
+
+    @property
+    def count(self) -> int:
+        return 1 + len(self.names) + sum(part.count for part in self.parts)
+
+    def columns(self) -> Iterator[Column]:
+        yield TABLE if self.names else SEQUENCE, float(len(self.parts))
+        for place, part in enumerate(self.parts):
+            if self.names:
+                yield NAME, place_of(self.names[place])
+            yield from part.columns()
+
+    def texts(self) -> Sequence[str]:
+        if not self.names:
+            return [f"[{','.join(one)}]" for one in zip(*(part.texts() for part in self.parts), strict=True)]
+        entries = sorted((f"{name}:", part) for name, part in zip(self.names, self.parts, strict=True))
+        form = "{" + ",".join(entry.replace("%", "%%") + "%s" for entry, _ in entries) + "}"
+        return [form % one for one in zip(*(part.texts() for _, part in entries), strict=True)]
+
+
+def alike(values: Sequence[Any]) -> Form | None:
+    """Return the form that all values have; None if they have several forms, or an unusual one.
+
+    >>> found = alike([{"b": 1, "a": [2.5]}, {"a": [0.5], "b": 3}])
+    >>> found.count, list(found.texts())[0]
+    (6, '{"a":[0x1.4000000000000p+1],"b":1}')
+    """
+    kinds = set(map(type, values))
+    made = _MAKERS.get(kinds.pop()) if len(kinds) == 1 else None
+    if made is not None:
+        return made(values)
+    plainer = (
+        list(map(plain, values)) if len(values) and isinstance(values[0], np.generic | np.ndarray) else []
+    )
+    return None if not plainer or type(plainer[0]) is type(values[0]) else alike(plainer)
+
+
+def _numbers(values: Sequence[Any]) -> Form | None:
+    whole = type(values[0]) is int
+    return None if whole and not -EXACT <= min(values) <= max(values) <= EXACT else _Numbers(values, NUMBER)
+
+
+def _words(values: Sequence[str]) -> Form | None:
+    words = list(map(word, values))
+    return None if any(abs(value) > EXACT for _, value in words) else _Words(values, words)
+
+
+def _sequences(values: Sequence[Any]) -> Form | None:
+    if len(set(map(len, values))) > 1 or not values[0]:
+        return None
+    return _of_parts([], zip(*values, strict=True), len(values))
+
+
+def _tables(values: Sequence[Any]) -> Form | None:
+    keys = values[0].keys()
+    if not keys or not all(one.keys() == keys for one in values):
+        return None
+    if set(map(type, chain.from_iterable(values))) not in (
+        {str},
+        {int},
+    ):  # others may be equal, and have other texts
+        return None
+    names = {canonical_text(key): key for key in keys}
+    ordered = sorted(names)
+    return _of_parts(ordered, ([one[names[name]] for one in values] for name in ordered), len(values))
+
+
+def _of_parts(names: Sequence[str], columns: Iterator[Any], count: int) -> Form | None:
+    parts = []
+    for column in columns:
+        part = alike(column)
+        if part is None:
+            return None
+        parts.append(part)
+    return _Parts(names, parts, count)
+
+
+_MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
+    int: _numbers,
+    float: _numbers,
+    bool: _numbers,
+    type(None): lambda values: _Numbers(values, NOTHING),
+    str: _words,
+    list: _sequences,
+    tuple: _sequences,
+    dict: _tables,
+}
+
+
+def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the kinds and the values of the first cells, ``(rows, width)`` each; a missing cell is 0."""
+    kinds, values = np.zeros((rows, width)), np.zeros((rows, width))
+    for place, (kind, value) in enumerate(islice(form.columns(), width)):
+        kinds[:, place], values[:, place] = kind, value
+    return kinds, values
+
+
+@lru_cache(KNOWN)
+def word(text: str) -> Cell:
+    """Return the cell of a text: a number if the text is a finite number, otherwise the hash of the word."""
+    try:
+        return NUMBER, int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    return (NUMBER, number) if math.isfinite(number) else (NAME, place_of(text))
+
+
+@lru_cache(KNOWN)
+def place_of(text: str) -> float:
+    """Return the hash of a text as a number in [0, 1)."""
+    return (hashed(text) >> 11) / 2**53
