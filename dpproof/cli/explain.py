@@ -126,18 +126,19 @@ alpha = 0.01      # probability of a false alarm in the whole file
 # seconds = 300   # for all audits together
 
 [[claim]]
-name = "ward policy"                # free text, unique
-mechanism = "rlsvi"                 # `dpproof account --help` lists them, `dpproof explain rlsvi` says more
-parameters = {{ states = 6, actions = 2, horizon = 5, episodes = 50 }}
-adjacency = "rewards-only"          # {" | ".join(x.value for x in Adjacency)}; no default
-epsilon = 2.0                       # the promise: epsilon with delta, or rho (zCDP), or mu (Gaussian DP)
-delta = 1e-6
+name = "daily count"                # free text, unique
+mechanism = "geometric"             # `dpproof account --help` lists them, `dpproof explain geometric` says more
+parameters = {{ scale = 1.0, query = "count" }}
+adjacency = "add-remove"            # {" | ".join(x.value for x in Adjacency)}; no default
+epsilon = 1.0                       # the promise: epsilon with delta, or rho (zCDP), or mu (Gaussian DP)
+# delta = 1e-6
 
 # A function of yours, called as f(data, n, rng) for n outputs or as f(data, rng) for one:
 # [[claim]]
 # name = "our counter"
 # mechanism = "package.module:function"
-# neighbours = "package.module:pair"  # called without arguments, returns two neighbouring inputs
+# data = "package.module:load"        # your data, or a function that loads them; neighbours are made of them
+# neighbours = "package.module:pair"  # or instead: called without arguments, returns two neighbouring inputs
 # adjacency = "add-remove"
 # epsilon = 1.0
 

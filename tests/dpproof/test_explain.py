@@ -79,7 +79,9 @@ def test_the_starter_is_a_claim_file_that_can_be_audited(run, tmp_path):
     path = tmp_path / "dpproof.toml"
     assert run("init", path).code == 0
     (claim,) = read_claims(path, check_auditable)
-    assert (claim.mechanism, claim.adjacency.value) == ("rlsvi", "rewards-only")
+    assert (claim.mechanism, claim.adjacency.value) == ("geometric", "add-remove")
+    ran = run("check", path)  # the first run is quick
+    assert (ran.code, "consistent" in ran.out) == (0, True)
 
 
 def test_an_existing_file_is_left_alone(refused, tmp_path):
