@@ -19,7 +19,7 @@ from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
 from dpproof.audits.engine.conclusion import check_request, unfinished
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
-from dpproof.audits.engine.sampling.progress import counting
+from dpproof.audits.engine.sampling.progress import counting, on_screen
 from dpproof.audits.engine.scores.protocol import Score
 from dpproof.audits.plan import FURTHER, AuditPlan
 from dpproof.audits.recording.evidence import Evidence
@@ -125,7 +125,7 @@ def audit(
     if hasattr(what, "audit"):
         given = {"data": None if data is MISSING else data, "pair": pair, "bounds": bounds}
         _refuse({**claimed, **given, **told}, "for a target, which already defines it")
-        with plan.timed():
+        with plan.timed(), on_screen():
             return cast(Audited, what).audit(plan)
     curve = _claimed(epsilon, delta, guarantee)
     inputs = _inputs(data, pair, adjacency, bounds)
@@ -135,7 +135,7 @@ def audit(
     called = Call(curve, as_mechanism_with(what, told), inputs)
     with counting() as drawn:
         try:
-            with plan.timed():
+            with plan.timed(), on_screen():
                 found = called.audit(plan)
         except OutOfTimeError as ended:
             if seconds is None:  # the time that ended is the caller's

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 from dpproof.accountant.guarantees.notions import PureDP
+from dpproof.audits.engine.sampling import progress
 from dpproof.audits.engine.sampling.progress import watched, watcher
 from dpproof.audits.targets.call import audit
 
@@ -26,3 +30,18 @@ def test_a_failing_audit_leaves_nobody_watching():
             raise KeyError
     except KeyError:
         assert watcher() is None
+
+
+def test_progress_is_one_line_on_a_terminal_and_nothing_in_a_pipe(monkeypatch):
+    for terminal in (True, False):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(progress, "QUIET", 0)
+        with progress.on_screen():
+            if terminal:
+                progress.watcher()(10, 12)
+            else:
+                assert progress.watcher() is None
+        assert ("10 of at most 12 samples" in stream.getvalue()) == terminal
+        assert "\n" not in stream.getvalue()

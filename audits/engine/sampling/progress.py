@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 Watcher = Callable[[int, int], None]
 """A callback that receives the number of samples drawn so far and the budget."""
+QUIET, WIDTH = 3.0, 60
+"""The seconds without a line, and the width of the line."""
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -35,6 +39,31 @@ def watched(tell: Watcher) -> Iterator[None]:
         yield
     finally:
         _WATCHER.reset(before)
+
+
+@contextmanager
+def on_screen() -> Iterator[None]:
+    """Show the samples drawn in one line on standard error, in a terminal or a notebook, unless they are watched.
+
+    The line appears after `QUIET` seconds, and is removed at the end.
+    """
+    if watcher() is not None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield
+        return
+    next_line = [time.monotonic() + QUIET]
+
+    def tell(drawn: int, budget: int) -> None:
+        if time.monotonic() >= next_line[0]:
+            next_line[0] = time.monotonic() + 1
+            print(f"\r{drawn} of at most {budget} samples ", end="", file=sys.stderr, flush=True)
+
+    started = next_line[0]
+    try:
+        with watched(tell):
+            yield
+    finally:
+        if next_line[0] != started:
+            print(f"\r{' ' * WIDTH}\r", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
