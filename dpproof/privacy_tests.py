@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import math
 import os
 import traceback
@@ -317,17 +316,16 @@ class Privacy:
 
     def _text(self, found: Evidence) -> str:
         """Return the reason why the test fails, with the witness."""
-        event = "" if found.event is None else f"{found.score}: {json.dumps(dict(found.event))}"
+        words = found.words[1:] if found.verdict.violated else found.words
         lines = [
-            f"privacy: {found.verdict.value}",
+            f"privacy: {found.verdict.value}{''.join(f': {one}' for one in found.words[:1] if found.verdict.violated)}",
             f"  promised   {self._promised()}",
             f"  found      epsilon at least {found.epsilon_lower:.6g} at delta {found.delta}, "
             f"confidence {found.confidence:.6g}",
-            *(f"  in words   {sentence}" for sentence in found.words),
-            f"  pair       {found.pair}",
+            *(f"  in words   {sentence}" for sentence in words),
+            *([] if found.pair in " ".join(words) else [f"  pair       {found.pair}"]),
             *(f"  on trust   {sentence}" for sentence in found.taken_on_trust),
-            f"  event      {event}",
-            f"  counts     {dict(found.counts or {})} of {found.samples} samples, seed {found.seed}",
+            f"  counts     {found.samples} samples, seed {found.seed}",
         ]
         if found.weakness:
             lines.append(f"  power      {found.weakness}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -150,9 +151,10 @@ def _at_decimals(guarantee: Callable[..., PrivacyResult]) -> Callable[..., Priva
     @wraps(guarantee)
     def asked(parameters: Any, *relation: Any, **named: Any) -> PrivacyResult:
         more, less, notes = sides(parameters)
-        try:
+        found: PrivacyResult | None = None
+        with contextlib.suppress(ValueError):  # at an end of what is answered, or beyond
             found = guarantee(less, *relation, **named)
-        except ValueError:  # at an end of what is answered, or beyond: an error names the number typed
+        if found is None:  # an error names the number typed
             less, notes = at_nearest_doubles(parameters)
             more, found = less, guarantee(less, *relation, **named)
         if less is parameters:

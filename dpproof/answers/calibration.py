@@ -206,7 +206,7 @@ def _least_noise(
         raise UnreachableTargetError(
             f"delta ({asked.at}) must be above 0, because {accountant.name} has no guarantee at delta 0 with "
             "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
-        ) from error
+        ) from None
 
 
 def _kept(guarantee: Profile, asked: Asked) -> Bound:

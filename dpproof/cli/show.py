@@ -112,7 +112,8 @@ def calibrate(found: Calibration, console: Console, verbose: bool = False) -> No
     _notes(found.result.notes, console)
     if verbose:
         console.print(escape(in_words(found.arithmetic)), style="dim", highlight=False)
-    console.print("\nin Python, and in a claim file:\n", style="dim")
+    beside = ", and in a claim file" if "claim" in found.code else ""
+    console.print(f"\nin Python{beside}:\n", style="dim")
     for text in found.code.values():
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
