@@ -1,1 +1,1 @@
-"""Dominating pairs (P, Q) of output distributions, one kind per module; ``base`` defines their interface."""
+"""Dominating pairs (P, Q) of output distributions, one kind in each module. ``base`` defines their interface."""

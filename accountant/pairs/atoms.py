@@ -1,4 +1,4 @@
-"""Dominating pairs on finitely many outcomes, also for mechanisms that are known only by a privacy guarantee.
+"""Dominating pairs with finitely many outcomes, also for mechanisms of which only a privacy guarantee is known.
 
 A mechanism that is known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own.
 But every upper bound on its privacy profile is the profile of some pair, and that pair dominates the
@@ -28,15 +28,17 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class Atoms:
-    """Outcomes with P-masses ``p`` and Q-masses ``q``, as exact numbers.
+    """A pair of distributions P and Q with finitely many outcomes.
+
+    ``p`` holds the probability of each outcome under P, and ``q`` under Q, as exact numbers.
 
     >>> pair = Atoms(["3/4", "1/4"], ["1/4", "3/4"])  # randomised response at epsilon ln 3
     >>> round(pair.loss_range()[1], 6)
     1.098612
 
     Raises:
-        ValueError: for lists of different lengths, a negative mass, or masses whose sum is off 1 by more
-            than 1e-12 (what is given is used as it is).
+        ValueError: for lists of different lengths, a negative probability, or probabilities whose sum differs
+            from 1 by more than 1e-12. Smaller differences are not corrected.
     """
 
     p: Sequence[Number]
@@ -70,7 +72,7 @@ class Atoms:
 
     @cached_property
     def lattice(self) -> float | None:
-        """The spacing of the losses, if all are multiples of the smallest nonzero one; otherwise None."""
+        """The smallest nonzero privacy loss, if all losses are multiples of it; otherwise None."""
         losses, _, _ = self._arrays
         sizes = np.abs(losses[np.isfinite(losses) & (losses != 0)])
         if not len(sizes):
@@ -79,7 +81,7 @@ class Atoms:
         return float(sizes.min()) if np.all(np.abs(ratios - np.rint(ratios)) <= 1e-13 * ratios) else None
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """See ``DominatingPair.cells``."""
         losses, p, q = self._arrays
         finite, both = losses < np.inf, np.isfinite(losses)
         error = (len(p) + 4) * _U
@@ -93,13 +95,13 @@ class Atoms:
         return Cells(cells_p, cells_q, p_error, q_error, slack, ends)
 
     def reversed(self) -> Atoms:
-        """Return the pair (Q, P). If exchanging P and Q only reorders the outcomes, return the pair itself."""
+        """See ``DominatingPair.reversed``. If exchanging P and Q only reorders the outcomes, return the pair itself."""
         if sorted(self._rows) == sorted((q, p) for p, q in self._rows):
             return self
         return Atoms(self.q, self.p)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return bounds on the finite losses, rounded outward; 0 and 0 if there are none."""
+        """See ``DominatingPair.loss_range``. If no privacy loss is finite, return (0, 0)."""
         return self._range
 
     @cached_property
@@ -112,7 +114,7 @@ class Atoms:
             )
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: the moment-generating function of atoms does not decay, so the grid of losses is used."""
+        """See ``DominatingPair.characteristic``. It is None, because the moment-generating function does not decay."""
         return None
 
 
@@ -145,17 +147,19 @@ _Point = tuple[Fraction, Fraction]
 
 
 def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 1e-40) -> Atoms:
-    """A pair on ``points`` losses each side of 0 whose profile is at least the guarantee's, at every epsilon.
+    """Return a pair that dominates every mechanism with a given guarantee.
 
-    With x = e^epsilon the profile H(x) of a mechanism is convex, and H(x) = 1 - x + x H(1/x) for the other
-    direction. Take upper bounds on H at chosen points, join them by straight lines and make the result
-    convex. It stays above H. A piecewise linear profile belongs to a pair of atoms: the jump of its slope at
-    x is a Q-mass, and x times the jump is a P-mass.
+    The pair has finitely many privacy losses, about ``points`` on each side of 0. Its privacy profile is at
+    least that of ``guarantee`` at every epsilon. With x = e^epsilon the profile H(x) of a mechanism is
+    convex, and H(x) = 1 - x + x H(1/x) for the other direction. Take upper bounds on H at chosen points, join
+    them by straight lines and make the result convex. It stays above H. A piecewise linear profile belongs to
+    a pair with finitely many outcomes: the jump of its slope at x is a probability under Q, and x times the
+    jump is one under P.
 
     Args:
-        guarantee: in both directions of its neighbouring relation.
-        points: losses on each side; the width of the result falls with the square of the number.
-        smallest: the delta below which the remaining mass counts as an infinite loss.
+        guarantee: a guarantee that holds in both directions of its neighbouring relation.
+        points: the number of losses on each side of 0. The error of the result falls with its square.
+        smallest: the delta below which the remaining probability counts as an infinite loss.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Propositions 8 and 9 (profiles and pairs); Doroshenko et
     al., arXiv:2207.04380v1 (joining the points); docs/notes/loss_grid.md, section 3.

@@ -1,8 +1,9 @@
 """Interface of a dominating pair, and the checks of arguments that pairs share.
 
 A pair (P, Q) has the privacy loss L = log dP/dQ, a random variable under P.
-``dpproof.accountant.privacy_loss`` has two methods. The grid uses the masses that P and Q put on cells of
-losses. The inversion uses the moment-generating function of L.
+``dpproof.accountant.privacy_loss`` composes pairs by two methods. The first is a grid of losses. It uses the
+probabilities of intervals of losses under P and under Q. The second inverts the moment-generating function of
+L.
 """
 
 from __future__ import annotations
@@ -22,38 +23,42 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Cells:
-    """Masses of the losses between edges e_0 < ... < e_n: below e_0, [e_0, e_1), ..., at least e_n.
+    """The probabilities of intervals of privacy losses, called cells, under the two distributions P and Q of a pair.
 
-    Every true mass lies within the relative ``error`` (one number, or one per cell) of the given double, for
-    edges each moved by at most ``slack`` (absolute). So an atom within ``slack`` of an edge may be counted on
-    either side of it.
+    With edges e_0 < ... < e_n the cells are below e_0, [e_0, e_1), ..., at least e_n. Every true probability
+    is within the relative error ``p_error`` or ``q_error`` (one number, or one per cell) of the given double.
+    This holds after each edge is moved by at most ``slack``. So a loss within ``slack`` of an edge may be
+    counted on either side of it.
     """
 
     p: Floats
-    """P-masses of the n + 2 cells; shape (n + 2,)."""
+    """The probabilities of the n + 2 cells under P; shape (n + 2,)."""
     q: Floats
-    """Q-masses of the same cells. The Q-mass of an outcome is its P-mass times exp(-loss)."""
+    """The probabilities of the same cells under Q. For each outcome, Q is P times exp(-loss)."""
     p_error: float | Floats
     q_error: float | Floats
     slack: float
     infinite: tuple[float, float] = (0.0, 0.0)
-    """Lower and upper bound on the P-mass of the outcomes that have Q-mass 0 (loss infinity)."""
+    """Lower and upper bound on the probability under P of the outcomes with an infinite loss, impossible under Q."""
 
 
 @dataclass(frozen=True)
 class Tilted:
-    """The distribution of L tilted by exp(c L)/M(c) for one real c, where M(c) = E_P exp(c L) is finite."""
+    """The distribution of the privacy loss L tilted by exp(c L)/M(c), for one real c.
+
+    M(c) = E_P exp(c L) is the moment-generating function of L. It must be finite at c.
+    """
 
     log_mgf: float
-    """log M(c)."""
+    """The logarithm of the moment-generating function at c, log M(c)."""
     log_mgf_error: float
     """Proved bound on the absolute error of ``log_mgf``."""
     mean: float
-    """Mean of the tilted distribution. It only guides the search; no certified result depends on it."""
+    """The mean of the tilted distribution. It only guides the search; no certified result depends on it."""
     variance: float
-    """Variance of the tilted distribution. It only guides the search."""
+    """The variance of the tilted distribution. It only guides the search."""
     uniform: Callable[[], tuple[Floats, Floats]]
-    """Function that returns uniform distributions contained in the tilted one.
+    """A function that returns uniform distributions whose weighted sum is a part of the tilted distribution.
 
     It returns lower bounds on their weights w_j >= 0, whose sum is at most 1, and on the widths l_j > 0 of
     their intervals.
@@ -62,40 +67,53 @@ class Tilted:
 
 @runtime_checkable
 class Characteristic(Protocol):
-    """The moment-generating function of the loss, on vertical lines, in doubles with proved errors."""
+    """The moment-generating function M of a pair's privacy loss, in doubles with proved errors.
+
+    It is computed on vertical lines c + i t of the complex plane.
+    """
 
     def tilted(self, c: float) -> Tilted:
-        """Return the tilted distribution at a real ``c`` > 0."""
+        """Return the distribution of the privacy loss tilted at a real ``c`` > 0."""
         ...
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """Return phi(n step) - 1 for n = 0 .. count - 1, and proved absolute errors; phi(t) = M(c + i t)/M(c)."""
+        """Return phi(n step) - 1 for n = 0 .. count - 1, and proved absolute errors.
+
+        phi(t) = M(c + i t)/M(c) is the characteristic function of the tilted loss.
+        """
         ...
 
 
 @runtime_checkable
 class DominatingPair(Protocol):
-    """A dominating pair (P, Q) of a mechanism under a neighbouring relation, in one direction."""
+    """A dominating pair (P, Q) of a mechanism, for one direction of a neighbouring relation.
+
+    Its privacy loss is log dP/dQ.
+    """
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """Return the probabilities under P and Q of the intervals of losses between increasing ``edges``."""
         ...
 
     def reversed(self) -> DominatingPair:
-        """Return the pair (Q, P)."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         ...
 
     def loss_range(self) -> tuple[float, float]:
-        """Return proved bounds on the finite losses; infinite if the losses are unbounded."""
+        """Return proved lower and upper bounds on the finite losses, rounded outward; infinite if unbounded."""
         ...
 
     def characteristic(self) -> Characteristic | None:
-        """Return the moment-generating function, or None if it has neither a closed form nor a proved quadrature."""
+        """Return the moment-generating function of the loss.
+
+        It is None if it has no closed form and no proved quadrature. Then composition uses the grid of
+        losses.
+        """
         ...
 
 
 RAREST = Fraction(1, 10**300)
-"""The smallest rate or loss that is accepted. Products with it are still distinct from 0 in doubles."""
+"""The smallest sampling rate or privacy loss that is accepted. Products with it are still above 0 in doubles."""
 _RAREST_CHANCE = Fraction(1, 10**270)
 
 
@@ -109,7 +127,7 @@ def double(value: Number, name: str) -> float:
     ValueError: scale ('0.1') must be exactly a double. Give a float.
 
     Raises:
-        ValueError: for what is no finite number, or none in double precision.
+        ValueError: for a value that is no finite number, or that no double equals.
     """
     number = exact(value, name)
     if abs(number) < Fraction(2) ** 1023 and Fraction(float(number)) == number:
@@ -124,7 +142,7 @@ def within(value: Number, name: str, least: float, most: float) -> float:
     1.0
 
     Raises:
-        ValueError: see ``double``; for what is outside.
+        ValueError: for a value that no double equals, or that is outside the range.
     """
     number = double(value, name)
     if not least <= number <= most:
@@ -133,7 +151,7 @@ def within(value: Number, name: str, least: float, most: float) -> float:
 
 
 def sampling_rate(value: Number, name: str = "rate") -> Fraction:
-    """Return the rational number that ``value`` denotes, checked to be a sampling rate.
+    """Return ``value`` as a rational number, checked to be a sampling rate.
 
     >>> sampling_rate("1/3")
     Fraction(1, 3)
@@ -150,7 +168,7 @@ def sampling_rate(value: Number, name: str = "rate") -> Fraction:
 
 
 def check_chance(value: Fraction, name: str = "probability") -> None:
-    """Raise ValueError if doubles cannot hold the logarithm of a probability or of its complement.
+    """Raise ValueError if a probability is too close to 0 or 1 to be used in double precision.
 
     Raises:
         ValueError: unless 1e-270 <= value <= 1 - 1e-270.
@@ -165,7 +183,7 @@ def pair_of(value: DominatingPair) -> DominatingPair:
     """Return ``value``, checked to be a dominating pair.
 
     Raises:
-        ValueError: for what has no cells, loss range, reverse and characteristic.
+        ValueError: for an object without the methods of ``DominatingPair``.
     """
     if not isinstance(value, DominatingPair):
         raise ValueError(f"pair ({value!r}) must be a dominating pair")

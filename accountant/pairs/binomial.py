@@ -21,9 +21,9 @@ _ULP = 2.0**-52
 class ShiftedBinomial:
     """The pair of Binomial(trials, probability) and the same distribution plus 1.
 
-    The loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))). The loss of 0 is
-    infinite, and 0 has mass (1 - probability)^trials. The pair dominates a count of sensitivity 1 with this
-    noise in one direction; ``reversed`` (with the complementary probability) dominates it in the other.
+    The privacy loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))). The loss
+    of 0 is infinite, and the outcome 0 has probability (1 - probability)^trials. The pair dominates a count
+    of sensitivity 1 with this noise in one direction. ``reversed`` dominates it in the other.
 
     Source: the masses, from ``dpproof.accountant.numbers.binomial``; Dwork, Kenthapadi, McSherry, Mironov and Naor,
     EUROCRYPT 2006, Section 4, for the mechanism; docs/notes/pairs.md, section 5.
@@ -87,7 +87,7 @@ class ShiftedBinomial:
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The ends are the losses of the outcomes trials and 1, rounded outward."""
+        """See ``DominatingPair.loss_range``. The bounds are the losses of the outcomes ``trials`` and 1."""
         share = exact(self.probability)
         odds = share / (1 - share)
         with precision(128):
@@ -129,11 +129,12 @@ def _log_odds(share: Fraction) -> float:
 
 @dataclass(frozen=True)
 class ShuffledBinary:
-    """Binomial(trials, probability) plus the user's bit, which is 1 with probability ``first`` (P) or ``second`` (Q).
+    """The pair of a shuffled sum of bits: Binomial(trials, probability) plus one user's bit.
 
-    Since first < second, the loss falls in the sum. Randomised response among users who all hold one bit has
-    first = probability, second = 1 - probability. A bit that changes from 0 to 1 gives the same pair as
-    ``ShiftedBinomial``.
+    The user's bit is 1 with probability ``first`` under P and with probability ``second`` > ``first`` under
+    Q. So the privacy loss falls as the sum grows. Randomised response among users who all hold the same bit
+    has first = probability and second = 1 - probability. A bit that changes from 0 to 1 gives the same pair
+    as ``ShiftedBinomial``.
 
     Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.numbers.binomial``.
 
@@ -142,9 +143,9 @@ class ShuffledBinary:
     array([0.40625, 0.59375])
 
     Raises:
-        ValueError: for trials outside 1 .. 10^15, a probability outside [1e-270, 1 - 1e-270], chances that
-            are not 0 <= first < second <= 1 or that are within 1e-270 of 0 or 1 without being it, or more
-            than 2^24 outcomes of a mass above 1e-300.
+        ValueError: for trials outside 1 .. 10^15, or a probability outside [1e-270, 1 - 1e-270]; unless 0 <=
+            first < second <= 1; for a first or second that is within 1e-270 of 0 or 1 but not equal to it;
+            for more than 2^24 outcomes of a probability above 1e-300.
     """
 
     trials: int
@@ -171,7 +172,7 @@ class ShuffledBinary:
             )
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. The loss of every likely sum is computed; its error is the slack."""
+        """See ``DominatingPair.cells``. The loss of every likely sum is computed. The slack is its rounding error."""
         p, a, c = self._exact()
         low, high = self._window()
         losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
@@ -212,7 +213,7 @@ class ShuffledBinary:
     def loss_range(self) -> tuple[float, float]:
         """See ``DominatingPair.loss_range``.
 
-        The ends are log(first/second) and log((1 - first)/(1 - second)) where these are finite, rounded
+        The bounds are log(first/second) and log((1 - first)/(1 - second)) if these are finite, rounded
         outward.
         """
         p, a, c = self._exact()

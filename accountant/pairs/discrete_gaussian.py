@@ -25,7 +25,7 @@ _LARGEST = 1e24
 
 
 def normaliser(variance: Fraction) -> flint.arb:
-    """The sum of exp(-k^2/(2 variance)) over all integers k, enclosed at the precision in force.
+    """Return an enclosure of the sum of exp(-k^2/(2 variance)) over all integers k, at the current working precision.
 
     Below variance 1 the sum is taken term by term, and from 1 on by Poisson's summation formula. The omitted
     part lies between 0 and twice the first omitted term.
@@ -48,10 +48,11 @@ def normaliser(variance: Fraction) -> flint.arb:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """The pair of N_Z(0, variance) and N_Z(shift, variance): integer noise, sensitivity ``shift``.
+    """The pair of discrete Gaussian noise on the integers, for an integer sensitivity ``shift``.
 
-    The loss of the outcome x is (shift^2 - 2 shift x)/(2 variance). The pair dominates every smaller
-    integer shift, and both directions have one privacy loss.
+    The distributions are N_Z(0, variance) and N_Z(shift, variance), with probabilities proportional to
+    exp(-(x - mean)^2/(2 variance)). The privacy loss of the outcome x is (shift^2 - 2 shift x)/(2 variance).
+    The pair dominates every smaller integer shift, and both directions have one privacy loss.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Definition 1 and Theorem 7; the domination of
     smaller shifts: docs/notes/pairs.md, section 4.
@@ -80,18 +81,18 @@ class DiscreteGaussian:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the losses, which are ``origin`` plus multiples of it."""
+        """The spacing of the privacy losses. All losses are ``origin`` plus multiples of it."""
         return float(self.shift / exact(self.variance))
 
     @property
     def origin(self) -> float:
-        """The loss of an outcome next to half the shift."""
+        """One of the privacy losses: that of an outcome next to half the shift."""
         return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
 
     def cells(self, edges: Floats) -> Cells:
         """See ``DominatingPair.cells``.
 
-        Outcomes are enumerated; for a large variance integrals are used, with an error.
+        Outcomes are enumerated. For a large variance, integrals with a proved error are used instead.
         """
         variance = float(exact(self.variance))
         # loss at least e means x at most shift/2 - variance e/shift

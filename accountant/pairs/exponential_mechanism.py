@@ -1,8 +1,8 @@
 """Pairs of mechanisms of bounded range, such as the exponential mechanism, and the pair of permute-and-flip.
 
-A mechanism has range epsilon if its losses on any two neighbours lie in an interval [t - epsilon, t]. The
-number t may depend on the neighbours. One pair dominates for all t at once, and so also under adaptive
-composition. Section 2 of docs/notes/pairs.md derives it.
+A mechanism has range epsilon if its privacy losses on any two neighbours lie in an interval [t - epsilon, t].
+The number t may depend on the neighbours. One pair dominates such mechanisms for all t at once, and so also
+under adaptive composition. Section 2 of docs/notes/pairs.md derives it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _ULP = 2.0**-52
 class BoundedRange:
     """The tightest pair that dominates every mechanism of range ``epsilon``.
 
-    On [-epsilon, epsilon] its losses have the density exp((epsilon + x)/2) / (2 (exp(epsilon) - 1)) under P
-    and the mirrored density under Q. Its privacy profile is delta(x) = (exp(epsilon/2) - exp(x/2))^2 /
-    (exp(epsilon) - 1).
+    A mechanism has this range if its privacy losses on any two neighbours lie in an interval of length
+    ``epsilon``. On [-epsilon, epsilon] the losses of the pair have the density exp((epsilon + x)/2) / (2
+    (exp(epsilon) - 1)) under P and the mirrored density under Q. Its privacy profile is delta(x) =
+    (exp(epsilon/2) - exp(x/2))^2 / (exp(epsilon) - 1).
 
     Source: project statement classic.bounded_range, docs/notes/pairs.md, section 2; the two-point pairs it
     dominates are those of Dong, Durfee and Rogers, arXiv:1909.13830, Section 3.
@@ -61,7 +62,7 @@ class BoundedRange:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
+        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
         with precision(128):
             width = round_up(arb_of(exact(self.epsilon)))
         return -width, width
@@ -72,10 +73,11 @@ class BoundedRange:
 
 
 def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> BoundedRange:
-    """Return the pair of the exponential mechanism that draws r with probability ~ exp(epsilon u(r)/(2 Delta)).
+    """Return a pair that dominates the exponential mechanism.
 
-    ``Delta`` is the largest change of one utility between neighbours. If the utilities are monotone (between
-    two neighbours all of them move in one direction), the range is epsilon/2.
+    The mechanism draws r with a probability proportional to exp(epsilon u(r)/(2 Delta)). u(r) is the utility
+    of r, and Delta is its largest change between neighbours. If ``monotone`` is true, the utilities of any
+    two neighbours must differ in one direction only. Then all losses lie in an interval of length epsilon/2.
 
     Source: McSherry and Talwar, FOCS 2007, for the mechanism; project statement classic.exponential_range,
     after Durfee and Rogers, arXiv:1905.04273, for the range; ``BoundedRange`` for the pair.
@@ -91,11 +93,12 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
 
 
 def permute_and_flip(epsilon: Number) -> RandomisedResponse:
-    """Return the pair of randomised response at ``epsilon``, since nothing smaller is proved for permute-and-flip.
+    """Return a pair that dominates permute-and-flip: that of randomised response at ``epsilon``.
 
-    Permute-and-flip is epsilon-differentially private, so randomised response dominates it. It does not have
-    range epsilon. Take two candidates, tied for one neighbour and 2 Delta apart for the other: the losses are
-    epsilon and -log(2 - exp(-epsilon)). So ``BoundedRange(epsilon)`` would be unsound for it.
+    Permute-and-flip is epsilon-differentially private, so randomised response dominates it. No smaller pair
+    is proved. ``BoundedRange(epsilon)`` would be unsound. Take two candidates with equal utilities for one
+    neighbour, and utilities 2 Delta apart for the other, where Delta is the sensitivity. The losses are
+    epsilon and -log(2 - exp(-epsilon)), which are more than epsilon apart.
 
     Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1; docs/notes/pairs.md, section 3.
 

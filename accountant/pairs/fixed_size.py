@@ -37,12 +37,14 @@ _MOST_EXACT = 2**14
 
 @dataclass(frozen=True)
 class FixedSize:
-    """The pair of a mechanism on a random share ``rate`` of the records, if one record is replaced.
+    """The pair of a mechanism that reads a random sample of the records, if one record is replaced.
+
+    ``rate`` is the share of the records in a sample, which is the probability that a record is in it.
 
     ``pair`` = (P, Q) must dominate the mechanism itself under replacement of one record, and have the same
-    privacy loss in both directions. Let P' = (1 - rate) Q + rate P. The losses above 0 are those of (P', Q),
-    the losses below 0 are those of (Q, P'), and the rest of the mass has loss 0. Neither (P', Q) nor (Q, P')
-    alone dominates under composition.
+    privacy loss in both directions. Let P' = (1 - rate) Q + rate P. The privacy losses above 0 are those of
+    (P', Q), the losses below 0 are those of (Q, P'), and the rest of the probability has the loss 0. Neither
+    (P', Q) nor (Q, P') alone dominates under composition.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
     arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
@@ -66,7 +68,7 @@ class FixedSize:
             raise ValueError(f"pair ({self.pair!r}) must have the same privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. All mass that is not in the cells above or below is in the cell of 0."""
+        """See ``DominatingPair.cells``. The cell of the loss 0 gets all probability that is not above or below it."""
         if exact(self.rate) == 1:
             return self.pair.cells(edges)
         above, below = self._above(edges[edges > 0]), self._above(-edges[edges <= 0][::-1])
@@ -82,7 +84,7 @@ class FixedSize:
     def loss_range(self) -> tuple[float, float]:
         """See ``DominatingPair.loss_range``.
 
-        The ends are +-log(1 + rate (exp(l) - 1)), rounded outward, where l is the pair's largest loss.
+        The bounds are +-log(1 + rate (exp(l) - 1)), rounded outward, where l is the largest loss of ``pair``.
         """
         highest = max(self.pair.loss_range()[1], 0.0)
         end = ends_after_sampling((0.0, highest), exact(self.rate))[1]
@@ -178,14 +180,16 @@ def without_replacement(pair: DominatingPair, sample: int, records: int) -> Fixe
 def with_replacement(
     group: Callable[[int], DominatingPair], sample: int, records: int, most: int
 ) -> FixedSize:
-    """Return the pair of a mechanism on ``sample`` records drawn independently from ``records``, one of them replaced.
+    """Return the pair of a mechanism that reads ``sample`` records, drawn independently from ``records`` records.
+
+    The pair is for neighbours that differ in one replaced record.
 
     Args:
-        group: k -> a pair that dominates the mechanism when k records of its input become k others, with
-            one privacy loss in both directions.
+        group: a function of k. It returns a pair that dominates the mechanism if k records of its input are
+            replaced. The pair must have the same privacy loss in both directions.
         sample, records: integers from 1 on.
-        most: more than ``most`` copies of one record are charged as if they revealed everything. So is
-            the rounding of the weights, some 1e-70 of them, for samples too large for exact ones.
+        most: samples with more than ``most`` copies of one record count as if they revealed everything. For
+            large samples so does the rounding of the weights, a share of about 1e-70.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.
@@ -247,7 +251,7 @@ class Everything:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. The whole mass of Q has loss -infinity."""
+        """See ``DominatingPair.cells``. Under Q, all probability has the loss -infinity."""
         q = np.zeros(len(edges) + 1)
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
@@ -271,11 +275,12 @@ _FAR = 100.0
 
 @dataclass(frozen=True)
 class ReplacedGaussian:
-    """The pair of a Poisson-sampled Gaussian sum of vectors of norm at most 1, one of which is replaced.
+    """The pair of a Poisson-sampled sum of vectors with Gaussian noise, if one vector is replaced.
 
-    Let s be the ``noise_multiplier``. P is (1-q) N(0, s^2) + q N(1, s^2), and Q is the same with N(-1, s^2):
-    the record's vector is replaced by its opposite. The pair dominates every replacement of one record by
-    another, in every dimension, and is attained. Both directions have the same privacy loss.
+    Vectors have a norm of at most 1. Let s be the ``noise_multiplier`` and q the ``rate``. P is (1-q) N(0,
+    s^2) + q N(1, s^2), and Q is the same with N(-1, s^2): the vector is replaced by its opposite. The pair
+    dominates every replacement of one vector by another, in every dimension. It is attained. Both directions
+    have the same privacy loss.
 
     Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
 
@@ -284,7 +289,7 @@ class ReplacedGaussian:
     array([0.5, 0.5])
 
     Raises:
-        ValueError: unless both are doubles, 1e-300 <= rate <= 1 and 1e-4 <= noise_multiplier <= 1e12.
+        ValueError: unless both are doubles, 1e-300 <= rate <= 1, and 1e-4 <= noise_multiplier <= 1e12.
     """
 
     rate: float
@@ -320,7 +325,7 @@ class ReplacedGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance between the two Gaussians, if there is no subsampling. Squares add under composition."""
+        """The squared distance of the two Gaussians if the rate is 1, otherwise None. Squares add under composition."""
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
@@ -370,9 +375,9 @@ class ReplacedGaussian:
 def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:
     """Return a pair for Poisson sampling at ``rate`` of any mechanism, if one record is replaced by another.
 
-    ``pair`` must dominate the mechanism both when one record is replaced and when one is removed. For noise
-    of a fixed scale, the pair of a replacement does. Then the pair of fixed-size sampling at the same rate
-    dominates too. It is sound for every mechanism; for Gaussian noise it is looser than ``ReplacedGaussian``.
+    ``pair`` must dominate the mechanism both if one record is replaced and if one is removed. For noise of a
+    fixed scale, the pair for a replacement does. The result is the pair of fixed-size sampling at the same
+    rate. It is sound for every mechanism. For Gaussian noise it is looser than ``ReplacedGaussian``.
 
     Source: project statement classic.poisson_replaced, docs/notes/sampling.md, section 2; it rests on
     advanced joint convexity, Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.

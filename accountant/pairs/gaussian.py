@@ -1,10 +1,10 @@
-"""The Poisson-subsampled Gaussian pair, (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2).
+"""The Poisson-subsampled Gaussian pair, (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2).
 
-With q = 1 it is the Gaussian pair. Its moment-generating function is computed in double precision with proved
-errors. Let y be standard normal, w = y/sigma - 1/(2 sigma^2) and l(y) = log(1 - q + q e^w). If a record is
-removed, the loss is l under the density phi(y) e^l. If a record is added, it is -l under phi. Both integrands
-are analytic in the strip |Im y| < pi sigma, where the trapezoidal rule converges exponentially. Derivations:
-docs/notes/saddle_inversion.md, sections 2 to 4.
+q is the sampling rate. With q = 1 it is the Gaussian pair. Its moment-generating function is computed in
+double precision with proved errors. Let y be standard normal with density phi, w = y/sigma - 1/(2 sigma^2)
+and l(y) = log(1 - q + q e^w). If a record is removed, the loss is l under the density phi(y) e^l. If a record
+is added, it is -l under phi. Both integrands are analytic in the strip |Im y| < pi sigma, where the
+trapezoidal rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 @dataclass(frozen=True)
 class SubsampledGaussianCharacteristic:
-    """The ``Characteristic`` of (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or reversed.
+    """The moment-generating function of the privacy loss of the Poisson-subsampled Gaussian pair.
+
+    The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse. See
+    ``Characteristic``.
 
     Args:
         rate: q in (0, 1].
         noise_multiplier: sigma above 0.
-        removes: whether the mixture is P (a record is removed) or Q (one is added).
+        removes: if true, the mixture is P (a record is removed). Otherwise it is Q (one is added).
 
     >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
     1.5
@@ -202,7 +205,10 @@ def _rule(sigma: float, negative: float, frequency: float) -> tuple[float, float
 
 
 def log_ratio(rate: float, sigma: float, y: Floats) -> tuple[Floats, Floats]:
-    """Return l(y) = log(1 - q + q exp(y/sigma - 1/(2 sigma^2))) with absolute errors; y is taken as exact."""
+    """Return l(y) = log(1 - q + q exp(y/sigma - 1/(2 sigma^2))) and bounds on its absolute errors.
+
+    q is ``rate``, and y is taken as exact.
+    """
     w = y / sigma - 1 / (2 * sigma * sigma)
     w_error = 2 * EPS * (np.abs(y) / sigma + 1 / (2 * sigma * sigma))
     if rate == 1:
@@ -243,8 +249,9 @@ _U = 2.0**-53
 class SubsampledGaussian:
     """The pair of a sum of sensitivity 1 after Poisson sampling at ``rate``, with Gaussian noise.
 
-    The noise has standard deviation s = ``noise_multiplier``. If ``removes`` is true, P is the mixture (a
-    user is removed). Otherwise P is N(0, s^2) (a user is added).
+    The noise has standard deviation s = ``noise_multiplier``, and q is the ``rate``. If ``removes`` is true,
+    a user is removed: P is the mixture (1-q) N(0, s^2) + q N(1, s^2), and Q is N(0, s^2). Otherwise a user is
+    added, and P and Q are exchanged.
 
     >>> pair = SubsampledGaussian(1.0, 1.0)
     >>> cells = pair.cells(np.array([0.5]))  # the loss of N(1,1) against N(0,1) is N(1/2, 1)
@@ -269,7 +276,7 @@ class SubsampledGaussian:
         object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """See ``DominatingPair.cells``."""
         if not self.removes:
             return swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
         outputs, slack = self._outputs(edges)
@@ -290,24 +297,24 @@ class SubsampledGaussian:
         return s * exponents + 1 / (2 * s), slack + 2 * _U * rounding
 
     def reversed(self) -> SubsampledGaussian:
-        """Return the pair (Q, P).
+        """See ``DominatingPair.reversed``.
 
-        Without sampling this is the pair itself, since reflecting the output exchanges both.
+        Without sampling it is the pair itself, because reflecting the output exchanges P and Q.
         """
         if self.rate == 1:
             return self
         return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return bounds on the finite losses, rounded outward. The mixture's losses are above log(1 - rate)."""
+        """See ``DominatingPair.loss_range``. If a user is removed, all losses are above log(1 - rate)."""
         least = ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0]
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """Return delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` is at least 0.
+        """Return an enclosure of delta at ``epsilon`` >= 0 of one use, at the current working precision.
 
-        The loss is monotone in the output. So the outputs of larger loss lie beyond one point x, where
-        1 - q + q e^w = e^(+-epsilon).
+        The loss is monotone in the output. So the outputs of a loss above epsilon lie beyond one point x,
+        where 1 - q + q e^w = e^(+-epsilon) with w = x/s - 1/(2 s^2).
         """
         rate, sigma = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
         side = 1 if self.removes else -1
@@ -322,11 +329,11 @@ class SubsampledGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance between the two Gaussians, if there is no subsampling. Squares add under composition."""
+        """The squared distance of the two Gaussians if the rate is 1, otherwise None. Squares add under composition."""
         return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> Characteristic | None:
-        """Return the moment-generating function of the loss, computed by a proved quadrature."""
+        """See ``DominatingPair.characteristic``. It is computed by a proved quadrature."""
         found: Characteristic = SubsampledGaussianCharacteristic(
             self.rate, self.noise_multiplier, removes=self.removes
         )

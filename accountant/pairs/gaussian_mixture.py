@@ -1,8 +1,9 @@
 """The pair of a user with several records, each of which is sampled into a sum with Gaussian noise.
 
-The user has k records of norm at most 1, each sampled with probability q. Take the mixture of N(j, s^2) with
-weights Bin(k, q)(j), against N(0, s^2). This pair dominates the removal of the user, and its reverse
-dominates the addition, whatever the records' directions are (docs/notes/group_privacy.md, section 3).
+The user has k records of norm at most 1, each sampled with probability q, and s is the standard deviation of
+the noise. Take the mixture of N(j, s^2) with the binomial weights Bin(k, q)(j), against N(0, s^2). This pair
+dominates the removal of the user, and its reverse dominates the addition, whatever the records' directions
+are (docs/notes/group_privacy.md, section 3).
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ _NEWTON = 60
 
 @dataclass(frozen=True)
 class BinomialGaussianMixture:
-    """The pair of sum over j of Bin(records, rate)(j) N(j, s^2) against N(0, s^2).
+    """The pair of a user with several records, each of which is sampled into a sum with Gaussian noise.
 
-    s is the ``noise_multiplier``. If ``removes`` is true, P is the mixture (a user is removed). Otherwise P
-    is N(0, s^2) (a user is added).
+    The mixture is the sum over j of Bin(records, rate)(j) N(j, s^2), where s is the ``noise_multiplier``. If
+    ``removes`` is true, a user is removed: P is the mixture, and Q is N(0, s^2). Otherwise a user is added,
+    and P and Q are exchanged.
 
     >>> pair = BinomialGaussianMixture(0.5, 1.0, 2)
     >>> cells = pair.cells(np.array([0.0]))
@@ -57,7 +59,7 @@ class BinomialGaussianMixture:
         whole(self.records, "records", 1, 256)
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """See ``DominatingPair.cells``."""
         if not self.removes:
             mirrored = BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records)
             return swapped(mirrored.cells(-edges[::-1]))
@@ -131,17 +133,17 @@ class BinomialGaussianMixture:
         return np.where(small, near, far), np.where(small, near_error, far_error)
 
     def reversed(self) -> BinomialGaussianMixture:
-        """Return the pair (Q, P)."""
+        """See ``DominatingPair.reversed``."""
         return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return bounds on the finite losses, rounded outward. The mixture's losses are above k log(1 - q)."""
+        """See ``DominatingPair.loss_range``. If a user is removed, all losses are above records log(1 - rate)."""
         with precision(128):
             least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: no moment-generating function is computed for this pair, so the grid of losses is used."""
+        """See ``DominatingPair.characteristic``. Return None: it is not computed for this pair."""
         return None
 
 

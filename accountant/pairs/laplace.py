@@ -1,4 +1,4 @@
-"""The Laplace pair: a number of sensitivity 1 released with Laplace noise."""
+"""The dominating pair of Laplace noise on a number of sensitivity 1."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class Laplace:
-    """The pair of Laplace noise of the given ``scale`` around 0 and around 1; it is its own reverse.
+    """The pair of Laplace noise of the given ``scale`` around 0 and around 1.
 
-    The loss 1/scale has P-mass 1/2, and the loss -1/scale has P-mass exp(-1/scale)/2. Between them the loss
-    has a density.
+    Under P the privacy loss is 1/scale with probability 1/2, and -1/scale with probability exp(-1/scale)/2.
+    Between them the loss has a density. Both directions have the same privacy loss.
 
     >>> cells = Laplace(2.0).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
     [0.5, 0.5]
 
     Raises:
-        ValueError: unless scale is a double from 2e-3 to 1e12 (below, an outcome's Q-mass is no double).
+        ValueError: unless scale is a double from 2e-3 to 1e12. Below, a probability under Q would be no
+            double.
 
     Source: Dwork, McSherry, Nissim and Smith, TCC 2006, Section 3; Zhu, Dong and Wang, arXiv:2106.08567v4,
     Table 1.
@@ -36,11 +37,11 @@ class Laplace:
 
     @property
     def lattice(self) -> float:
-        """The size of the two losses that are atoms, one positive and one negative."""
+        """The size of the largest and the smallest privacy loss, which have a probability above 0."""
         return 1 / self.scale
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """See ``DominatingPair.cells``."""
         top = 1 / self.scale
         ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
         low, high = ends[:-1], ends[1:]
@@ -60,10 +61,10 @@ class Laplace:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """Return bounds on the finite losses, rounded outward to the next double."""
+        """See ``DominatingPair.loss_range``. The bounds are minus and plus 1/scale, rounded outward."""
         top = math.nextafter(1 / self.scale, math.inf)
         return -top, top
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: because of its atoms the moment-generating function does not decay, so the grid is used."""
+        """See ``DominatingPair.characteristic``. It is None, because the moment-generating function does not decay."""
         return None

@@ -1,4 +1,4 @@
-"""Sums and mixtures of masses with error bounds, used by several pairs."""
+"""Sums and mixtures of probabilities with error bounds, used by several pairs. A mass here is a probability."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dpproof.accountant.pairs.base import Cells, Floats
 
 _ULP = 2.0**-52
 MOST_OUTCOMES = 1 << 24
-"""The largest number of outcomes that are enumerated. More would take gigabytes."""
+"""The largest number of outcomes whose probabilities are listed. More would take gigabytes."""
 MOST_KEPT = 1 << 22
-"""The largest number of outcomes whose masses a pair keeps for its next call."""
+"""The largest number of outcomes whose probabilities a pair keeps in memory for its next call."""
 NEGLIGIBLE = 1e-280
-"""Smaller sums are replaced by this one, with relative error 1, so the true sum lies in [0, 2e-280]."""
+"""Sums of probabilities below this one are replaced by it with relative error 1: the true sum is in [0, 2e-280]."""
 
 
 def between(
     masses: Floats, errors: Floats, starts: NDArray[np.int64], whole: bool = False
 ) -> tuple[Floats, Floats]:
-    """Sums of ``masses[starts[i] : starts[i + 1]]`` and their relative errors.
+    """Return the sums of ``masses[starts[i] : starts[i + 1]]``, for every i, and their relative errors.
 
-    Outcomes that are omitted from ``masses`` or underflow must weigh below 1e-298 together. That is within
-    the rounding error of every sum that is not negligible.
+    Outcomes that are omitted from ``masses`` or underflow must have a probability below 1e-298 together. This
+    is within the rounding error of every sum above ``NEGLIGIBLE``.
 
     Args:
-        masses: positive, each within the relative ``errors``.
+        masses: positive probabilities. Each true one is within the relative error in ``errors``.
         errors: one for each mass.
         starts: nondecreasing, from 0 to len(masses).
-        whole: whether no outcome was left out: then the sum over none is 0.
+        whole: whether ``masses`` omits no outcome. In this case an empty sum is exactly 0.
 
     >>> between(np.array([0.25, 0.5, 0.25]), np.zeros(3), np.array([0, 2, 2, 3]))[0].tolist()
     [0.75, 0.0, 0.25]
@@ -47,9 +47,10 @@ def between(
 
 
 def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return masses and errors with ``NEGLIGIBLE`` and error 1 for smaller masses in cells with ``some`` mass.
+    """Return masses and relative errors, with tiny masses replaced by ``NEGLIGIBLE`` and error 1.
 
-    Underflow may have reduced the masses by 1e-298 in total.
+    Only masses at places where ``some`` is true are replaced; there the true mass may be above 0. Underflow
+    may have reduced the masses by 1e-298 in total.
 
     >>> floored(np.array([0.0, 0.0, 0.5]), 1e-16, np.array([True, False, True]))[0].tolist()
     [1e-280, 0.0, 0.5]
@@ -76,7 +77,10 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
 def with_impossible(
     masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return masses and errors after a mass between ``ends``, impossible under the other neighbour, is added to one.
+    """Return masses and relative errors after an uncertain mass is added to the one at index ``place``.
+
+    The added mass lies between the two numbers in ``ends``. It belongs to outcomes that are impossible under
+    the other neighbour.
 
     >>> masses, errors = with_impossible(np.array([0.5, 0.5]), 0.0, 0, (0.0, 0.5))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -97,7 +101,7 @@ def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats
     """Return the sum of w x over the terms (w, x, relative error of x), and its relative error.
 
     Weights may be off by an ulp, or by 1e-300 if they underflow. A sum below ``SMALLEST_MASS`` is replaced by
-    it if some of its masses are not 0.
+    ``SMALLEST_MASS`` if some of its terms are above 0.
 
     >>> mixed([(0.5, np.ones(1), 0.0), (0.5, np.ones(1), 1e-3)])[1].round(9).tolist()
     [0.0005]
@@ -121,7 +125,11 @@ def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats
 def listed(
     edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]
 ) -> Cells:
-    """Return the cells of a pair with few outcomes, given by increasing ``losses`` enclosed to more than 60 bits."""
+    """Return the cells of a pair with few outcomes; see ``DominatingPair.cells``.
+
+    ``losses`` are the privacy losses in increasing order. ``p`` and ``q`` are their probabilities. All are
+    known to more than 60 bits.
+    """
     places, first, second = (np.array([round_down(x) for x in part]) for part in (losses, p, q))
     starts = np.concatenate(([0], np.searchsorted(places, edges), [len(places)]))
     error = np.full(len(places), 2 * _ULP)

@@ -5,8 +5,9 @@ tables, x = exp(i a B s L) - 1 and y = exp(i b s L) - 1. The sum xy + x + y has 
 small. So the result is accurate relative to E|t L|, which the composition of millions of mechanisms needs
 (section 3 of docs/notes/saddle_inversion.md).
 
-An inversion formula can be truncated with a proof if |phi(t)| is bounded beyond a frequency. If a
-distribution contains uniform distributions of weights w_j on intervals of widths l_j, then for all t
+An inversion formula for the characteristic function phi can be truncated if |phi(t)| is bounded beyond some
+frequency. If a distribution contains uniform distributions of weights w_j on intervals of widths l_j, then
+for all t
 
     |phi(t)| <= 1 - sum_j w_j (1 - |sinc(t l_j / 2)|),     sinc(x) = sin(x)/x.
 
@@ -23,21 +24,22 @@ from dpproof.accountant.numbers.arithmetic import lru_cache, np
 from dpproof.accountant.pairs.base import Floats
 
 EPS = 2.0**-52
-"""Spacing of doubles at 1.
+"""The spacing of doubles at 1.
 
-The assumed error is 4 of them for an elementary numpy function, half of one for an operation.
+An elementary numpy function is assumed to have a relative error of at most 4 of these, an operation half of
+one.
 """
 
 
 def phases_minus_one(
     weights: Floats, relative: Floats, values: Floats, absolute: Floats, step: float, count: int
 ) -> tuple[NDArray[np.complex128], Floats]:
-    """sum_j w_j (exp(i n step v_j) - 1) for n = 0 .. count - 1, with proved absolute errors.
+    """Return sum_j w_j (exp(i n step v_j) - 1) for n = 0 .. count - 1, and proved absolute errors.
 
     Args:
-        weights: w_j >= 0 with sum close to 1, each with its error in ``relative``.
-        values: v_j, each with its error in ``absolute``.
-        step: such that n step is a double for every n asked for.
+        weights: w_j >= 0 with a sum close to 1. ``relative`` holds their relative errors.
+        values: v_j. ``absolute`` holds their absolute errors.
+        step: a number such that n step is a double for every n < count.
 
     >>> import numpy as np
     >>> coin, exact = np.array([0.5, 0.5]), np.zeros(2)
@@ -79,7 +81,10 @@ def _levels() -> Floats:
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
-    """Return the logarithm of a bound on |phi(t')| for every t' >= t, at each t of ``frequencies`` (above 0).
+    """Return, for each t of ``frequencies``, the log of a bound on |phi(t')| for every t' >= t.
+
+    phi is the characteristic function of a distribution that contains uniform distributions with these
+    ``weights``, on intervals of these ``widths``. Frequencies are above 0.
 
     >>> import numpy as np
     >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))
@@ -95,15 +100,15 @@ def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
 
 
 def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tuple[Floats, Floats]:
-    """Return weights and widths of nested uniform distributions below a density.
+    """Return weights and widths of uniform distributions whose weighted sum is at most a given density.
 
     Args:
         density: lower bounds on the density on each cell; shape (n,).
         points: the n + 1 ends of the cells, increasing.
         error: absolute errors of the ends.
 
-    Each set where the density exceeds a level is reduced to the run of cells around the peak. So the sets are
-    intervals, each contained in the one before.
+    For several levels, take the cells around the peak where the density exceeds the level. These intervals
+    are nested.
     """
     peak = int(np.argmax(density))
     left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]

@@ -17,11 +17,11 @@ _MOST_EPSILON = 600
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """The pair of two true answers to one question; each other answer is exp(epsilon) times less likely.
+    """The pair of randomised response: each other answer is exp(epsilon) times less likely than the true one.
 
-    The losses are epsilon and -epsilon. With more than two ``categories``, answers that are true for neither
-    neighbour have loss 0. With two categories the pair dominates every epsilon-differentially private
-    mechanism. Both directions have the same privacy loss.
+    P and Q have different true answers. The privacy losses are epsilon and -epsilon. With more than two
+    ``categories``, answers that are true for neither neighbour have loss 0. With two categories the pair
+    dominates every epsilon-differentially private mechanism. Both directions have the same privacy loss.
 
     Source: Warner (1965); Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (its simulation, with
     delta 0), for the domination; the losses are ratios of the masses.
@@ -44,7 +44,7 @@ class RandomisedResponse:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the losses, which are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of it."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
@@ -62,7 +62,7 @@ class RandomisedResponse:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
+        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end
@@ -73,7 +73,9 @@ class RandomisedResponse:
 
 
 def truthful_response(truth: Number, categories: int = 2) -> Atoms:
-    """Return randomised response with probability ``truth`` of the true answer; the others share the rest equally.
+    """Return the pair of randomised response that gives the true answer with probability ``truth``.
+
+    Each of the other answers has the same probability.
 
     Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two categories.
 

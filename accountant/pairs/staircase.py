@@ -19,10 +19,11 @@ _Rows = list[tuple[flint.arb, flint.arb, flint.arb]]
 class Staircase:
     """The pair of staircase noise and the same noise shifted by ``shift`` widths of a step.
 
-    The steps end at ..., -(1 + gamma), -gamma, gamma, 1 + gamma, ..., in widths of a step. The density is
-    constant on each step, and exp(epsilon) times smaller on the next outer one. No shift up to one width
-    crosses two of these ends, so the losses are epsilon, 0 and -epsilon. The pair dominates every smaller
-    shift. Both directions have the same privacy loss.
+    Staircase noise has a piecewise constant density. The steps end at ..., -(1 + gamma), -gamma, gamma, 1 +
+    gamma, ..., in widths of a step. The density is constant on each step, and exp(epsilon) times smaller on
+    the next outer one. A shift of at most one width crosses at most one of these ends, so the privacy losses
+    are epsilon, 0 and -epsilon. The pair dominates every smaller shift. Both directions have the same privacy
+    loss.
 
     Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the density;
     docs/notes/staircase.md, sections 2 and 3, for the masses and for smaller shifts.
@@ -49,7 +50,7 @@ class Staircase:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the losses, which are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of it."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
@@ -76,7 +77,7 @@ class Staircase:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The ends are minus and plus epsilon, rounded outward."""
+        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end

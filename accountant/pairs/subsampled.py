@@ -1,7 +1,7 @@
 """Dominating pairs of Poisson subsampling and of a public random choice, for any pair.
 
-Poisson subsampling maps each loss to another loss, and this map gives the subsampled pair. A public choice
-between pairs is part of the output and does not depend on the data.
+Poisson subsampling maps each privacy loss to another one, and this map gives the subsampled pair. A public
+choice draws one of several pairs. The draw is part of the output and does not depend on the data.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _BITS = 128
 class Subsampled:
     """The pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
 
-    ``pair`` must dominate the mechanism when a user is removed. If ``removes`` is false, the two neighbours
-    are exchanged. The loss is l = log(1 - rate + rate exp(l')), where l' is the loss of ``pair``.
+    ``pair`` = (P, Q) must dominate the mechanism without sampling if a user is removed. If ``removes`` is
+    false, the two distributions of the result are exchanged. The privacy loss is l = log(1 - rate + rate
+    exp(l')), where l' is the loss of ``pair``.
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> least, most = Subsampled(Laplace(1.0), 0.5).loss_range()
@@ -42,7 +43,7 @@ class Subsampled:
     0.620115
 
     Raises:
-        ValueError: unless ``pair`` is a pair, and rate a double above 1e-300 and at most 1.
+        ValueError: unless ``pair`` is a dominating pair, and ``rate`` is a double from 1e-300 to 1.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 11; this project, docs/notes/loss_grid.md,
     section 2.
@@ -58,7 +59,7 @@ class Subsampled:
         object.__setattr__(self, "rate", double(self.rate, "rate"))
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the masses between increasing ``edges`` of losses."""
+        """See ``DominatingPair.cells``."""
         if not self.removes:
             return swapped(Subsampled(self.pair, self.rate).cells(-edges[::-1]))
         losses, slack, _ = loss_before_sampling(edges, self.rate)
@@ -75,13 +76,13 @@ class Subsampled:
         return Cells(here, q, error, q_error, inner.slack + slack, infinite)
 
     def reversed(self) -> Subsampled:
-        """Return the pair (Q, P)."""
+        """See ``DominatingPair.reversed``."""
         return Subsampled(self.pair, self.rate, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return bounds on the finite losses, rounded outward.
+        """See ``DominatingPair.loss_range``.
 
-        Outcomes that only Q produces have the smallest loss, log(1 - rate).
+        If a user is removed, outcomes that only Q produces have the smallest loss, log(1 - rate).
         """
         low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
@@ -98,21 +99,23 @@ class Subsampled:
 
     @property
     def lattice(self) -> float | None:
-        """The distance between the smallest and the largest atom."""
+        """The distance between the smallest and the largest loss; None if ``pair`` has no ``lattice``."""
         return self._atoms and self._atoms[1] - self._atoms[0]
 
     @property
     def origin(self) -> float:
-        """The loss of the largest atom; 0 if there are no atoms."""
+        """The largest loss; 0 if ``pair`` has no ``lattice``."""
         return self._atoms[1] if self._atoms else 0.0
 
     def characteristic(self) -> Characteristic | None:
-        """Return None: the pair's own characteristic function does not give that of the subsampled pair."""
+        """See ``DominatingPair.characteristic``. Return None: it does not follow from that of ``pair``."""
         return None
 
 
 def ends_after_sampling(ends: tuple[float, float], rate: Fraction) -> tuple[float, float]:
-    """Return bounds on log(1 - rate + rate exp(l)), which grows with l, for losses l between ``ends``.
+    """Return bounds on the privacy losses after Poisson sampling, log(1 - rate + rate exp(l)).
+
+    ``ends`` are a lower and an upper bound on the losses l before sampling.
 
     >>> ends_after_sampling((-math.inf, 1.0), Fraction(1, 2))
     (-0.693147, 0.620115)
@@ -134,9 +137,10 @@ def _after_sampling(loss: float, rate: Fraction) -> flint.arb:
 
 
 def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Floats]:
-    """Return the losses l' = log((exp(l) - 1 + rate)/rate) for l in ``edges``; -inf if there is none.
+    """Return the privacy losses l' before Poisson sampling that become the losses l in ``edges`` after it.
 
-    Also return a bound on the rounding error of the edges, and upper bounds on d l / d l'.
+    l' = log((exp(l) - 1 + rate)/rate), or -inf if there is no such loss. Also return a bound on the rounding
+    error, in units of l, and upper bounds on the derivatives d l / d l'.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unsampled = (1 - rate) * np.exp(np.minimum(-edges, 700.0))  # its share of P's density
@@ -151,10 +155,10 @@ def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Flo
 
 
 def swapped(cells: Cells) -> Cells:
-    """Return the cells of (Q, P), given those of (P, Q) at the mirrored edges.
+    """Return the cells of the pair (Q, P), given those of (P, Q) at the edges with opposite signs.
 
-    An atom on an edge moves to the other side; the slack, widened by the smallest double, allows this. No
-    outcome of Q may have P-mass 0. Outcomes that only P produces get the loss -infinity.
+    A loss that equals an edge changes sides. The slack, widened by the smallest double, allows this. Every
+    outcome of Q must be possible under P. Outcomes that only P produces get the loss -infinity.
     """
     p_error, q_error = (
         np.broadcast_to(np.asarray(error), cells.p.shape)[::-1] for error in (cells.p_error, cells.q_error)
@@ -173,7 +177,7 @@ class Nothing:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. All mass lies in the cell of 0."""
+        """See ``DominatingPair.cells``. All probability is in the cell that contains the loss 0."""
         masses = np.zeros(len(edges) + 1)
         masses[np.searchsorted(edges, 0.0, side="right")] = 1.0
         return Cells(masses, masses.copy(), 0.0, 0.0, 0.0)
@@ -193,11 +197,12 @@ class Nothing:
 
 @dataclass(frozen=True)
 class VisibleChoice:
-    """A pair drawn with known probabilities and shown in the output.
+    """The pair of a mechanism that draws one of several branches, where the output shows which one was drawn.
 
-    Its profile is the weighted mean of the profiles. It is sound if the draw has the same distribution for
-    both neighbours and each ``pair`` dominates the part after its draw. docs/notes/sampling.md, section 5,
-    describes what this excludes.
+    ``branches`` holds the probability and the dominating pair of each branch. The privacy profile is the
+    weighted mean of the profiles of the branches. The pair is valid if the draw has the same distribution for
+    both neighbours, and each branch's pair dominates the part after the draw. docs/notes/sampling.md, section
+    5, describes what this excludes.
 
     Source: the definition of the hockey-stick divergence; project statement classic.visible_choice.
 
@@ -245,8 +250,8 @@ class VisibleChoice:
 def visible_coin(pair: DominatingPair, probability: Number) -> VisibleChoice:
     """Return ``pair`` with the given probability, otherwise an output that does not depend on the data.
 
-    The coin does not depend on any record, it decides about a whole step, and everybody sees it. It scales
-    delta, not epsilon: delta(epsilon) is ``probability`` times that of the pair.
+    Everybody sees which of the two happened. The choice does not depend on any record, and it is made once
+    for a whole step. At every epsilon, delta is ``probability`` times the delta of ``pair``.
 
     >>> import numpy as np
     >>> visible_coin(Nothing(), 0.5).loss_range()

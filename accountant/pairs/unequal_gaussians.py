@@ -1,8 +1,8 @@
 """Pairs of two Gaussians with different variances, in one dimension or many.
 
-In one dimension the loss is a parabola, so each cell of losses consists of two intervals. For spherical
-Gaussians in any dimension, P = N(m, e^h I) and Q = N(0, I), |m| = a, x = e^h - 1 and g(z) = 1 - x z, the loss
-has
+In one dimension the privacy loss is a quadratic function of the output, so each interval of losses comes from
+two intervals of outputs. For spherical Gaussians in any dimension d, P = N(m, e^h I) and Q = N(0, I), with
+|m| = a, x = e^h - 1 and g(z) = 1 - x z, the moment-generating function M of the loss is
 
     log M(z) = a^2 z (z + 1)/(2 g(z)) - (d/2) (h z + log g(z)),    Re g(z) > 0,
 
@@ -32,20 +32,20 @@ from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
 
 @dataclass(frozen=True)
 class SphericalGaussians:
-    """The pair P, Q of spherical Gaussians; P's deviation over Q's is exp(log_ratio).
+    """The pair of two spherical Gaussians P and Q with different standard deviations.
 
-    This class is only this one pair. The caller must prove which pair of a mechanism is the worst. For noise
-    scaled by a smooth bound the worst pair depends on epsilon, so this pair alone does not dominate
-    compositions; ``SmoothGaussian.renyi`` does.
+    The standard deviation of P is exp(log_ratio) times that of Q. The caller must prove that this pair is the
+    worst of a mechanism. For noise scaled by a smooth bound the worst pair depends on epsilon. So this pair
+    alone does not dominate its compositions; use ``SmoothGaussian.renyi`` for them.
 
     >>> import numpy as np
     >>> SphericalGaussians(0, "0.5", 2).cells(np.array([0.0])).p
     array([0.441207, 0.558793])
 
     Args:
-        shift: distance of the means in units of the smaller deviation, at least 0.
-        log_ratio: not 0.
-        dimension: at least 1.
+        shift: the distance of the means in units of the smaller standard deviation, at least 0.
+        log_ratio: the logarithm of the ratio of the standard deviations, not 0.
+        dimension: the dimension of the Gaussians, at least 1.
 
     Raises:
         ValueError: for a number outside its domain.
@@ -62,7 +62,7 @@ class SphericalGaussians:
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. It uses Arb edge by edge, and is meant for single pairs and coarse grids."""
+        """See ``DominatingPair.cells``. It is slow, and meant for single pairs and coarse grids."""
         with precision(_BITS):
             p, q = ([self._above(edge, under_p=which) for edge in edges] for which in (True, False))
             (p_mass, p_error), (q_mass, q_error) = _masses(p), _masses(q)
@@ -98,13 +98,13 @@ class SphericalGaussians:
         return SphericalGaussians(self.shift, -exact(self.log_ratio), self.dimension)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The losses are bounded on one side only."""
+        """See ``DominatingPair.loss_range``. The losses are bounded from one side only."""
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> Characteristic:
-        """Return the moment-generating function in closed form."""
+        """See ``DominatingPair.characteristic``. It has a closed form."""
         return SphericalCharacteristic(self)
 
 
@@ -120,7 +120,9 @@ def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class SphericalCharacteristic:
-    """The moment-generating function M in closed form. On a vertical line |M(c + i t)| falls in t.
+    """The moment-generating function of the privacy loss of two spherical Gaussians, in closed form.
+
+    On each vertical line c + i t its absolute value falls as t > 0 grows.
 
     Source: this project, docs/notes/smooth_sensitivity.md, section 7.
     """
@@ -131,7 +133,7 @@ class SphericalCharacteristic:
         """See ``Characteristic.tilted``.
 
         Raises:
-            OverflowError: where M(c) is infinite.
+            OverflowError: if the moment-generating function is infinite at ``c``.
         """
         with precision(_BITS):
             rate, square, z = self.pair._rate(), self.pair._shift_by_q() ** 2, arb_of(exact(c))
@@ -151,7 +153,7 @@ class SphericalCharacteristic:
         return g
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``. Each coefficient is rounded once; each operation adds to the error."""
+        """See ``Characteristic.minus_one``. The errors cover the rounding of all coefficients and operations."""
         with precision(_BITS):
             rate, square = self.pair._rate(), self.pair._shift_by_q() ** 2
             x, g, z = rate.expm1(), self._g(c), arb_of(exact(c))
@@ -231,11 +233,11 @@ _FAR = 100.0
 
 @dataclass(frozen=True)
 class UnequalGaussians:
-    """The pair N(mean, sigma_p^2), N(0, sigma_q^2), in one dimension.
+    """The pair of two Gaussians in one dimension, P = N(mean, sigma_p^2) and Q = N(0, sigma_q^2).
 
-    Its loss is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b = mean/sigma_p^2 and c =
-    log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). This class is only this one pair. The caller must prove that
-    it dominates others, such as all smaller means or smaller changes of variance.
+    The privacy loss of the output x is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b =
+    mean/sigma_p^2 and c = log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). The caller must prove that this pair
+    dominates all pairs of a mechanism, such as those of smaller means or smaller changes of variance.
 
     Source: the densities; thresholds and errors in docs/notes/pairs.md, section 1.
 
@@ -277,7 +279,7 @@ class UnequalGaussians:
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. With unequal deviations one end is finite, rounded outward."""
+        """See ``DominatingPair.loss_range``. With unequal standard deviations one of the bounds is finite."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)
@@ -291,9 +293,9 @@ class UnequalGaussians:
         return
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """Return delta(epsilon) of one use, enclosed at the precision in force; ``epsilon`` is at least 0.
+        """Return an enclosure of delta at ``epsilon`` >= 0 of one use, at the current working precision.
 
-        The loss exceeds epsilon outside, or inside, the two roots of a quadratic.
+        The privacy loss exceeds epsilon either outside the two roots of a quadratic or between them.
         """
         p, q = arb_of(exact(self.sigma_p)), arb_of(exact(self.sigma_q))
         mean = arb_of(abs(exact(self.mean)))
