@@ -25,7 +25,7 @@ from dpproof.accountant.claims.result import Attained, PrivacyResult, PublishedG
 _UNITS = {Adjacency.EXPERT: "expert", Adjacency.REWARDS_ONLY: "user"}
 """The unit of the data that change, for relations that name it."""
 RUNS = ("compositions", "steps", "sampling_rate")
-"""The parameters that state how often a mechanism is run, and on what share of its records."""
+"""The names of the parameters that state how often a mechanism is run, and on which share of its records."""
 
 
 @dataclass(frozen=True)
@@ -37,34 +37,36 @@ class Accountant:
     parameters: type[Parameters]
     account: Callable[[Any, Adjacency], PrivacyResult]
     noise: str
-    """Name of the parameter that calibration searches."""
+    """The name of the parameter that calibration searches."""
     calibrate: Callable[[Any, Adjacency, Any, Any], tuple[Any, Any]] | None = field(default=None, repr=False)
-    """Function from (parameters, adjacency, epsilon, delta) to parameters that meet the target, and ones that miss it.
+    """A function that calibrates the noise; None for the general search of ``dpproof.accountant.claims.calibration``.
 
-    None for the general search, ``dpproof.accountant.claims.calibration``.
+    Its arguments are parameters, adjacency, epsilon and delta. It returns parameters that meet the target,
+    and parameters that miss it.
     """
     adjacency: Adjacency | None = None
     """The default neighbouring relation; None if the user must name one."""
     compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
-    """Function from (calibrated parameters, epsilon, delta) to what the paper prints for the same target.
+    """A function that returns what the paper prints for the same target. It is shown beside a calibration's result.
 
-    It is shown beside the result. None if the paper prints nothing about calibration.
+    Its arguments are the calibrated parameters, epsilon and delta. None if the paper prints nothing about
+    calibration.
     """
     beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
-    """Function from (parameters, epsilon, delta) to what `account` shows beside its answer.
+    """A function that returns what `account` shows beside its answer about data that the parameters name.
 
-    It concerns data that the parameters name. None if there is nothing to show.
+    Its arguments are the parameters, epsilon and delta. None if there is nothing to show.
     """
     safer: int = 1
-    """1 if a larger value of ``noise`` is more private, -1 if a smaller one is."""
+    """1 if a larger value of the parameter ``noise`` is more private, -1 if a smaller one is."""
     example: Parameters = field(kw_only=True, repr=False)
-    """Parameters under which the guarantee is proved for every relation of the mechanism; for tests and pages."""
+    """Example parameters, for which the guarantee is proved under every neighbouring relation of the mechanism."""
     unit: str = "record"
-    """The unit of one record of the neighbouring relation, such as a user."""
+    """What one record of the neighbouring relation stands for, such as a user."""
     by_records: bool = False
     """Whether the same parameters describe one mechanism under add-remove and under replace neighbours."""
     unsampled: str | None = None
-    """Why ``dpproof.mechanisms`` has no ``sample`` for this mechanism; None if it has one."""
+    """The reason why ``dpproof.mechanisms`` has no ``sample`` for this mechanism; None if it has one."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "account", scoped(self._named(_at_decimals(self.account))))
@@ -91,7 +93,7 @@ class Accountant:
         'by-sensitivity'
 
         Raises:
-            ValueError: for an unknown name, or none where there is no default.
+            ValueError: for an unknown name, or for None if there is no default.
         """
         if given is not None:
             return Adjacency.of(given)
@@ -105,11 +107,11 @@ class Accountant:
     def least_noise(
         self, parameters: Any, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> tuple[Any, Any]:
-        """Parameters with the least noise certified to meet (epsilon, delta), and nearby ones certified to miss it.
+        """Return parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
 
         Raises:
-            ValueError: for a bad target, or one that no noise, or every noise, meets.
-            ArithmeticError: where the guarantee is not exact enough to decide.
+            ValueError: for an invalid target, a target that no noise meets, or one that every noise meets.
+            ArithmeticError: if the guarantee is not exact enough to decide.
         """
         own, relation = self.calibrate, Adjacency.of(adjacency)
         if own is None:
@@ -118,7 +120,10 @@ class Accountant:
         return self._typed(parameters, False, lambda chosen: own(chosen, relation, epsilon, delta))
 
     def least_noise_for(self, goal: Goal, parameters: Any, adjacency: Adjacency) -> tuple[Any, Any]:
-        """Return the same as `least_noise` for a goal of any kind, by the general search."""
+        """Return the same as `least_noise` for a goal of any kind, by the general search.
+
+        The goal may be a limit on attacks, for example.
+        """
 
         def guarantee_of(chosen: Any) -> Profile:
             return self.account(chosen, adjacency).guarantee
@@ -202,10 +207,10 @@ def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None)
 
 
 def check_run(parameters: Parameters) -> None:
-    """Raise ValueError for parameters under which nothing is run, since there would be nothing to claim.
+    """Raise ValueError for parameters with which the mechanism is never run, because there is nothing to claim.
 
     Raises:
-        ValueError: naming the parameter.
+        ValueError: if the number of runs or the sampling rate is 0. The message names the parameter.
     """
     for name in RUNS:
         if getattr(parameters, name, 1) == 0:

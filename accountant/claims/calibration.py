@@ -6,7 +6,7 @@ evaluation. The result is the least noise for the guarantee. If no pair of neigh
 the mechanism itself may need less.
 
 ``Target`` is an (epsilon, delta) to meet. ``AttackTarget`` is a true positive rate that no attack may exceed.
-``Judge`` decides, with a certificate, whether a noise scale meets it.
+``Judge`` decides, with a certificate, whether a noise scale meets such a target.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NoNoiseNeededError(TargetError):
 
 @dataclass(frozen=True)
 class Target:
-    """The exact (epsilon, delta) to meet, and the doubles on both sides of epsilon.
+    """The exact (epsilon, delta) that noise has to meet, and the doubles on both sides of epsilon.
 
     Raises:
         ValueError: for a negative epsilon, or a delta outside [0, 1).
@@ -64,19 +64,22 @@ class Target:
         return f"epsilon ({float(self.epsilon)!r}) at delta ({float(self.delta)!r})"
 
     def meets(self, guarantee: Profile) -> bool:
-        """Whether epsilon is certified to be at most the target."""
+        """Return whether the guarantee is certified to imply the target's (epsilon, delta)."""
         if self.delta == 0:
             return guarantee.epsilon(0).upper <= self.below
         return guarantee.delta(self.below).upper <= self.delta
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether epsilon is certified to be above ``above``, the smallest double above the target."""
+        """Return whether the guarantee's epsilon is certified to be above ``above``."""
         if self.delta == 0:
             return guarantee.epsilon(0).lower > self.above
         return guarantee.delta(self.above).lower > self.delta
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return the distance from the target in sqrt(-2 log delta), which is about linear in Gaussian noise."""
+        """Return an estimated distance from the target, above 0 if it is missed, and its uncertainty. Not certified.
+
+        The unit is that of sqrt(-2 log delta), which is about linear in Gaussian noise.
+        """
         if self.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
         return _spread(guarantee.delta(self.below), _score, float(self.delta))
@@ -84,7 +87,7 @@ class Target:
 
 @dataclass(frozen=True)
 class AttackTarget:
-    """The largest true positive rate that an attack with a given false positive rate may have, exactly.
+    """A target for calibration: the largest true positive rate that an attack may have at a false positive rate.
 
     >>> print(AttackTarget(Fraction(1, 5), Fraction(1, 100)))
     true positive rate (0.2) at false positive rate (0.01)
@@ -107,15 +110,18 @@ class AttackTarget:
         return f"true positive rate ({rates[0]!r}) at false positive rate ({rates[1]!r})"
 
     def meets(self, guarantee: Profile) -> bool:
-        """Whether every attack is certified to have at most this true positive rate."""
+        """Return whether every attack is certified to have at most this true positive rate."""
         return exact(guarantee.trade_off(self.false_positive).lower) >= 1 - self.true_positive
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to allow an attack with a larger true positive rate."""
+        """Return whether the guarantee is certified to allow an attack with a larger true positive rate."""
         return exact(guarantee.trade_off(self.false_positive).upper) < 1 - self.true_positive
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return the distance from the target in sqrt(-2 log rate), with the false positive rate subtracted."""
+        """Return an estimated distance from the target, above 0 if it is missed, and its uncertainty. Not certified.
+
+        The unit is that of sqrt(-2 log rate), where rate is the true minus the false positive rate.
+        """
         missed = guarantee.trade_off(self.false_positive)
         most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
         found = Bound(max(least, 0.0), max(most, 0.0))
@@ -126,32 +132,36 @@ class Goal(Protocol):
     """A goal that calibration meets with the least noise: `Target` or `AttackTarget`."""
 
     def meets(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to meet the goal."""
+        """Return whether the guarantee is certified to meet the goal."""
         ...
 
     def misses(self, guarantee: Profile) -> bool:
-        """Whether the guarantee is certified to miss the goal, or the next double after it."""
+        """Return whether the guarantee is certified to miss the goal, or a goal that is larger by one double."""
         ...
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return an estimated distance, above 0 if the goal is missed, and its uncertainty. Not certified."""
+        """Return an estimated distance from the goal, above 0 if it is missed, and its uncertainty. Not certified."""
         ...
 
 
 @dataclass
 class Judge:
-    """Decides whether a noise scale meets the target: certified yes, certified no, or an estimated distance."""
+    """Decides whether a noise scale meets a target.
+
+    ``guarantee`` returns the guarantee for a noise scale. Decisions are certified. Distances from the target
+    are estimates, and ``known`` stores them.
+    """
 
     guarantee: Callable[[Any], Profile]
     target: Goal
     known: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def meets(self, noise: Any) -> bool:
-        """Whether this noise is certified to be enough."""
+        """Return whether this noise is certified to meet the target."""
         return self.target.meets(self.guarantee(noise))
 
     def misses(self, noise: Any) -> bool:
-        """Whether this noise is certified to be too little."""
+        """Return whether this noise is certified to miss the target."""
         return self.target.misses(self.guarantee(noise))
 
     def gap(self, noise: Any) -> tuple[float, float]:
@@ -192,11 +202,11 @@ def calibrate_noise(
     *,
     safer: int = 1,
 ) -> tuple[Chosen, Chosen]:
-    """Parameters with the least noise certified to meet the target, and nearby ones certified to miss it.
+    """Return parameters with the least noise certified to meet a target, and nearby ones certified to miss it.
 
-    For the first result, epsilon at ``delta`` is certified to be at most the target. For the second, it is
-    certified to be above the next double after the target. The two differ only in ``name``, relatively by
-    1e-9 or as little as the accuracy of the guarantee allows. The search begins at the value in
+    For the first result, epsilon at ``delta`` is certified to be at most ``epsilon``. For the second, it is
+    certified to be above the next double after ``epsilon``. The two differ only in ``name``, relatively by
+    1e-9, or as little as the accuracy of the guarantee allows. The search begins at the value of ``name`` in
     ``parameters``.
 
     >>> from fractions import Fraction
@@ -212,12 +222,12 @@ def calibrate_noise(
     (3.730632, True)
 
     Args:
-        parameters: all the others, and where the search begins.
-        name: the field that is searched, whose domain is an interval.
-        guarantee_of: the guarantee under given parameters, in which more noise means less delta.
-        epsilon: the target, at least 0.
-        delta: where it is to be met, in [0, 1).
-        safer: 1 where a larger value is more private, -1 where a smaller one is.
+        parameters: all other parameters, and the value at which the search begins.
+        name: the parameter that is searched. Its domain is an interval.
+        guarantee_of: returns the guarantee under given parameters. More noise must mean a smaller delta.
+        epsilon: the epsilon of the target, at least 0.
+        delta: the delta of the target, in [0, 1).
+        safer: 1 if a larger value of the parameter is more private, -1 if a smaller one is.
 
     Raises:
         ValueError: for a target outside its domain.
@@ -232,7 +242,10 @@ def calibrate_noise(
 def meet(
     parameters: Chosen, name: str, guarantee_of: Callable[[Chosen], Profile], target: Goal, *, safer: int = 1
 ) -> tuple[Chosen, Chosen]:
-    """Return the same as `calibrate_noise` for a goal of any kind."""
+    """Return parameters with the least noise certified to meet ``target``, and nearby ones certified to miss it.
+
+    See `calibrate_noise`. The target may be of any kind.
+    """
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)
     scale = _Scale(domain.lower, domain.upper, domain.kind is int, safer)

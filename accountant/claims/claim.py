@@ -1,6 +1,6 @@
-"""Claim: the privacy statement of one deployment, as frozen data. Unknown fields are rejected.
+"""``Claim``: a privacy claim about one mechanism, as data that cannot be changed.
 
-The meaning of a field never changes, and new fields are optional.
+The meaning of a field never changes in later versions, and new fields are optional.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpproof.accountant.numbers.checks import below_one
 from dpproof.accountant.numbers.enclosures import Written
 
 ARITHMETIC = ("floating-point", "real")
-"""The kinds of arithmetic that a privacy claim may refer to."""
+"""The kinds of arithmetic to which a privacy claim may refer."""
 
 
 def _epsilon_delta(values: Mapping[str, float]) -> Profile:
@@ -39,17 +39,18 @@ class Claim:
     """One privacy claim about one mechanism.
 
     Attributes:
-        name: free text, unique in its file.
+        name: the name of the claim: free text, unique in its file.
         mechanism: a command-line name, or ``package.module:callable``, or ``command:`` and the command.
         parameters: the mechanism's parameters, by name.
-        adjacency: the neighbouring relation of the promise.
-        promise: ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
-        trust: the view that the promise covers: ``central``, everything the mechanism releases (the
-            stronger promise), or ``joint``, what everybody but the protected user receives.
+        adjacency: the neighbouring relation of the claim.
+        promise: the claimed values of ``epsilon`` and ``delta``, of ``rho`` (zCDP), or of ``mu`` (Gaussian
+            DP).
+        trust: what the claim covers. ``central``: everything the mechanism releases (the stronger claim).
+            ``joint``: only what everybody but the protected user receives.
         neighbours: ``package.module:callable`` that returns neighbouring inputs, for callables.
         data: ``package.module:name`` of data, or of a callable that returns data, from which an audit makes
             neighbours.
-        source: where the promise is written down.
+        source: the place where the claim is written down.
         command: the program and its arguments, if the mechanism is a command.
         audit: settings of the audit, by name: ``budget``, and for a callable or a command the settings of
             `dpproof.audit_named`.
@@ -60,7 +61,7 @@ class Claim:
     1e-06
 
     Raises:
-        ValueError: naming the field, for an empty name or a promise that is not one of the above.
+        ValueError: for an empty name, or a promise that is not one of the above. The message names the field.
     """
 
     name: str
@@ -98,16 +99,16 @@ class Claim:
 
     @property
     def outside(self) -> bool:
-        """Whether the mechanism is a callable or a command of the user, not an implementation of this project."""
+        """Whether the mechanism is the user's own callable or command, and not a mechanism of dpproof."""
         return ":" in self.mechanism
 
     @property
     def delta(self) -> float:
-        """The delta at which the claim is compared: the claimed delta, or 1e-6 if rho or mu is claimed."""
+        """The delta at which the claim's epsilon is checked: the claimed delta, or 1e-6 if rho or mu is claimed."""
         given = self.promise.get("delta", 0.0 if "epsilon" in self.promise else 1e-6)
         return given if isinstance(given, Written) else float(given)
 
     @property
     def epsilon(self) -> float:
-        """The claimed epsilon at ``delta``; if rho or mu is claimed, the largest epsilon that it allows there."""
+        """The claimed epsilon at ``delta``. If rho or mu is claimed, it is the smallest epsilon that follows."""
         return self.guarantee.epsilon(self.delta).upper

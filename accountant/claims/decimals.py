@@ -1,10 +1,11 @@
 """Bounds for typed decimals, such as 0.1, that are not doubles.
 
-Accountants compute with doubles, but a typed decimal means the exact rational number. For many parameters it
-is known whether a larger value is more or less private (``safer`` of the field). Then the exact mechanism
-lies between two mechanisms whose parameters are the doubles on both sides. The less private one bounds the
-guarantee from above. The more private one bounds it from below. Proofs of the directions:
-docs/notes/typed_decimals.md.
+Accountants compute with doubles (64-bit floating-point numbers), but a typed decimal means the exact rational
+number. For many parameters it is known whether a larger value is more or less private (the parameter's
+``safer``). Then the exact mechanism lies between two mechanisms whose parameters are the doubles on both
+sides. The less private one bounds the guarantee from above. The more private one bounds it from below. Proofs
+of the
+directions: docs/notes/typed_decimals.md.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Parameters that are at least as private, parameters that are at most as private, and notes on rounding.
+    """Return parameters that are at least as private, parameters that are at most as private, and notes on rounding.
 
-    Both are ``parameters`` itself unless it holds decimals that are not doubles.
+    They enclose ``parameters`` if it holds decimals that are not doubles. Otherwise both are ``parameters``.
 
     >>> from dpproof.accountant.numbers.enclosures import Written
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
@@ -57,7 +58,7 @@ def _rounded(name: str, value: Written) -> str:
 
 
 def at_nearest_doubles(parameters: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the parameters at the doubles nearest to their decimals, and a note on each."""
+    """Return the parameters with each decimal replaced by the nearest double, and a note on each decimal."""
     typed = _typed(parameters)
     return doubles(parameters), tuple(_rounded(name, value) for name, value in typed.items())
 
@@ -73,20 +74,24 @@ def _around(value: Written, safer: int | None, domain: Any) -> tuple[Any, Any] |
 
 
 def doubles(parameters: Any) -> Any:
-    """Return the parameters of an implementation, in which each typed decimal becomes the nearest double."""
+    """Return the parameters with each typed decimal replaced by the nearest double, as an implementation uses them."""
     changed = {name: float(value) for name, value in _typed(parameters).items()}
     return replace(parameters, **changed) if changed else parameters
 
 
 def as_typed(found: Any, given: Any, noise: str) -> Any:
-    """Return the parameters ``found`` by calibration with the decimals of ``given``, except for the noise."""
+    """Return the parameters ``found`` by calibration, but with the decimals of ``given``.
+
+    Only the parameter named ``noise`` keeps its value in ``found``.
+    """
     return replace(found, **{name: value for name, value in _typed(given).items() if name != noise})
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
-    """Return the parameters with the next double in the direction ``side``, if its shortest decimal is inexact.
+    """Return the parameters with the noise moved by one double if its shortest decimal is not exactly the double.
 
-    The decimal that calibration prints then meets or misses the target as the double does.
+    ``noise`` is the name of the parameter. It moves up if ``side`` is 1, and down if it is -1. The decimal
+    that calibration prints then meets or misses the target as the double does.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> Fraction(repr(beyond_decimals(GaussianParameters(0.07), "sigma", 1).sigma)) > Fraction(0.07)

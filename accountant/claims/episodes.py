@@ -1,7 +1,9 @@
-"""Episodes: a batch of trajectories of different lengths, in flat arrays. All papers use this format.
+"""``Episodes``: a batch of trajectories of different lengths, in flat arrays.
 
-The steps of all episodes are stored one after another, and ``lengths`` holds the number of steps of each. The
-file format is NPZ with a version number, which is checked on reading.
+All reinforcement learning algorithms of dpproof use this format.
+
+The steps of all episodes are stored one after another, and ``lengths`` holds the number of steps of each.
+Files are NPZ archives with a version number, which is checked on reading.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ class Episodes:
     """A batch of trajectories.
 
     Attributes:
-        states, actions: int64, one entry per step, at least 0.
-        rewards: float64, one entry per step, in [0, 1].
-        lengths: int64, number of steps of each episode, at least 1; they sum to the number of steps.
-        user: int64, the user who contributed each episode.
+        states, actions: int64, one entry for each step, at least 0.
+        rewards: float64, one entry for each step, in [0, 1].
+        lengths: int64, the number of steps of each episode, at least 1. Their sum is the number of all steps.
+        user: int64, the number of the user who contributed each episode.
 
     >>> batch = Episodes.rectangular([[0, 1]], [[1, 0]], [[0.5, 1.0]])
     >>> batch.count, batch.rewards.tolist()
     (1, [0.5, 1.0])
 
     Raises:
-        ValueError: naming the field and the rule it breaks.
+        ValueError: for invalid arrays. The message names the field and the rule that it breaks.
     """
 
     states: Integers
@@ -71,7 +73,7 @@ class Episodes:
 
     @classmethod
     def rectangular(cls, states: Any, actions: Any, rewards: Any) -> Episodes:
-        """Return episodes of equal length from arrays of shape (episodes, steps); each episode has its own user."""
+        """Return episodes of equal length from arrays of shape (episodes, steps). Each episode gets its own user."""
         tables = {
             "states": np.asarray(states),
             "actions": np.asarray(actions),
@@ -115,7 +117,7 @@ class Episodes:
             np.savez_compressed(stream, **arrays)
 
     def fields(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that a file of the batch holds, by name."""
+        """Return the arrays that ``save`` writes, by name."""
         return {name: getattr(self, name) for name in Episodes.__dataclass_fields__}
 
     @staticmethod
@@ -151,11 +153,14 @@ def _one_user_apart(first: Episodes, second: Episodes, fields: tuple[str, ...]) 
 
 
 def differ_only_in_rewards(first: Episodes, second: Episodes) -> bool:
-    """Whether the batches are neighbours under ``rewards-only``: they differ in one user's rewards only."""
+    """Return whether two batches are neighbours under ``rewards-only``: they differ in one user's rewards only."""
     same = all(np.array_equal(getattr(first, name), getattr(second, name)) for name in ("states", "actions"))
     return same and _one_user_apart(first, second, ("rewards",))
 
 
 def replaces_one_user(first: Episodes, second: Episodes) -> bool:
-    """Whether batches of equal lengths are neighbours under ``replace``: they differ in one user's steps only."""
+    """Return whether two batches are neighbours under ``replace``: they differ in one user's steps only.
+
+    Batches with different ``lengths`` or ``user`` count as different in more than one user.
+    """
     return _one_user_apart(first, second, _STEPS)

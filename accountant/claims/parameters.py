@@ -1,8 +1,8 @@
-"""Parameters: fields with a domain, a unit and a help text, validated in one place.
+"""Parameters of mechanisms: fields with a domain, a unit and a help text, all checked in one place.
 
-A domain is an interval of numbers, a few words or a truth value. An accountant's parameters are one frozen
-dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error messages and reference
-tables are generated from its fields.
+A domain is the set of allowed values: an interval of numbers, a few words or a truth value. An accountant's
+parameters are one frozen dataclass derived from ``Parameters``. Command-line flags, claim-file keys, error
+messages and reference tables are generated from its fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpproof.accountant.numbers.enclosures import typed
 
 
 class Values(Protocol):
-    """The values that a field may take. The text of this object is the rule in error messages."""
+    """The domain of a parameter: the values that it may take. ``str`` of it is the rule in error messages."""
 
     @property
     def kind(self) -> type:
@@ -28,25 +28,28 @@ class Values(Protocol):
         ...
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is one of them."""
+        """Return whether ``value`` is in the domain."""
         ...
 
     def read(self, text: str) -> Any:
-        """Return the value that ``text`` denotes, even outside the domain; ValueError if it denotes none."""
+        """Return the value that ``text`` denotes, which may be outside the domain.
+
+        Raise ValueError if it denotes no value.
+        """
         ...
 
     def some(self) -> Any:
-        """Return one of the values."""
+        """Return one value of the domain, as an example."""
         ...
 
     def schema(self) -> dict[str, Any]:
-        """Return the values as JSON Schema; names of files have the format ``path``."""
+        """Return the JSON Schema of the values. Names of files have the format ``path``."""
         ...
 
 
 @dataclass(frozen=True)
 class Domain:
-    """An interval of numbers; ``lower_open`` and ``upper_open`` exclude an end."""
+    """An interval of numbers. ``lower_open`` excludes ``lower``, and ``upper_open`` excludes ``upper``."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -55,7 +58,7 @@ class Domain:
     kind: type = float
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is a number of the right kind in the interval. NaN is never admitted."""
+        """Return whether ``value`` is a number of the right type in the interval. NaN is never admitted."""
         numbers = int if self.kind is int else (int, float, Fraction)
         if isinstance(value, bool) or not isinstance(value, numbers):
             return False
@@ -73,7 +76,7 @@ class Domain:
         return typed(text) if self.kind is float else self.kind(text)
 
     def some(self) -> Any:
-        """Return a number of the interval; it is 1 if the interval contains 1.
+        """Return a number of the interval, as an example: 1 if the interval contains 1.
 
         >>> Reals(0, lower_open=True).some(), Integers(3).some(), Reals(0, 1, upper_open=True).some()
         (1.0, 3, 0.5)
@@ -83,7 +86,7 @@ class Domain:
         return next(value for value in numbers if self.admits(value))
 
     def schema(self) -> dict[str, Any]:
-        """Return the interval as JSON Schema.
+        """Return the JSON Schema of the interval.
 
         >>> Reals(0, 1, upper_open=True).schema()
         {'type': 'number', 'minimum': 0, 'exclusiveMaximum': 1}
@@ -103,20 +106,20 @@ class Domain:
 
 
 def Integers(lower: int, upper: float = math.inf) -> Domain:  # noqa: N802 (reads as the name of a set)
-    """The integers from ``lower`` on, up to ``upper`` if given."""
+    """Return the domain of the integers that are at least ``lower``, and at most ``upper`` if given."""
     return Domain(lower, upper, kind=int)
 
 
 def Reals(  # noqa: N802 (reads as the name of a set)
     lower: float, upper: float = math.inf, *, lower_open: bool = False, upper_open: bool = False
 ) -> Domain:
-    """The finite real numbers between ``lower`` and ``upper``."""
+    """Return the domain of the finite real numbers between ``lower`` and ``upper``."""
     return Domain(lower, upper, lower_open, upper_open)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few words.
+    """A parameter whose value is one word of a fixed list.
 
     >>> str(Choice("laplace", "gaussian")), Choice("laplace", "gaussian").admits("cauchy")
     ('one of: laplace, gaussian', False)
@@ -129,7 +132,7 @@ class Choice:
         object.__setattr__(self, "words", words)
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is one of the words, in the same spelling."""
+        """Return whether ``value`` is one of the words, spelled in the same way."""
         return isinstance(value, str) and value in self.words
 
     def read(self, text: str) -> str:
@@ -137,11 +140,11 @@ class Choice:
         return text
 
     def some(self) -> str:
-        """Return the first word."""
+        """Return the first word of the list, as an example."""
         return self.words[0]
 
     def schema(self) -> dict[str, Any]:
-        """Return the words as JSON Schema."""
+        """Return the JSON Schema of the words."""
         return {"enum": list(self.words)}
 
     def __str__(self) -> str:
@@ -150,7 +153,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Words:
-    """A list of words from a given set, each at most once.
+    """A parameter whose value is a list of words from a fixed list, each at most once.
 
     >>> str(Words("a", "b")), Words("a", "b").admits(["b"]), Words("a", "b").admits([])
     ('a list of: a, b', True, False)
@@ -163,7 +166,7 @@ class Words:
         object.__setattr__(self, "words", words)
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is a list of at least one of the words, each at most once."""
+        """Return whether ``value`` is a list of at least one of the words, each at most once."""
         if not isinstance(value, list) or not value:
             return False
         return all(word in self.words for word in value) and len(set(value)) == len(value)
@@ -173,11 +176,11 @@ class Words:
         return text.split(",")
 
     def some(self) -> list[str]:
-        """Return a list of the first word."""
+        """Return a list that holds the first word only, as an example."""
         return [self.words[0]]
 
     def schema(self) -> dict[str, Any]:
-        """Return a list of the words as JSON Schema."""
+        """Return the JSON Schema of a list of the words."""
         return {"type": "array", "items": {"enum": list(self.words)}, "minItems": 1, "uniqueItems": True}
 
     def __str__(self) -> str:
@@ -186,7 +189,9 @@ class Words:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The smallest and the largest number of all columns of a table, or of each column by its name.
+    """A parameter whose value is the range of a table's numbers, or of each column by its name.
+
+    A range is the smallest and the largest number.
 
     >>> Ranges().admits([0, 100]), Ranges().admits({"age": [0, 120]}), Ranges().admits([1, 0])
     (True, True, False)
@@ -195,7 +200,7 @@ class Ranges:
     kind: type = list
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is one range, or a table of ranges."""
+        """Return whether ``value`` is one range, or a mapping from names of columns to ranges."""
         if isinstance(value, Mapping):
             return bool(value) and all(map(self._is_range, value.values()))
         return self._is_range(value)
@@ -210,11 +215,11 @@ class Ranges:
         return [typed(number) for number in text.split()]
 
     def some(self) -> list[int]:
-        """Return the range from 0 to 1."""
+        """Return the range from 0 to 1, as an example."""
         return [0, 1]
 
     def schema(self) -> dict[str, Any]:
-        """Return a range or a table of ranges as JSON Schema."""
+        """Return the JSON Schema of a range, or of a mapping from names of columns to ranges."""
         finite = {"type": "number", "minimum": -sys.float_info.max, "maximum": sys.float_info.max}
         one = {"type": "array", "items": finite, "minItems": 2, "maxItems": 2}
         return {"anyOf": [one, {"type": "object", "minProperties": 1, "additionalProperties": one}]}
@@ -225,7 +230,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Flag:
-    """A truth value: ``--name`` or ``--no-name`` on the command line, true or false in a claim file.
+    """A parameter that is true or false. It is ``--name`` or ``--no-name`` on the command line.
 
     >>> Flag().admits(True), Flag().admits(1), Flag().read("false")
     (True, False, False)
@@ -234,7 +239,7 @@ class Flag:
     kind: type = bool
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is a truth value."""
+        """Return whether ``value`` is True or False."""
         return isinstance(value, bool)
 
     def read(self, text: str) -> bool:
@@ -244,11 +249,11 @@ class Flag:
         return text == "true"
 
     def some(self) -> bool:
-        """Return False."""
+        """Return False, as an example."""
         return False
 
     def schema(self) -> dict[str, Any]:
-        """Return a truth value as JSON Schema."""
+        """Return the JSON Schema of a truth value."""
         return {"type": "boolean"}
 
     def __str__(self) -> str:
@@ -256,17 +261,17 @@ class Flag:
 
 
 EXACT = 0
-"""The value of `safer` for a parameter that the accountant uses as an exact rational number."""
+"""The value of ``safer`` in ``parameter`` if the accountant uses the parameter as an exact rational number."""
 
 
 def parameter(
     domain: Values, unit: str, help: str, default: Any = dataclasses.MISSING, *, safer: int | None = None
 ) -> Any:
-    """A dataclass field with its ``domain``, ``unit`` and ``help``. A default of ``None`` makes it optional.
+    """Return a dataclass field for a parameter, with its ``domain``, ``unit`` and ``help``.
 
-    ``safer`` is 1 if a larger value is proved to be at least as private, and -1 if a smaller value is. It is
-    `EXACT` if the accountant uses the exact value, and None otherwise; see
-    `dpproof.accountant.claims.decimals`.
+    A default of ``None`` makes the parameter optional. ``safer`` is 1 if a larger value is proved to be at
+    least as private, and -1 if a smaller value is. It is `EXACT` if the accountant uses the exact value, and
+    None otherwise; see `dpproof.accountant.claims.decimals`.
     """
     metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
     return dataclasses.field(default=default, metadata=metadata)
@@ -286,7 +291,7 @@ class Parameters:
 
     @classmethod
     def fields(cls) -> tuple[dataclasses.Field[Any], ...]:
-        """The fields, in order; each has ``domain``, ``unit`` and ``help`` in its metadata."""
+        """Return the fields in order. The metadata of each has ``domain``, ``unit``, ``help`` and ``safer``."""
         return dataclasses.fields(cls)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""PrivacyResult: the answer of an accountant about one mechanism."""
+"""``PrivacyResult``: the answer of an accountant about one mechanism."""
 
 from __future__ import annotations
 
@@ -26,35 +26,37 @@ if TYPE_CHECKING:
 
 SHOWN_DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 SHOWN_DELTA = "1e-6"
-"""The delta at which a result shows its epsilon, unless the guarantee is pure."""
+"""The delta at which a result shows its epsilon, unless the guarantee has a finite epsilon at delta 0."""
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
 """The description of a guarantee for which no exact sampler of this library draws the release."""
 
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """The paper's own answer: its printed epsilon, and the result of the paper's accounting without loss."""
+    """A paper's own answer: the epsilon that it prints, and the best result of its accounting."""
 
     statement: str
-    """Id of the statement that prints it."""
+    """The name of the statement that prints the epsilon."""
     epsilon: Callable[[Any], Bound]
-    """Function from delta to an enclosure of the printed formula's value; infinite at delta 0."""
+    """A function of delta that returns bounds on the epsilon of the printed formula. It is infinite at delta 0."""
     exact: Profile
-    """The guarantee of the paper's costs, composed as the mechanisms they are and converted without loss."""
+    """The guarantee that follows from the paper's privacy losses if they are composed and converted exactly."""
     exact_statement: str
-    """Id of the statement that proves ``exact``."""
+    """The name of the statement that proves ``exact``."""
 
 
 def at_positive_delta(
     epsilon: Callable[[Fraction], Bound], at_zero: float = math.inf
 ) -> Callable[[Any], Bound]:
-    """Return a printed formula as a function of any delta: ``epsilon`` for delta above 0, ``at_zero`` at 0.
+    """Return a printed formula for epsilon as a function of any delta in [0, 1).
+
+    For delta above 0 its value is that of ``epsilon``. At delta 0 it is ``at_zero``.
 
     >>> at_positive_delta(lambda delta: Bound(1.0, 2.0))(0).upper
     inf
 
     Raises:
-        ValueError: (when asked) for a delta outside [0, 1).
+        ValueError: from the returned function, for a delta outside [0, 1).
     """
 
     def answer(delta: Any) -> Bound:
@@ -66,10 +68,11 @@ def at_positive_delta(
 
 @dataclass(frozen=True)
 class Attained:
-    """A lower bound on the privacy loss, from a pair of neighbours that attains it.
+    """A lower bound on the privacy loss, which a pair of neighbours attains.
 
-    It applies to everything that is released. Somebody who sees less may learn less: in the joint model, only
-    the other users' actions are seen.
+    ``guarantee`` is the privacy profile of this pair, and ``pair`` describes the pair in words. The bound
+    applies to everything that is released. Somebody who sees less may learn less. In the joint model, for
+    example, an adversary sees only the other users' actions.
     """
 
     guarantee: Profile
@@ -85,23 +88,26 @@ class PrivacyResult:
     trust: TrustModel
     """The trust model in which the guarantee holds for everything in ``released``."""
     released: str
-    """The outputs that the guarantee covers, in words."""
+    """A description of the outputs that the guarantee covers."""
     statement: str
-    """Id of the statement that proves the guarantee."""
+    """The name of the statement that proves the guarantee."""
     joint_statement: str | None = None
-    """Id of the statement that proves joint privacy of the actions computed from the release, if there is one."""
+    """The name of the statement that proves joint privacy of actions computed from the release, if there is one."""
     published: PublishedGuarantee | None = field(default=None, compare=False)
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
-    """How far neighbours move an answer, and why; None if no noise is scaled to a sensitivity."""
+    """The sensitivity, and how it was found; None if no noise is scaled to a sensitivity."""
     exact_sampler: str | None = None
-    """Dotted name of the sampler in this library that draws the release exactly, to the last bit.
+    """The dotted name of the sampler in this library that draws the release exactly, to the last bit.
 
     None if there is no such sampler. The guarantee then holds for the mathematical mechanism only.
     """
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """Unproved assumptions on the machine's arithmetic in this guarantee; see `accountant.numbers.arithmetic`."""
+    """Unproved assumptions about the machine's arithmetic, on which the guarantee depends.
+
+    See `accountant.numbers.arithmetic`.
+    """
     mechanism: str = field(default="", compare=False)
     """The mechanism's name, as the command line spells it."""
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -109,7 +115,7 @@ class PrivacyResult:
     parallel: bool = field(default=False, compare=False)
     """Whether the mechanism runs on each of several disjoint groups of the records."""
     unit: str = field(default="record", compare=False)
-    """The unit of one record of the neighbouring relation: whose data the guarantee protects."""
+    """What one record of the neighbouring relation stands for, such as a user: whose data the guarantee protects."""
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -146,7 +152,7 @@ class PrivacyResult:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation, and whose data one record of it holds, if it has records."""
+        """The neighbouring relation in words. It says what one record stands for, unless it is ``by-sensitivity``."""
         if self.adjacency is Adjacency.BY_SENSITIVITY:
             return str(self.adjacency.value)
         return f"{self.adjacency.value}, of one {self.unit}"
@@ -158,18 +164,20 @@ class PrivacyResult:
 
     @property
     def covers_released_bits(self) -> bool:
-        """Whether the library has a sampler such that the guarantee covers every released bit."""
+        """Whether this library has a sampler for which the guarantee covers every released bit."""
         return self.exact_sampler is not None
 
     @property
     def released_bits(self) -> str:
-        """``covers_released_bits`` in words. It is printed wherever epsilon is."""
+        """The same as ``covers_released_bits``, in words. It is printed next to every epsilon."""
         if self.exact_sampler is None:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
 
     def epsilon(self, delta: Number) -> Bound:
-        """Return the guarantee's epsilon. Its ``assumptions`` lists what the computation assumes.
+        """Return bounds on the guarantee's epsilon at ``delta``.
+
+        The result's ``assumptions`` lists what the computation assumes about the machine's arithmetic.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
@@ -179,11 +187,16 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.epsilon(delta))
 
     def delta(self, epsilon: Number) -> Bound:
-        """Return the guarantee's delta. Its ``assumptions`` lists what the computation assumes."""
+        """Return bounds on the guarantee's delta at ``epsilon``.
+
+        The result's ``assumptions`` lists what the computation assumes about the machine's arithmetic.
+        """
         return self._asked(lambda: self.guarantee.delta(epsilon))
 
     def trade_off(self, alpha: Number) -> Bound:
-        """The smallest false negative rate of a test between neighbours whose false positive rate is ``alpha``.
+        """Return bounds on the smallest false negative rate of a test with the false positive rate ``alpha``.
+
+        The test is between two neighbours.
 
         >>> from dpproof import account
         >>> float(account("gaussian", sigma=1).trade_off("0.05"))
@@ -192,7 +205,7 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.trade_off(alpha))
 
     def advantage(self) -> Bound:
-        """The largest difference between the true and the false positive rate of a test between neighbours.
+        """Return bounds on the largest difference between the true and the false positive rate of a test of neighbours.
 
         >>> from dpproof import account
         >>> print(account("gaussian", sigma=1).advantage())
@@ -201,11 +214,11 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.delta(0))
 
     def mu(self, kappa: Number = "0.001") -> Bound:
-        """The least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa`` of both error rates.
+        """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
 
-        With G the trade-off function of mu-Gaussian DP, the trade-off function f of the guarantee satisfies
-        f(alpha) >= G(alpha + kappa) - kappa at every alpha. If ``kappa`` is 0, the
-        upper bound is infinite here, except for a Gaussian guarantee.
+        The error is in both error rates of a test. With G the trade-off function of mu-Gaussian DP, the
+        trade-off function f of the guarantee satisfies f(alpha) >= G(alpha + kappa) - kappa at every alpha.
+        If ``kappa`` is 0, the upper bound is infinite here, except for a Gaussian guarantee.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).mu(kappa=0).upper
@@ -217,10 +230,10 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.gaussian(kappa))
 
     def question(self) -> dict[str, Any]:
-        """The question that this result answers, as JSON data: mechanism, parameters, relation and unit.
+        """Return what was asked, as JSON data: the mechanism, its parameters, the neighbouring relation and the unit.
 
         Raises:
-            ValueError: the result was not made by `dpproof.account` or `dpproof.compose`.
+            ValueError: if the result was not made by `dpproof.account` or `dpproof.compose`.
         """
         if not self.mechanism:
             raise ValueError("The result must name its mechanism. Make the result with dpproof.account.")
@@ -233,7 +246,9 @@ class PrivacyResult:
         }
 
     def to_json(self) -> str:
-        """Return the question as JSON text, with epsilon at some deltas. `from_json` computes the result again.
+        """Return the result as JSON text: what was asked, and epsilon at some deltas.
+
+        `from_json` reads the text and computes the result again.
 
         >>> from dpproof import PrivacyResult, account
         >>> result = account("laplace", scale="0.7", sensitivity=1, adjacency="replace")
@@ -246,24 +261,24 @@ class PrivacyResult:
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyResult:
-        """Return the result of a text from ``to_json``, computed again.
+        """Read the JSON text that ``to_json`` wrote, and compute the result again.
 
         Raises:
-            ValueError: for text that does not hold a question.
+            ValueError: for text that was not written by ``to_json``.
         """
         from dpproof.accountant.composing import result_from_json  # it makes results by name
 
         return result_from_json(text)
 
     def to_dp_event(self) -> DpEvent:
-        """Return an event of the library dp-accounting that is no more private than this result.
+        """Return an event of the library dp-accounting for this result. The event is no more private than the result.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2, sensitivity=1, adjacency="add-remove").to_dp_event()
         GaussianDpEvent(noise_multiplier=2.0)
 
         Raises:
-            UnsupportedEventError: no event describes the mechanism.
+            UnsupportedEventError: if no event describes the mechanism.
         """
         from dpproof.accountant.interop.dp_events import event_of  # it loads dp-accounting
 
@@ -277,7 +292,7 @@ class PrivacyResult:
 
     @property
     def notion(self) -> Profile:
-        """The proved guarantee, as an object of its notion of privacy."""
+        """The proved guarantee as a notion of privacy, such as ``GaussianDP`` or ``ApproxDP``."""
         return self.guarantee
 
 

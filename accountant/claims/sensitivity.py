@@ -1,8 +1,9 @@
-"""Sensitivity: how far one record moves an answer, given by the user or derived from a named query.
+"""Sensitivity: how much one record changes an answer, given by the user or derived from a named query.
 
 A sensitivity belongs to a neighbouring relation. A histogram changes in one cell if a record is added, and in
-two cells if a record is replaced. So it is never guessed if users and a relation are named. Either the user
-gives ``sensitivity``, or ``query`` names what is asked and the sensitivity follows from the relation.
+two cells if a record is replaced. So dpproof never guesses it if a relation between data sets is named.
+Either the user gives ``sensitivity``, or ``query`` names what is asked and the sensitivity follows from the
+relation.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ class Query:
 
     @classmethod
     def of(cls, text: str) -> Query:
-        """Return the query that ``text`` states. A decimal means that exact rational number.
+        """Return the query that ``text`` names. Decimals in it mean exact rational numbers.
 
         Raises:
-            ValueError: for any other text, or a sum whose lower end is not below its upper end, or whose ends
-                are far beyond double precision.
+            ValueError: for any other text, or a sum whose lower bound is not below its upper bound, or whose
+                bounds are far beyond double precision.
         """
         if text in ("count", "histogram"):
             return cls(text)
@@ -61,7 +62,7 @@ class Query:
         return cls("sum", lower, upper)
 
     def moved(self, adjacency: Adjacency | str) -> tuple[Fraction, ...]:
-        """Return the change of each coordinate that changes, for the neighbours that are farthest apart.
+        """Return the largest changes of the answer between neighbours: one number for each coordinate that changes.
 
         Raises:
             ValueError: for a relation other than add-remove and replace.
@@ -77,7 +78,7 @@ class Query:
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
     def monotone(self, adjacency: Adjacency | str) -> bool:
-        """Whether all such queries of one data set change in the same direction between any two neighbours."""
+        """Return whether all queries of this form change in the same direction between any two neighbours."""
         return Adjacency.of(adjacency) is Adjacency.ADD_REMOVE and (self.lower >= 0 or self.upper <= 0)
 
     def __str__(self) -> str:
@@ -95,7 +96,7 @@ class Queries:
     kind: type = str
 
     def admits(self, value: object) -> bool:
-        """Whether ``value`` is text that states a query."""
+        """Return whether ``value`` is text that names a query."""
         try:
             return isinstance(value, str) and bool(Query.of(value))
         except (ValueError, ZeroDivisionError):
@@ -106,11 +107,11 @@ class Queries:
         return text
 
     def some(self) -> str:
-        """Return a count query."""
+        """Return the count query, as an example."""
         return "count"
 
     def schema(self) -> dict[str, Any]:
-        """Return the texts as JSON Schema, without the rule that a is below b."""
+        """Return the JSON Schema of the texts. It does not check that a is below b."""
         return {"type": "string", "pattern": r"^(count|histogram|\s*sum\s+in\s*\[[^,\[\]]+,[^,\[\]]+\]\s*)$"}
 
     def __str__(self) -> str:
@@ -118,7 +119,7 @@ class Queries:
 
 
 def queried() -> Any:
-    """Return the field of the query from which the sensitivity follows."""
+    """Return the parameter for the query from which the sensitivity follows."""
     return parameter(Queries(), "1", "what is asked, instead of sensitivity; one record a user", None)
 
 
@@ -127,7 +128,7 @@ class Measured(Parameters):
     """Parameters with a ``sensitivity`` and possibly a ``query``, of which at most one is given.
 
     Raises:
-        ValueError: if both are given, or the query is none.
+        ValueError: if both are given, or for a text that names no query.
     """
 
     def __post_init__(self) -> None:
@@ -141,7 +142,7 @@ class Measured(Parameters):
             )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the given values by name; sensitivity is 1 if neither it nor a query was given."""
+        """Return the given values by name. If neither ``sensitivity`` nor ``query`` was given, sensitivity is 1."""
         values = super().as_json()
         if values.keys() & {"sensitivity", "query"}:
             return values
@@ -151,7 +152,10 @@ class Measured(Parameters):
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far neighbours move an answer: ``coordinates`` of it change by ``moved`` each, the others do not change.
+    """How much an answer changes between neighbours.
+
+    At most ``coordinates`` of its coordinates change, each by at most ``moved``. ``norm`` is the norm in
+    which the sensitivity is measured.
 
     >>> found = Sensitivity(Fraction(1), 2, L2)
     >>> found.exact, found.value, found.value**2 > 2
@@ -162,7 +166,7 @@ class Sensitivity:
     coordinates: int = 1
     norm: str = L1
     rule: str = "given"
-    """How the sensitivity was found, as a sentence printed beside the answer."""
+    """A sentence that says how the sensitivity was found. It is printed with the answer."""
 
     @property
     def squared(self) -> Fraction:
@@ -171,21 +175,21 @@ class Sensitivity:
 
     @property
     def exact(self) -> str:
-        """The sensitivity in its norm: a rational number, or ``sqrt`` of one."""
+        """The exact sensitivity as text: a rational number, or ``sqrt`` of one."""
         if self.norm == L2 and self.coordinates > 1:
             return f"sqrt({self.squared})"
         return str(self.moved * (self.coordinates if self.norm == L1 else 1))
 
     @property
     def value(self) -> float:
-        """A double that is at least the sensitivity: the smallest such double, or the next one."""
+        """The sensitivity as a double, rounded up."""
         with precision(192):
             if self.norm == L2 and self.coordinates > 1:
                 return round_up(arb_of(self.squared).sqrt())
             return round_up(arb_of(self.moved * (self.coordinates if self.norm == L1 else 1)))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the sensitivity as JSON data, as an answer shows it."""
+        """Return the sensitivity as JSON data, as in the JSON output of the command line."""
         return {"norm": self.norm, "value": self.value, "exact": self.exact, "rule": self.rule}
 
     def __str__(self) -> str:
@@ -195,15 +199,15 @@ class Sensitivity:
 
 
 def sensitivity_of(parameters: Any, adjacency: Adjacency, norm: str) -> Sensitivity:
-    """Return the sensitivity under a relation. Without users, the default is 1.
+    """Return the sensitivity under a neighbouring relation. Under ``by-sensitivity`` the default is 1.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> sensitivity_of(GaussianParameters(5.0, query="histogram"), Adjacency.REPLACE, L2).squared
     Fraction(2, 1)
 
     Raises:
-        ValueError: if users are named and neither sensitivity nor query is given, or if the query fixes no
-            sensitivity under that relation.
+        ValueError: under another relation if neither sensitivity nor query is given, or if the query
+            determines no sensitivity under the relation.
     """
     query, given = getattr(parameters, "query", None), parameters.sensitivity
     if query is not None:
@@ -245,8 +249,8 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
     """Return the sensitivity for noise on whole numbers, and the integer by which a coordinate changes.
 
     Raises:
-        ValueError: as `sensitivity_of`, or for a query whose answers are not whole numbers, or move further
-            than the parameters admit.
+        ValueError: as for `sensitivity_of`, or for a query whose answers are not whole numbers, or change by
+            more than the parameters allow.
     """
     found = sensitivity_of(parameters, adjacency, norm)
     query = None if parameters.query is None else Query.of(parameters.query)
@@ -265,25 +269,27 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
 
 
 def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
-    """The largest absolute value that a user adds to a leaf of a stream; for ``by-sensitivity`` the leaf's change.
+    """Return the largest absolute value that a user adds to one entry of a stream.
+
+    Under ``by-sensitivity`` it is the largest change of one entry.
 
     Raises:
-        ValueError: if users are named and none is given.
+        ValueError: under another relation if no sensitivity is given.
     """
     found = sensitivity_of(parameters, adjacency, LARGEST)
     return Sensitivity(found.moved, 1, LARGEST, "what one user adds to a leaf, as given")
 
 
 def contributed(parameters: Any, adjacency: Adjacency) -> Fraction:
-    """Return ``contribution`` as a number."""
+    """Return the largest absolute value that a user adds to one entry of a stream; see ``contribution``."""
     return contribution(parameters, adjacency).moved
 
 
 def check_monotone(parameters: Any, adjacency: Adjacency) -> None:
-    """Raise ValueError if the parameters call their queries monotone but the named kind of query is not.
+    """Raise ValueError if ``parameters.monotone`` is true, but the named query can both rise and fall.
 
     Raises:
-        ValueError: naming the query and the relation.
+        ValueError: in this case. The message names the query and the relation.
     """
     if not parameters.monotone or parameters.query is None:
         return

@@ -1,4 +1,4 @@
-"""Terms of the field as enumerations, read from text on the command line and in claim files."""
+"""Reading of words from a fixed list, on the command line and in claim files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Word = TypeVar("Word", bound=enum.Enum)
 
 
 def word(kind: type[Word], label: str, name: str | Word) -> Word:
-    """Return the member of ``kind`` that ``name`` is, or whose value is ``name``.
+    """Return the member of the enumeration ``kind`` that equals ``name``, or whose value is ``name``.
 
     Raises:
-        ValueError: for an unknown name, calling it ``label`` and listing the known ones.
+        ValueError: for an unknown name. The message calls it ``label`` and lists the known names.
     """
     for member in kind:
         if name in (member, member.value):
@@ -37,7 +37,7 @@ def one_of(name: object, known: Collection[str]) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return the last part of an error about an unknown name: a similar known name, if there is one.
+    """Return the end of an error message about an unknown name: a similar known name, or the empty text.
 
     >>> nearest("replase", ["add-remove", "replace"]), nearest("users", ["add-remove", "replace"])
     ("; did you mean 'replace'?", '')

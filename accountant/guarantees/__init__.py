@@ -1,1 +1,1 @@
-"""Notions of privacy, each with delta(epsilon), epsilon(delta) and its trade-off curve."""
+"""Notions of differential privacy, each with delta(epsilon), epsilon(delta) and its trade-off function."""

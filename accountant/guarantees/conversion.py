@@ -1,13 +1,13 @@
 """Conversions from Renyi to approximate differential privacy, at one order and optimised over all orders.
 
-A conversion is a theorem that turns "D_order(P||Q) <= renyi" into an upper bound on log delta(epsilon). There
-are three. Two are closed forms. The third is optimal for one order: no smaller delta follows from that
-hypothesis.
+A conversion is a theorem that turns a bound on the Renyi divergence, D_order(P||Q) <= renyi, into an upper
+bound on log delta(epsilon). There are three. Two are closed forms. The third is optimal for one order: no
+smaller delta follows from a bound on D_order(P||Q).
 
 At one order a conversion gives one epsilon. As the order grows, this epsilon first falls and then rises. The
 search for the best order is not certified. The upper bound is what the theorem gives at the order that the
 search found, so it holds whatever order that is. The lower bound is certified over all orders, by the
-convexity of (order - 1) * curve (docs/notes/renyi.md).
+convexity of (order - 1) * D_order as a function of the order (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ from dpproof.accountant.numbers.inversion import first_step
 from dpproof.accountant.published.sources import Source
 
 Curve = Callable[[flint.arb], flint.arb]
-"""A Renyi curve: a function from the order to an upper bound on D_order in both directions."""
+"""A Renyi curve: a function that returns an upper bound on the Renyi divergence of the given order.
+
+The bound holds in both directions of the neighbouring relation.
+"""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A theorem that bounds delta at one order.
+    """A theorem that turns a bound on the Renyi divergence of one order into a bound on delta.
 
-    ``convex`` is true if the logarithm of that delta is convex in the order.
+    ``log_delta`` returns a lower and an upper bound on log delta, given the order, the bound and epsilon.
+    ``convex`` is true if log delta is convex in the order.
     """
 
     name: str
@@ -73,15 +77,15 @@ OPTIMAL = Conversion("optimal", Source("arXiv:2001.05990", "v1", "Theorem 3"), _
 def convert(
     conversion: Conversion, curve: Curve, orders: Orders, epsilon: Fraction, two_sided: bool = True
 ) -> tuple[flint.arb, flint.arb]:
-    """Certified bounds on the smallest delta that ``conversion`` gives over all ``orders``.
+    """Return certified bounds on the smallest delta at ``epsilon`` that ``conversion`` gives over all ``orders``.
 
-    Both bounds are at most 1. The lower bound is 0 if the search cannot certify a larger one. It is also 0 if
-    ``two_sided`` is false and the costly part of that search is skipped.
+    Both bounds are at most 1. The lower bound is 0 if the search cannot certify a larger one. If
+    ``two_sided`` is false, the costly part of this search is skipped, and the lower bound may be 0.
 
     Args:
-        curve: the Renyi curve, evaluated at the precision in force. On an interval of orders it is
-            nondecreasing and (order - 1) * curve(order) convex, as for every Renyi divergence and every
-            sum of them.
+        curve: the Renyi curve, evaluated at the current working precision. On an interval of orders the curve
+            must be nondecreasing, and (order - 1) * curve(order) convex. Every Renyi divergence and every sum
+            of them has these properties.
         epsilon: at least 0.
     """
     closed_form = CANONNE_KAMATH_STEINKE if conversion is OPTIMAL else conversion
@@ -102,7 +106,10 @@ _BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 
 
 def bits_needed(epsilon: float, delta: flint.arb) -> int:
-    """Return the working precision in bits. The Lagrangian multiplies the rounding error by e^epsilon."""
+    """Return the working precision in bits that the optimal conversion needs.
+
+    It grows with ``epsilon``, because the computation multiplies rounding errors by e^epsilon.
+    """
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))
 
@@ -181,7 +188,7 @@ _ORDER_BITS, _ORDER_MOST_BITS, _MOST_BITS_BELOW = 192, 1024, 4096
 def least_epsilon(
     conversion: Conversion, curve: Curve, orders: Orders, delta: Fraction
 ) -> tuple[float, float]:
-    """Bounds on the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` at some order.
+    """Return bounds on the smallest epsilon >= 0 at which ``conversion`` gives at most ``delta`` for some order.
 
     >>> from dpproof.accountant.guarantees.conversion import OPTIMAL
     >>> low, high = least_epsilon(OPTIMAL, lambda order: order / 2, Orders(), Fraction(1, 10**6))

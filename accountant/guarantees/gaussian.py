@@ -18,7 +18,7 @@ _FAR, _TERMS = 1000, 40
 
 
 def normal_tail(x: flint.arb) -> flint.arb:
-    """P[Z > x] for a standard normal Z.
+    """Return P[Z > x] for a standard normal Z.
 
     For x above 1000 it is computed by the asymptotic series, since complementary error functions lose their
     relative accuracy there. The error of each partial sum is below the next term.
@@ -35,14 +35,17 @@ def normal_tail(x: flint.arb) -> flint.arb:
 
 
 def normal_quantile(alpha: Fraction) -> flint.arb:
-    """Return the z that a standard normal variable exceeds with probability ``alpha``, in (0, 1)."""
+    """Return the number that a standard normal variable exceeds with probability ``alpha``, which is in (0, 1)."""
     if 2 * alpha > 1:
         return -normal_quantile(1 - alpha)
     return arb_of(2 * alpha).erfcinv() * flint.arb(2).sqrt()
 
 
 def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
-    """Enclosure of delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).
+    """Return an enclosure of the Gaussian pair's delta at ``epsilon``.
+
+    It is Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), where Phi is the standard normal
+    distribution function.
 
     Source: Balle and Wang, arXiv:1805.06530v2, Theorem 8; Dong, Roth and Su, arXiv:1905.02383v3,
     Corollary 1.
@@ -63,9 +66,9 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
 
 
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
-    """Bounds on the largest mu whose profile satisfies delta(epsilon) <= delta.
+    """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP.
 
-    The lower bound is certified to satisfy this inequality. The upper bound is certified to violate it.
+    For the lower bound it is certified that this holds, for the upper bound that it does not.
 
     >>> from fractions import Fraction
     >>> low, high = gaussian_mu(Fraction(1), Fraction(1, 10**5))

@@ -1,9 +1,9 @@
-"""The Gaussian guarantee that is closest to a given guarantee, up to a stated error of the error rates.
+"""The Gaussian guarantee that is closest to a given guarantee, up to a given error ``kappa`` in the error rates.
 
-Let G be the trade-off function of mu-Gaussian DP and f that of the guarantee. This module finds the least mu
-such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. In terms of privacy profiles this is the
-condition that delta(e) <= delta_mu(e) + kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). The
-condition always holds where kappa (1 + exp(e)) is at least 1.
+Let G be the trade-off function of mu-Gaussian DP, and f the trade-off function of the guarantee. This module
+finds the least mu such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. In terms of privacy profiles
+this is the condition that delta(e) <= delta_mu(e) + kappa (1 + exp(e)) at every e >= 0
+(docs/notes/trade_off.md). The condition always holds where kappa (1 + exp(e)) is at least 1.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from dpproof.accountant.numbers.enclosures import Number, arb_of, exact, precisi
 
 _CELLS, _MOST, _CLOSE = 32, 300, 1e-4
 _FARTHEST = 40.0
-"""The largest e that is evaluated for a lower bound if kappa is 0."""
+"""The largest epsilon that is evaluated for a lower bound if kappa is 0."""
 
 
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
-    """Bounds on the least mu for a privacy profile that decreases in epsilon. The upper bound is certified.
+    """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
-    On a cell [a, b], every mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search
-    halves the cell that needs the largest mu, until a single point needs nearly as much.
+    ``gaussian_within``'s module defines the error. The upper bound is certified. On a cell [a, b] of
+    epsilons, every mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves
+    the cell that needs the largest mu, until a single point needs nearly as much.
 
     Args:
-        delta: the privacy profile.
-        kappa: the error, in [0, 1); with 0 the upper end is infinite.
+        delta: the privacy profile of the guarantee, which decreases in epsilon.
+        kappa: the error of both error rates, in [0, 1). For 0 the upper bound is infinite.
     """
     odds = (1 - kappa) / kappa if kappa else Fraction(0)
     reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST

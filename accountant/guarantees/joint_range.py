@@ -1,10 +1,10 @@
 """The largest delta that a bound on one Renyi divergence allows: the optimal conversion.
 
-Any event turns a pair of distributions into a pair of coins (p, q), and this never raises a Renyi divergence.
-So delta(epsilon) is the maximum of p - e^epsilon q over coins with
-Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) renyi). Phi is jointly convex, so the optimum has one
-stationary point. The Lagrangian gives a certified upper bound on the maximum
-(docs/notes/optimal_conversion.md).
+An event has a probability p under one distribution and q under the other. So it turns a pair of distributions
+into a pair of coins (p, q). This never raises the Renyi divergence of order a, which is at most ``renyi``. So
+delta(epsilon) is the maximum of p - e^epsilon q over coins with Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a)
+<= e^((a-1) renyi). Phi is jointly convex, so the optimum has one stationary point. The Lagrangian gives a
+certified upper bound on the maximum (docs/notes/optimal_conversion.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from dpproof.accountant.numbers.enclosures import arb_of
 
 @dataclass(frozen=True)
 class CoinPair:
-    """Two coins, given by their probabilities, with certified bounds ``lower`` <= optimal delta <= ``upper``."""
+    """Two probabilities that nearly attain the optimal delta, and certified bounds on it.
+
+    ``first`` and ``second`` are the probabilities of one event under the two distributions. The optimal delta
+    lies between ``lower`` and ``upper``.
+    """
 
     first: flint.arb
     second: flint.arb
@@ -70,7 +74,7 @@ class _Problem:
 
 
 def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> CoinPair:
-    """The optimal delta(epsilon) under D_order(P||Q) <= renyi, with coins that nearly attain it.
+    """Return the largest delta at ``epsilon`` that D_order(P||Q) <= renyi allows, and an event that nearly attains it.
 
     Source: Asoodeh, Liao, Calmon, Kosut and Sankar, arXiv:2001.05990v1, Theorem 3; the derivation by
     coins is in docs/notes/optimal_conversion.md. Call inside ``precision``.
@@ -135,7 +139,10 @@ def _lagrangian(problem: _Problem, p: flint.arb, q: flint.arb) -> flint.arb:
 
 
 def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float) -> flint.arb:
-    """Estimate the order near position ``start`` whose optimal delta is smallest. The estimate is not certified."""
+    """Return an estimate of the Renyi order whose optimal delta is smallest. The estimate is not certified.
+
+    The search begins at the order ``orders.at(start)``.
+    """
 
     def height(position: float) -> float:
         order = orders.at(position)
@@ -146,11 +153,11 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
 
 
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
-    """A delta attained by two coins that satisfy the Renyi bound at every order, so no theorem gives less.
+    """Return a delta that two coins attain although they satisfy the Renyi curve at every order.
 
-    The optimal coins of ``order`` are moved together by a relative 1e-9, 1e-6 or 1e-3, until the bound holds
-    at every order of the curve. The value is 0 if it never does. ``curve`` must be nondecreasing and
-    (order - 1) * curve convex.
+    So no conversion of this curve gives a smaller delta. The optimal coins of ``order`` are moved together by
+    a relative 1e-9, 1e-6 or 1e-3, until the curve's bound holds at every order. The result is 0 if it never
+    does. ``curve`` must be nondecreasing, and (order - 1) * curve convex.
     """
     curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)

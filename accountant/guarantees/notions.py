@@ -1,9 +1,8 @@
 """Notions of privacy. Each states a proved guarantee as a privacy profile and its inverse.
 
 Each notion has ``delta(epsilon)`` and ``epsilon(delta)``. They return bounds on the smallest value that the
-guarantee implies. A parameter may be an exact number or a ``Bound`` around it. Composition and conversion
-have modules of their own. One suite of tests covers all notions. The functions at the end of this module
-convert one notion to another, by one theorem each.
+guarantee implies. A parameter may be an exact number or a ``Bound`` around it. The functions at the end of
+this module convert one notion to another, by one theorem each.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ def _inverse_bound(profile: _Curve, ends: tuple[Fraction, Fraction], target: Fra
 class ApproxDP(Profile):
     """(epsilon, delta)-differential privacy, in both directions of the neighbouring relation.
 
-    Below its own epsilon the profile is the optimal one (Kairouz, Oh and Viswanath, arXiv:1311.0776v4,
-    Theorem 3.3 with one mechanism): delta(e) = 1 - (1 - delta)(1 + exp(e))/(1 + exp(epsilon)).
+    For e below ``epsilon`` the privacy profile is the optimal one (Kairouz, Oh and Viswanath,
+    arXiv:1311.0776v4, Theorem 3.3 with one mechanism): delta(e) = 1 - (1 - delta)(1 + exp(e))/(1 +
+    exp(epsilon)).
 
     >>> ApproxDP(1.0, 1e-6).epsilon(1e-6).upper, ApproxDP(1.0, 1e-6).epsilon(1e-7).upper
     (1.0, inf)
@@ -72,7 +72,9 @@ class ApproxDP(Profile):
         return Bound(low.lower, high.upper)
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
+        """Return bounds on the trade-off function at ``alpha``.
+
+        It is max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.1.
         """
@@ -103,7 +105,7 @@ class ApproxDP(Profile):
 
 
 def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read as a type)
-    """epsilon-differential privacy: approximate differential privacy with delta 0.
+    """Return epsilon-differential privacy, which is approximate differential privacy with delta 0.
 
     >>> PureDP(2.0).epsilon(0).upper
     2.0
@@ -113,10 +115,10 @@ def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read a
 
 @dataclass(frozen=True)
 class BoundedLoss(Profile):
-    """A composition whose largest possible privacy loss is ``most`` and is attained.
+    """The guarantee of a composition whose largest possible privacy loss is ``most``. The loss attains this value.
 
-    So it satisfies pure differential privacy with that epsilon. ``loss`` gives the answer if delta is above 0
-    and epsilon is below ``most``.
+    So the composition has pure differential privacy with epsilon ``most``. The profile ``loss`` gives the
+    answer if delta is above 0 and epsilon is below ``most``.
 
     >>> BoundedLoss(Fraction(10), PureDP(10)).epsilon(0), BoundedLoss(Fraction(10), PureDP(10)).delta(10)
     (Bound(lower=10.0, upper=10.0, ...), Bound(lower=0.0, upper=0.0, ...))
@@ -163,7 +165,10 @@ class GaussianDP(Profile):
         return _inverse_bound(gaussian_delta, ends_of(self.mu, "mu"), target)
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu) (Dong, Roth and Su, arXiv:1905.02383v3, Section 2.2)."""
+        """Return bounds on the trade-off function at ``alpha``, Phi(Phi^-1(1 - alpha) - mu).
+
+        Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.2.
+        """
         if alpha == 0:
             return flint.arb(1), flint.arb(1)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
@@ -171,14 +176,14 @@ class GaussianDP(Profile):
         return normal_tail(high - z), normal_tail(low - z)
 
     def gaussian(self, kappa: Number) -> Bound:
-        """Bounds on the guarantee's own mu if no error is allowed."""
+        """See ``Profile.gaussian``. If ``kappa`` is 0, return bounds on this guarantee's mu."""
         if exact(kappa, "kappa"):
             return super().gaussian(kappa)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
         return Bound(round_down(low), round_up(high))
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return one Gaussian guarantee whose mu encloses both, if the other guarantee is Gaussian too."""
+        """See ``Profile.enclosing``. If ``less`` is Gaussian too, the result is Gaussian, with bounds on mu."""
         if type(less) is not GaussianDP or self == less:
             return super().enclosing(less)
         return GaussianDP(_hull(self.mu, less.mu, "mu"))
@@ -186,15 +191,15 @@ class GaussianDP(Profile):
 
 @dataclass(frozen=True)
 class RenyiDP(Profile):
-    """Renyi differential privacy along a curve: D_order <= curve(order) at all ``orders``.
+    """Renyi differential privacy: the Renyi divergence of each order in ``orders`` is at most curve(order).
 
-    ``curve`` takes and returns Arb numbers. On an interval of orders it must be nondecreasing with
-    (order - 1) * curve(order) convex, as every Renyi divergence and every sum of them is. If a curve is known at
-    single orders only, ``orders`` lists them.
+    ``curve`` takes and returns Arb numbers. On an interval of orders it must be nondecreasing, and (order -
+    1) * curve(order) convex. Every Renyi divergence and every sum of them has these properties. If a curve is
+    known at single orders only, ``orders`` lists them.
 
-    The bounds enclose what ``conversion`` gives. The optimal conversion gives the best delta that follows
-    from a bound on D(P||Q). If orders are listed, it uses one order at a time. The same bound also holds for
-    D(Q||P) and at all listed orders together; this may imply a smaller delta still.
+    The answers are bounds on what ``conversion`` gives. The optimal conversion gives the best delta that
+    follows from a bound on D(P||Q). If orders are listed, it uses one order at a time. The bound also holds
+    for D(Q||P), and at all listed orders together. This may imply a smaller delta still.
 
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343
@@ -222,9 +227,9 @@ class RenyiDP(Profile):
         return Bound(min(found.lower, most), min(found.upper, most))
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Use each listed order as a separate guarantee.
+        """See ``Profile.trade_off_ends``. Each listed order is used as a separate guarantee.
 
-        Only the optimal conversion has a delta convex in e^epsilon.
+        Only the optimal conversion has a delta that is convex in e^epsilon.
         """
         listed = self.orders.listed or ()
         if self.conversion is OPTIMAL and len(listed) <= 1:
@@ -264,7 +269,7 @@ class RenyiDP(Profile):
 
 @dataclass(frozen=True)
 class ZCDP(Profile):
-    """rho-zero-concentrated differential privacy: D_order <= rho * order at every order above 1.
+    """rho-zCDP: the Renyi divergence of every order above 1 is at most rho * order.
 
     Source: Bun and Steinke, arXiv:1605.02065v1, Definition 1.1.
 
@@ -285,16 +290,16 @@ class ZCDP(Profile):
         return self._enclose(lambda renyi: renyi.epsilon(target))
 
     def renyi(self) -> RenyiDP:
-        """Return the same guarantee as a Renyi curve, at the upper bound on rho."""
+        """Return the same guarantee as Renyi differential privacy, at the upper bound on rho."""
         return self._renyi(ends_of(self.rho, "rho")[1])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Return no better upper bound than 1 - alpha for a conversion whose delta is not convex in e^epsilon."""
+        """See ``Profile.trade_off_ends``. The upper bound is 1 - alpha unless the conversion is the optimal one."""
         low, high = super().trade_off_ends(alpha)
         return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return one concentrated guarantee whose rho encloses both, if the other one is of this kind too."""
+        """See ``Profile.enclosing``. If ``less`` is zCDP too, the result is zCDP, with bounds on rho."""
         if type(less) is not ZCDP or self == less or self.conversion != less.conversion:
             return super().enclosing(less)
         return ZCDP(_hull(self.rho, less.rho, "rho"), less.conversion)
@@ -319,14 +324,19 @@ def _hull(low: Number | Bound, high: Number | Bound, name: str) -> Bound:
 
 
 def gaussian_to_zcdp(guarantee: GaussianDP) -> ZCDP:
-    """mu-GDP implies (mu^2/2)-zCDP (Dong, Roth and Su, arXiv:1905.02383v3, Corollary B.6)."""
+    """Return the zCDP guarantee that mu-Gaussian DP implies: (mu^2/2)-zCDP.
+
+    Source: Dong, Roth and Su, arXiv:1905.02383v3, Corollary B.6.
+    """
     low, high = ends_of(guarantee.mu, "mu")
     with precision(128):
         return ZCDP(Bound(round_down(arb_of(low**2 / 2)), round_up(arb_of(high**2 / 2))))
 
 
 def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
-    """epsilon-DP implies (epsilon^2/2)-zCDP (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.4).
+    """Return the zCDP guarantee that pure epsilon-DP implies: (epsilon^2/2)-zCDP.
+
+    Source: Bun and Steinke, arXiv:1605.02065v1, Proposition 1.4.
 
     Raises:
         ValueError: if the guarantee has a delta above 0.
@@ -341,12 +351,15 @@ def pure_to_zcdp(guarantee: ApproxDP) -> ZCDP:
 
 
 def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
-    """Return the Renyi curve rho * order of rho-zCDP (Bun and Steinke, arXiv:1605.02065v1, Definition 1.1)."""
+    """Return the Renyi DP guarantee of rho-zCDP, whose curve is rho * order.
+
+    Source: Bun and Steinke, arXiv:1605.02065v1, Definition 1.1.
+    """
     return guarantee.renyi()
 
 
 def approx_to_gaussian(epsilon: Number, delta: Number) -> Bound:
-    """The largest mu such that mu-GDP implies (epsilon, delta)-DP, for calibration.
+    """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP, for calibration.
 
     >>> approx_to_gaussian(1, "1e-5").lower
     0.268051

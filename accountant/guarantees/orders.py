@@ -1,4 +1,4 @@
-"""The best Renyi order: certified lower and upper bounds on the minimum of a convex function of the order."""
+"""Search for the best Renyi order, with certified bounds on the minimum of a convex function of the order."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Function = Callable[[flint.arb], flint.arb]
 
 @dataclass(frozen=True)
 class Orders:
-    """The orders at which a Renyi curve is known: finitely many, or all between 1 and ``below``.
+    """The orders at which a Renyi curve is known: finitely many orders, or all orders between 1 and ``below``.
 
     >>> Orders(listed=(Fraction(2), Fraction(4))).meet(Orders()).listed
     (Fraction(2, 1), Fraction(4, 1))
     """
 
     below: Fraction | None = None
-    """The open upper end of the interval (1, below); ``None`` if the curve is known at all orders above 1."""
+    """The curve is known at the orders above 1 and below this number; ``None`` means at all orders above 1."""
     listed: tuple[Fraction, ...] | None = None
     """If given, the curve is known at these orders only."""
 
@@ -51,7 +51,10 @@ class Orders:
         return Orders(below, kept)
 
     def at(self, position: float) -> flint.arb:
-        """Return the order at a real ``position``. Position -inf is order 1, and +inf is the upper end."""
+        """Return the order at a real ``position``, a coordinate for searches.
+
+        The order grows with the position, from 1 at -inf to ``below``, or infinity, at +inf.
+        """
         step = flint.arb(position).exp()
         reach = step if self.below is None else (flint.arb(1) / (1 / step + 1 / _above_one(self.below)))
         return 1 + reach.mid()
@@ -72,10 +75,10 @@ def lowest(
     tolerance: float = 1e-7,
     reach: float = _REACH,
 ) -> float:
-    """Estimate where ``height``, which falls and then rises, is lowest. The estimate is not certified.
+    """Return an estimate of where the function ``height`` is lowest. The estimate is not certified.
 
-    The search goes downhill from ``start`` in doubling steps. Then it uses the vertices of parabolas, or
-    golden section if those do not narrow the interval.
+    ``height`` must first fall and then rise. The search goes downhill from ``start`` with growing steps. Then
+    it uses the vertices of parabolas, or golden section if those do not narrow the interval.
 
     >>> round(lowest(lambda x: (x - 3) ** 4 + x, 0.0, 1.0), 4)
     2.3700
@@ -133,14 +136,14 @@ def _vertex(at: Callable[[float], float], left: float, middle: float, right: flo
 
 
 def lowest_position(function: Function, orders: Orders, start: float = 0.0) -> float:
-    """Return the position (as in ``Orders.at``) of the best order for a convex ``function``."""
+    """Return an estimate of the position at which a convex ``function`` of the order is lowest; see ``Orders.at``."""
     return lowest(lambda position: _height(function, orders, position), start, 2.0)
 
 
 def minimise_convex(function: Function, orders: Orders, start: float = 0.0) -> tuple[flint.arb, flint.arb]:
-    """Certified bounds on the minimum of ``function`` over an interval of ``orders``.
+    """Return certified bounds on the minimum of ``function`` over an interval of ``orders``.
 
-    ``function`` is convex in the order and tends to 0 as the order tends to 1. The secants through three
+    ``function`` must be convex in the order, and tend to 0 as the order tends to 1. The secants through three
     points bound the minimum from below, if the middle point is the lowest.
     """
     return certified_minimum(function, orders, lowest_position(function, orders, start))
@@ -152,7 +155,7 @@ def _height(function: Function, orders: Orders, position: float) -> float:
 
 
 def certified_minimum(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
-    """Certified bounds on the minimum of a convex ``function``, searched around a guessed ``position``.
+    """Return certified bounds on the minimum of a convex ``function``, searched around a guessed ``position``.
 
     The upper bound is a value of the function, so it holds for every guess. The lower bound is -inf if the
     guess was bad.

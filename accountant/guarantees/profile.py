@@ -1,4 +1,4 @@
-"""Profile: the base class of every proved privacy guarantee.
+"""``Profile``: the base class of every proved privacy guarantee.
 
 A subclass gives delta at an exact epsilon. The base class checks the arguments, inverts the profile if the
 subclass has no faster way, and computes the trade-off function f. f(alpha) is the smallest false negative
@@ -30,15 +30,15 @@ from dpproof.accountant.numbers.inversion import bracket
 _BITS = 192
 _REACH = 1e5
 _FAR = Fraction(2**20)
-"""The largest epsilon that the base class can find by inversion. Beyond it only a lower bound is known."""
+"""The largest epsilon that the base class can find by inverting delta. Beyond it only a lower bound is known."""
 Ends = tuple[flint.arb, flint.arb]
 
 
 class Profile(ABC):
-    """A proved privacy guarantee, with its privacy profile, the inverse of the profile, and its trade-off function."""
+    """A proved privacy guarantee, with delta(epsilon), epsilon(delta) and its trade-off function."""
 
     def delta(self, epsilon: Number) -> Bound:
-        """The smallest delta for which the guarantee implies (epsilon, delta)-DP; epsilon >= 0.
+        """Return bounds on the smallest delta for which the guarantee implies (epsilon, delta)-DP.
 
         Raises:
             ValueError: for a negative, infinite or undefined epsilon.
@@ -46,9 +46,9 @@ class Profile(ABC):
         return self._delta_at(at_least_zero(epsilon, "epsilon"))
 
     def epsilon(self, delta: Number) -> Bound:
-        """The smallest epsilon >= 0 for which the guarantee implies (epsilon, delta)-DP.
+        """Return bounds on the smallest epsilon >= 0 for which the guarantee implies (epsilon, delta)-DP.
 
-        Delta 0 means pure differential privacy. Epsilon is infinite if the guarantee does not imply it.
+        Delta 0 means pure differential privacy. Epsilon is infinite if no epsilon is implied at this delta.
 
         Raises:
             ValueError: for a delta outside [0, 1).
@@ -56,18 +56,19 @@ class Profile(ABC):
         return self._epsilon_at(below_one(delta, "delta"))
 
     def trade_off(self, alpha: Number, near: float | None = None) -> Bound:
-        """Bounds on f(alpha), the smallest false negative rate of any test with false positive rate alpha.
+        """Return bounds on the smallest false negative rate of any test with the false positive rate ``alpha``.
 
-        A guarantee holds in both directions of the neighbouring relation, so f is its own inverse. The same
-        function gives the false positive rate at a false negative rate. The upper bound requires that delta
-        is convex in e^epsilon, or a minimum of such functions. Every optimum over pairs of distributions has
-        this property.
+        The tests are between two neighbours. A guarantee holds in both directions of the neighbouring
+        relation, so the same function gives the false positive rate at a false negative rate. The upper bound
+        requires that delta is convex in e^epsilon, or a minimum of such functions. This is true of every
+        delta that is the optimum over pairs of distributions.
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
         Args:
             alpha: the false positive rate.
-            near: the logarithm of the t that is best, as far as known: a search then makes fewer evaluations.
+            near: a guess of the logarithm of the best t in the module's formula, which makes the search
+                faster.
 
         Raises:
             ValueError: if alpha is not in [0, 1].
@@ -83,11 +84,14 @@ class Profile(ABC):
             )
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Bounds on f(alpha) at the precision in force, by a search over t; alpha is below 1."""
+        """Return bounds on the trade-off function at ``alpha`` < 1, at the current working precision."""
         return _by_search(self.delta, alpha, near)
 
     def gaussian(self, kappa: Number) -> Bound:
-        """The least mu such that mu-Gaussian DP implies this guarantee up to an error ``kappa`` of both error rates.
+        """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
+
+        With f the trade-off function of this guarantee and G that of mu-Gaussian DP, this means that f(alpha)
+        >= G(alpha + kappa) - kappa at every alpha.
 
         Source: this project, `dpproof.accountant.guarantees.gaussian_within`.
 
@@ -101,9 +105,10 @@ class Profile(ABC):
         return gaussian_within(self.delta, below_one(kappa, "kappa"))
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return a guarantee enclosed by this one and ``less``, where ``less`` is at most as private.
+        """Return the guarantee of a mechanism of which only two guarantees around its own are known.
 
-        If both are of one notion, the result is of that notion too.
+        The mechanism is at most as private as this guarantee, and at least as private as ``less``. If both
+        are of the same notion of privacy, the result is, too.
         """
         return less if self == less else Enclosed(self, less)
 
@@ -125,10 +130,12 @@ class Profile(ABC):
 
 
 def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
-    """Return the exact lower and upper end of a parameter, which must be at least 0.
+    """Return the exact lower and upper bound of a parameter, which must be at least 0.
+
+    The two are equal if ``value`` is a number.
 
     Raises:
-        ValueError: naming the parameter, for a negative, infinite or undefined value.
+        ValueError: for a negative, infinite or undefined value. The message names the parameter.
     """
     if isinstance(value, Bound):
         assume(*value.assumptions)
@@ -138,7 +145,10 @@ def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class Enclosed(Profile):
-    """A guarantee that lies between two others: ``more`` is at least as private, ``less`` is at most as private."""
+    """A guarantee that is known to lie between two others.
+
+    ``more`` is at least as private as the guarantee, and ``less`` is at most as private.
+    """
 
     more: Profile
     less: Profile
@@ -154,7 +164,7 @@ class Enclosed(Profile):
 class WorstOf(Profile):
     """The guarantee of a mechanism that has one of several guarantees, if it is unknown which one.
 
-    Each answer is the largest of theirs.
+    Each answer is the largest of the answers of all ``cases``.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> WorstOf((GaussianDP(1), ApproxDP(2, 0))).epsilon("0.1").upper
@@ -176,11 +186,11 @@ def _most(found: list[Bound]) -> Bound:
 
 @dataclass(frozen=True)
 class BestOf(Profile):
-    """Several guarantees (``routes``) of one mechanism for the same neighbours. The smallest answer is used.
+    """The guarantee of a mechanism for which several guarantees are proved. The smallest answer is used.
 
-    Each bound is the smallest of the routes' bounds, so the two bounds enclose the smallest of the routes'
-    optima. All routes together (the supremum of their trade-off functions, made convex) may imply a smaller
-    value still.
+    ``routes`` are the guarantees; all are for the same neighbours. Each bound is the smallest of the routes'
+    bounds, so the two bounds enclose the smallest of the routes' optima. All routes together may imply a
+    smaller value still: the supremum of their trade-off functions, made convex.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
@@ -204,7 +214,7 @@ class BestOf(Profile):
         return _least([route.epsilon(target) for route in self.routes])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Return the greatest of the routes' bounds.
+        """See ``Profile.trade_off_ends``. Return the greatest of the routes' bounds.
 
         The profile of several routes need not be convex, so a search could stop at the maximum of one route.
         """
@@ -216,7 +226,7 @@ def _least(found: list[Bound]) -> Bound:
 
 
 def greatest(routes: Iterable[Profile], alpha: Fraction) -> Ends:
-    """Return the pointwise greatest of several trade-off functions, for the lower and the upper bounds."""
+    """Return bounds on the largest of several trade-off functions at ``alpha``."""
     ends = [route.trade_off_ends(alpha) for route in routes]
     return tuple(reduce(lambda one, other: one.max(other), side) for side in zip(*ends, strict=True))
 

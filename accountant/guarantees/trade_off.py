@@ -23,12 +23,11 @@ _REACH = 1e5
 
 
 def trade_off(guarantee: Profile, alpha: Number) -> Bound:
-    """Bounds on f(alpha), the false negative rate that the guarantee imposes at false positive rate alpha.
+    """Return bounds on the smallest false negative rate that a guarantee allows at the false positive rate ``alpha``.
 
-    A guarantee holds in both directions of the neighbouring relation, so f is its own inverse. The same
-    function gives the false positive rate at a false negative rate. The upper bound requires that delta is
-    convex in e^epsilon, or a minimum of such functions (``routes``). Every optimum over pairs of
-    distributions has this property.
+    A guarantee holds in both directions of the neighbouring relation, so the same function gives the false
+    positive rate at a false negative rate. The upper bound requires that delta is convex in e^epsilon, or a
+    minimum of such functions. This is true of every delta that is the optimum over pairs of distributions.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -47,7 +46,7 @@ def trade_off(guarantee: Profile, alpha: Number) -> Bound:
 def trade_off_curve(
     guarantee: Profile, alphas: Iterable[float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lower and upper bounds on ``trade_off`` at each of ``alphas``, for a plot.
+    """Return lower and upper bounds on ``trade_off`` at each of ``alphas``, for a plot.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> lower, upper = trade_off_curve(GaussianDP(1), [0.0, 0.05, 1.0])
@@ -59,7 +58,9 @@ def trade_off_curve(
 
 
 def power(guarantee: Profile, alpha: Number) -> Bound:
-    """The largest true positive rate of an attack with false positive rate alpha: 1 - f(alpha).
+    """Return bounds on the largest true positive rate of an attack with the false positive rate ``alpha``.
+
+    It is 1 minus ``trade_off`` at ``alpha``.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> power(GaussianDP(1), 0.05).upper
@@ -71,7 +72,9 @@ def power(guarantee: Profile, alpha: Number) -> Bound:
 
 
 def advantage(guarantee: Profile) -> Bound:
-    """The largest difference between the true and the false positive rate: the total variation distance, delta(0).
+    """Return bounds on the largest difference between the true and the false positive rate of an attack.
+
+    It is the total variation distance, which is delta at epsilon 0.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> advantage(GaussianDP(1)).upper
@@ -81,10 +84,11 @@ def advantage(guarantee: Profile) -> Bound:
 
 
 def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
-    """The largest probability of guessing correctly whether a record took part; it did with probability ``prior``.
+    """Return bounds on the largest probability of guessing correctly whether a record took part.
 
-    The best guess is correct with probability max(prior, 1 - prior) + min(prior, 1 - prior) delta(|log
-    odds|). This is the tangent of the trade-off function whose slope is given by the odds.
+    The record took part with probability ``prior``. The best guess is correct with probability max(prior, 1 -
+    prior) + min(prior, 1 - prior) delta(|log odds|), where the odds are prior/(1 - prior). This is the
+    tangent of the trade-off function whose slope is given by the odds.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper
