@@ -1,1 +1,1 @@
-"""Interfaces to other libraries: dp-accounting's events and accountant, Opacus's accountant, OpenDP."""
+"""Interfaces to other libraries: dp-accounting's events and accountant, Opacus's accountant, and OpenDP."""

@@ -20,7 +20,9 @@ _ADJACENCIES = {
 
 
 class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-accounting ships no types
-    """Certified accounting of DpEvents. ``get_epsilon`` and ``get_delta`` return upper bounds.
+    """A dp-accounting ``PrivacyAccountant`` with certified results.
+
+    ``get_epsilon`` and ``get_delta`` return upper bounds.
 
     >>> import dp_accounting
     >>> step = dp_event.PoissonSampledDpEvent(0.01, dp_event.GaussianDpEvent(1.0))
@@ -34,7 +36,7 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbouring relation, by its name in this project."""
+        """The neighbouring relation as this project's ``Adjacency``."""
         return _ADJACENCIES[self.neighboring_relation]
 
     def _maybe_compose(self, event: dp_event.DpEvent, count: int, do_compose: bool) -> Any:
@@ -47,11 +49,11 @@ class CertifiedAccountant(PrivacyAccountant):  # type: ignore[misc] # dp-account
         return None
 
     def account(self) -> PrivacyLoss:
-        """Return the guarantee of everything composed so far, with a lower and an upper bound."""
+        """Return the guarantee of everything that was composed so far."""
         return privacy_loss_of(dp_event.ComposedDpEvent(self._events), self.adjacency)
 
     def epsilon(self, target_delta: float) -> Bound:
-        """Return the lower and the upper bound on epsilon."""
+        """Return a lower and an upper bound on epsilon at ``target_delta``."""
         return self.account().epsilon(target_delta)
 
     def get_epsilon(self, target_delta: float) -> float:

@@ -1,8 +1,9 @@
 """Conversion from and to dp-accounting's DpEvent.
 
-An event is a tree of compositions over primitives. Each primitive has a dominating pair. A primitive that is
-known only by a guarantee (zCDP) gets a pair that has this guarantee, so everything composes. The noise of an
-event is relative to the norm of one record's contribution. So replacing a record moves a sum twice as far.
+An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a
+guarantee (zCDP) is known, the primitive gets a pair that has this guarantee, so everything composes. The
+noise of an event is relative to the norm of one record's contribution. So replacing a record moves a sum
+twice as far.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class UnsupportedEventError(ValueError):
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
-    """Return DP-SGD as an event.
+    """Return DP-SGD as an event of dp-accounting.
 
     >>> event_of_training(0.01, 1.0, 1000).count
     1000
@@ -52,7 +53,7 @@ def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int)
 
 
 def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency | str) -> PrivacyLoss:
-    """Return the guarantee of an event, in both directions of the relation.
+    """Return the guarantee of an event of dp-accounting, in both directions of the neighbouring relation.
 
     ``by-sensitivity`` is dp-accounting's REPLACE_SPECIAL, in which a record is replaced by an empty one.
 
@@ -61,7 +62,7 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency | str) -> PrivacyLos
 
     Raises:
         UnsupportedEventError: for an event without an accounting.
-        ValueError: nothing was run in it; or for parameters outside their domain.
+        ValueError: for an event without a step that uses records, or for parameters outside their domain.
     """
     parts = parts_of(event, Adjacency.of(adjacency))
     if not _ran(event):
@@ -90,10 +91,10 @@ def _uses_records(event: dp.DpEvent) -> bool:
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
-    """Return dominating pairs of an event's primitives, with counts; the first neighbour has the record.
+    """Return the dominating pairs of an event's primitive events, each with the number of times it is composed.
 
-    If zCDP is part of the event, lower bounds of the composition belong to this guarantee, not to the
-    mechanism.
+    The pairs are for the direction in which the first neighbour has the record. If zCDP is part of the event,
+    lower bounds on the composition are about the zCDP guarantee, not about the mechanism.
 
     Raises:
         UnsupportedEventError: for an event without an accounting.
@@ -256,18 +257,19 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 
 
 def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
-    """Return an event whose guarantee under the relation is no more private than this one, for every reader.
+    """Return an event of dp-accounting that is no more private than ``guarantee``, for every accountant.
 
-    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise of an
-    event stands for the full change of a replaced record. The exception is sampled records, whose events only the
-    accountants that double it can read. An accountant that doubles it then gives a larger epsilon than this guarantee.
+    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise
+    of an event is that for the full change by a replaced record, without doubling. An accountant that doubles
+    it then gives a larger epsilon than this guarantee. The exception is sampled records: only accountants
+    that double the sensitivity can read their events.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
     GaussianDpEvent(noise_multiplier=2.0)
 
     Raises:
-        UnsupportedEventError: for a guarantee of mechanisms that have no event.
+        UnsupportedEventError: if no event describes the guarantee.
     """
     relation = Adjacency.of(adjacency)
     if relation not in _RELATIONS:

@@ -1,6 +1,6 @@
-"""An accountant with Opacus's interface: ``PrivacyEngine(accountant="dpproof")`` after importing this module.
+"""An accountant for Opacus. After importing this module, use ``PrivacyEngine(accountant="dpproof")``.
 
-It needs the extra ``opacus``.
+This module needs the extra ``opacus``: ``pip install 'dpproof[opacus]'``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         super().__init__()
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
-        """Count one step."""
+        """Record one training step with this noise multiplier and this sampling rate."""
         done = self.history[-1] if self.history else None
         if done and done[:2] == (noise_multiplier, sample_rate):
             self.history[-1] = (noise_multiplier, sample_rate, done[2] + 1)
@@ -34,10 +34,10 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
             self.history.append((noise_multiplier, sample_rate, 1))
 
     def account(self) -> PrivacyLoss:
-        """Return the guarantee of everything counted so far, with a lower and an upper bound.
+        """Return the guarantee of all steps recorded so far.
 
         Raises:
-            ValueError: no step was counted that can use a record.
+            ValueError: if no recorded step can use a record.
         """
         parts: list[tuple[DominatingPair, int]] = [
             (SubsampledGaussian(rate, noise), steps) for noise, rate, steps in self.history if rate and steps
@@ -49,7 +49,7 @@ class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's i
         return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
     def epsilon(self, delta: float) -> Bound:
-        """Return the lower and the upper bound on epsilon."""
+        """Return a lower and an upper bound on epsilon at ``delta``."""
         return self.account().epsilon(delta)
 
     def get_epsilon(self, delta: float, *_: Any, **__: Any) -> float:

@@ -1,7 +1,7 @@
 """Guarantees of OpenDP's measurements, for conversion and comparison.
 
-The numbers are OpenDP's. Its maps round conservatively, which dpproof does not verify. All further
-computation is certified. This module needs the extra ``release``.
+The epsilon, delta or rho of a measurement comes from OpenDP's privacy map. The map rounds conservatively,
+which dpproof does not verify. All further computation is certified. This module needs the extra ``release``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MEASURES: Mapping[str, Callable[[Any], Profile]] = {
 
 
 def guarantee_of_measurement(measurement: Any, distance: Any) -> Profile:
-    """Return the guarantee of a measurement for inputs at most ``distance`` apart in its input metric.
+    """Return the guarantee of an OpenDP measurement for inputs at most ``distance`` apart in its input metric.
 
     >>> import opendp.prelude as dp
     >>> dp.enable_features("contrib")
@@ -30,7 +30,7 @@ def guarantee_of_measurement(measurement: Any, distance: Any) -> Profile:
     2.419093
 
     Raises:
-        ValueError: for a measure that is none of pure, zero-concentrated or fixed approximate privacy.
+        ValueError: unless the measurement states pure, zero-concentrated or fixed approximate privacy.
     """
     measure = str(measurement.output_measure)
     if measure not in _MEASURES:

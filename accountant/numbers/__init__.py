@@ -1,1 +1,1 @@
-"""Certified numbers: enclosures, bounds, roots, the normal and the binomial distribution."""
+"""Certified numbers: enclosures, bounds, root searches, and the normal and binomial distributions."""

@@ -1,10 +1,10 @@
 """Assumptions about the machine's arithmetic, recorded whenever a bound uses them.
 
 Most bounds come from ball arithmetic and assume nothing. Faster ones use elementary functions of numpy and
-the C library, with an assumed error of at most 4 ulp each. Others use scipy's Fourier transform, with an
-error constant that is not proved. Modules whose bounds use these import ``np``, ``math`` and their caches
-from here. Every call is then recorded, and a cached value repeats the record of its computation. So each
-answer lists exactly the assumptions of its own computation.
+the C library, with an assumed error of at most 4 units in the last place each. Others use scipy's Fourier
+transform, with an error constant that is not proved. Modules whose bounds use these import ``np``, ``math``
+and their caches from here. Every call is then recorded. If a value comes from a cache, the assumptions of its
+computation are recorded again. So each answer lists exactly the assumptions of its own computation.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Assumption(enum.Enum):
 
     @property
     def text(self) -> str:
-        """The assumption as a sentence."""
+        """The assumption in words."""
         return _TEXTS[self]
 
     def as_json(self) -> dict[str, str]:
-        """Return the assumption as JSON data, as an answer shows it."""
+        """Return the assumption as JSON data, as in the JSON output of the command line."""
         return {"id": self.value, "assumes": self.text, "explained": _EXPLAINED}
 
 
@@ -72,13 +72,15 @@ def assume(*assumptions: Assumption) -> None:
 
 
 def current() -> frozenset[Assumption]:
-    """Return the assumptions recorded so far for the current question, or for the whole process outside a question."""
+    """Return the assumptions recorded so far in the current ``recorded`` block, or else in the whole process."""
     return frozenset(_RECORD.get())
 
 
 @contextlib.contextmanager
 def recorded() -> Iterator[set[Assumption]]:
-    """Record one question. Yield the set of its assumptions; afterwards they are added to the enclosing question.
+    """Record the assumptions of the computations in one block, and yield their set.
+
+    After the block they are added to those of the enclosing block.
 
     >>> with recorded() as used:
     ...     one = np.exp(0.0)
@@ -95,7 +97,7 @@ def recorded() -> Iterator[set[Assumption]]:
 
 
 def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that each call records its assumptions as a separate question."""
+    """Return a function that calls ``function`` and records the assumptions of each call separately."""
 
     @functools.wraps(function)
     def asked(*arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,6 @@
-"""Certified values of the binomial distribution: masses in double precision, masses and tails in Arb.
+"""Certified values of the binomial distribution: probabilities in double precision, and also tails in Arb.
+
+A mass is the probability of one value, P[X = k] for X ~ Binomial(N, p).
 
 A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction with
 positive tails. Some hundred terms give full precision for any number of trials. The masses of many counts at
@@ -35,10 +37,11 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 def shifted_ratio(
     trials: int, probability: Fraction, count: int, other: Fraction, ratio: flint.arb
 ) -> flint.arb:
-    """P[X <= count] / P[X = count] at ``probability``, from the same ``ratio`` at a larger probability ``other``.
+    """Return P[X <= count] / P[X = count] for X ~ Binomial(trials, probability), from another such ratio.
 
-    It is computed at the precision in force, and is always an enclosure. It is narrow if ``other`` is close
-    to ``probability``, so that w/p and w/(1 - p) are far below 1.
+    ``ratio`` is this quotient at a larger probability ``other``. The result has the current working
+    precision, and is always an enclosure. It is narrow if the difference w of the two probabilities is far
+    below ``probability`` and 1 - ``probability``.
 
     >>> round(float(shifted_ratio(4, Fraction(1, 2), 1, Fraction(33, 64), 1 + flint.arb(31) / 132)), 12)
     1.25
@@ -80,13 +83,13 @@ _NEAR, _TERMS = 0.25, 128
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 MOST_TRIALS = 10**15
-"""Counts up to this number, and their differences, are exact in double precision, with room to spare."""
+"""The largest number of trials. Counts up to it, and their differences, are exact in double precision."""
 UNIT = 2.0**-53
-"""The relative error of one rounded operation."""
+"""The largest relative error of one rounded operation in double precision."""
 
 
 def check_law(trials: int, probability: Fraction) -> None:
-    """Raise ValueError unless the arguments are a binomial distribution that this module covers.
+    """Raise ValueError unless ``trials`` and ``probability`` are those of a binomial distribution in range.
 
     Raises:
         ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
@@ -97,7 +100,7 @@ def check_law(trials: int, probability: Fraction) -> None:
 
 
 def mass(trials: int, probability: Fraction, count: int) -> flint.arb:
-    """P[X = count] for X ~ Binomial(trials, probability), at the precision in force.
+    """Return P[X = count] for X ~ Binomial(trials, probability), at the current working precision.
 
     >>> with precision(80): float(mass(4, Fraction(1, 2), 1))
     0.25
@@ -112,7 +115,9 @@ def mass(trials: int, probability: Fraction, count: int) -> flint.arb:
 
 
 def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
-    """P[X <= count] / P[X = count], for a count at or below (trials + 1) probability.
+    """Return P[X <= count] / P[X = count] for X ~ Binomial(trials, probability), at the current working precision.
+
+    The count must be at most (trials + 1) probability.
 
     >>> with precision(80): float(tail_ratio(4, Fraction(1, 2), 1))
     1.25
@@ -177,7 +182,9 @@ def _gauss(trials: int, probability: Fraction, count: int, depth: int) -> flint.
 
 
 def tail_ratios(trials: Counts, counts: Counts) -> tuple[Floats, Floats]:
-    """Return ``tail_ratio`` for many binomials of fair coins, in double precision, and proved relative errors.
+    """Return P[X <= count] / P[X = count] for many X ~ Binomial(trials, 1/2), and proved relative errors.
+
+    All are in double precision.
 
     >>> ratios, errors = tail_ratios(np.array([1000, 2001]), np.array([450, 900]))
     >>> bool(errors.max() < 1e-9)
@@ -226,7 +233,9 @@ def _gauss_of_coins(trials: Counts, counts: Counts, depth: int, cut: bool) -> Fl
 
 
 def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
-    """P[X <= count], relatively accurate up to the mean; above the mean, one minus the upper tail.
+    """Return P[X <= count] for X ~ Binomial(trials, probability), at the current working precision.
+
+    It has a small relative error up to the mean. Above the mean, it is one minus the upper tail.
 
     >>> with precision(80): float(lower_tail(4, Fraction(1, 2), 1))
     0.3125
@@ -242,14 +251,14 @@ def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
 
 @dataclass(frozen=True)
 class LogMasses:
-    """Logarithms of masses. Each true value is within ``errors`` (absolute, proved) of ``values``."""
+    """Logarithms of binomial probabilities. Each true value is within ``errors`` (absolute, proved) of ``values``."""
 
     values: Floats
     errors: Floats
 
 
 def log_masses(trials: int | Counts, probability: Fraction, counts: Counts) -> LogMasses:
-    """Logarithms of P[X = k] for the ``counts`` k in 0 .. trials, and a proved absolute error for each.
+    """Return the logarithms of P[X = k] for the ``counts`` k in 0 .. trials, and proved absolute errors.
 
     ``trials`` may be an array like ``counts`` if trials times the probability's denominator fits into 62
     bits.

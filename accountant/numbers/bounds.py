@@ -1,4 +1,4 @@
-"""Bound: two floats that enclose one number. Comparisons answer true, false or undecided."""
+"""``Bound``: two floats that enclose one number. Comparisons of bounds are true, false or undecided."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class UndecidedError(ArithmeticError):
 
 
 class Truth(enum.Enum):
-    """The three answers of a comparison. Using the third one as a truth value raises an error.
+    """The answer of a comparison of bounds: proved, refuted or undecided.
+
+    ``bool`` of an undecided answer raises an error.
 
     >>> bool(Truth.PROVED), bool(Truth.REFUTED)
     (True, False)
@@ -49,14 +51,14 @@ class Truth(enum.Enum):
 class Bound:
     """A closed interval ``[lower, upper]`` certified to contain one number.
 
-    ``of`` states which number: the optimum of a proved ``guarantee``, or the supremum of the ``mechanism``
-    over neighbouring data sets. ``attained_by`` names a realisable pair whose value is at least ``lower``.
-    Without such a pair, ``lower`` only shows how exactly the guarantee was computed.
+    ``of`` states which number. If it is ``guarantee``, the number is the best value that a proved guarantee
+    implies. If it is ``mechanism``, the number is the supremum over all neighbouring data sets.
+    ``attained_by`` describes a pair of neighbours whose value is at least ``lower``. Without such a pair,
+    ``lower`` only shows how exactly the guarantee was computed.
 
-    A bound is a result and has no arithmetic. A comparison with a number is true or false where this is
-    certain. ``format`` with a number of digits rounds the safe end in the safe direction. ``float``
-    returns the end that is safe to rely on: the upper end of an epsilon or a delta, the lower end of a
-    trade-off function.
+    A bound is a result and has no arithmetic. ``<``, ``<=``, ``>`` and ``>=`` compare it with a number; see
+    `Truth`. ``float`` returns the bound that is safe to rely on: the upper bound of an epsilon or a delta, the
+    lower bound of a trade-off function. ``format`` with a number of digits rounds it in the safe direction.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
@@ -66,7 +68,7 @@ class Bound:
     ('1.001', True)
 
     Raises:
-        ValueError: if an end is NaN, or ``lower > upper``.
+        ValueError: if ``lower`` or ``upper`` is NaN, or ``lower > upper``.
     """
 
     lower: float
@@ -74,9 +76,9 @@ class Bound:
     of: Of = "guarantee"
     attained_by: str | None = None
     assumptions: frozenset[Assumption] = field(default_factory=current, compare=False, repr=False)
-    """The unproved assumptions about the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
+    """Unproved assumptions about the machine's arithmetic; see `dpproof.accountant.numbers.arithmetic`."""
     safe: End = field(default="upper", compare=False, repr=False)
-    """The end that is safe to rely on."""
+    """Which of the two bounds is safe to rely on: ``lower`` or ``upper``."""
 
     def __float__(self) -> float:
         return self.upper if self.safe == "upper" else self.lower
@@ -139,38 +141,45 @@ class Bound:
             raise ValueError(f"lower ({self.lower!r}) must be at most upper ({self.upper!r})")
 
     def at_most(self, limit: float | Bound) -> Truth:
-        """Whether the enclosed number is at most ``limit`` (a number, or another enclosed number)."""
+        """Return whether the enclosed number is at most ``limit``, which is a number or another bound."""
         low, high = _ends(limit)
         if self.upper <= low:
             return Truth.PROVED
         return Truth.REFUTED if self.lower > high else Truth.UNDECIDED
 
     def at_least(self, limit: float | Bound) -> Truth:
-        """Whether the enclosed number is at least ``limit``."""
+        """Return whether the enclosed number is at least ``limit``, which is a number or another bound."""
         low, high = _ends(limit)
         if self.lower >= high:
             return Truth.PROVED
         return Truth.REFUTED if self.upper < low else Truth.UNDECIDED
 
     def contains(self, value: float) -> bool:
-        """Whether the number ``value`` lies between the ends."""
+        """Return whether ``value`` lies between ``lower`` and ``upper``, both included."""
         low, high = _ends(value)
         return self.lower <= low and high <= self.upper
 
     @property
     def width(self) -> float:
-        """``upper - lower``; 0 if both are the same infinity."""
+        """The difference ``upper - lower``; 0 if both are the same infinity."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
 
     @property
     def relative_width(self) -> float:
-        """``width / upper``; 0 for a single point, infinite if ``upper`` is 0 or the width is infinite."""
+        """The width divided by the size of ``upper``.
+
+        It is 0 if ``lower`` equals ``upper``. Otherwise it is infinite if ``upper`` is 0 or the width is
+        infinite.
+        """
         if self.width == 0:
             return 0.0
         return self.width / abs(self.upper) if self.upper and math.isfinite(self.width) else math.inf
 
     def as_json(self) -> dict[str, float | str | None]:
-        """Return the ends under the command line's keys. Infinity is the string ``"inf"``."""
+        """Return the lower and the upper bound as a dictionary, with the same keys as the command line's JSON output.
+
+        Infinity is the string ``"inf"``.
+        """
         ends: dict[str, float | str | None] = {end: finite(getattr(self, end)) for end in ("lower", "upper")}
         return ends | {"of": self.of, "attained_by": self.attained_by}
 

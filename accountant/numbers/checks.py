@@ -1,4 +1,4 @@
-"""Checks of arguments. Each returns the exact value, or raises a ValueError with the argument and its rule."""
+"""Checks of arguments. Each returns the exact value, or raises a ValueError that names the argument and the rule."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def probability(value: Number, name: str) -> Fraction:
 
 
 def whole(value: int, name: str, least: int = 0, most: int | None = None) -> int:
-    """Return an integer that must be from ``least`` to ``most``. Truth values are rejected.
+    """Return ``value``, which must be an integer from ``least`` to ``most``. True and False are rejected.
 
     >>> whole(7, "users", 1, 6)
     Traceback (most recent call last):

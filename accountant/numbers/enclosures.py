@@ -1,7 +1,7 @@
-"""Conversion between the numbers of callers and enclosures. Input is exact, and output is rounded outward.
+"""Conversion between ordinary numbers and enclosures. Input is exact, and output is rounded outward.
 
-A decimal in text means that rational number, and a Python float means that double. Arb does the arithmetic,
-at a precision that is set only inside ``precision``.
+A decimal in text means the exact rational number, and a Python float means its exact value. The library Arb
+does the arithmetic, at a working precision that is set only by ``precision``.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def exact(value: Number, name: str = "value") -> Fraction:
     (Fraction(1, 1000000), Fraction(1, 2))
 
     Raises:
-        ValueError: for NaN, an infinity, a truth value, text that is no number, or text whose exponent
-            is beyond 100,000.
+        ValueError: for NaN, an infinity, True or False, text that is no number, or text whose exponent is
+            beyond 100,000.
     """
     try:
         match value:
@@ -50,7 +50,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
 
 
 class Written(float):
-    """A typed decimal: the nearest double, together with the exact rational.
+    """A decimal that was given as text: a float, the nearest double, that also holds the exact rational number.
 
     >>> Written("0.1") == 0.1, exact(Written("0.1"))
     (True, Fraction(1, 10))
@@ -71,7 +71,7 @@ class Written(float):
 
 
 def typed(text: str) -> float:
-    """Return the number that ``text`` denotes: a double if it is exact, otherwise a `Written` with the exact rational.
+    """Return the number that ``text`` denotes: a float if it is exact, otherwise a `Written` with the exact value.
 
     >>> type(typed("0.5")) is float, type(typed("0.1")) is Written
     (True, True)
@@ -94,7 +94,7 @@ def _decimal(text: str) -> Fraction:
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Set Arb's working precision for one block. It is global, so only one thread at a time is inside."""
+    """Set Arb's working precision for one block. It is global, so only one thread at a time can be in such a block."""
     with _LOCK:
         before = flint.ctx.prec
         flint.ctx.prec = bits
@@ -105,12 +105,12 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def arb_of(value: Fraction) -> flint.arb:
-    """Return an enclosure of the rational number at the precision in force."""
+    """Return an enclosure of the rational number at the current working precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def round_up(value: flint.arb) -> float:
-    """Return the smallest double found that is certified to be at least every number in ``value``.
+    """Return a double that is certified to be at least every number in the enclosure ``value``, and close to it.
 
     >>> with precision(100): round_up(flint.arb(1) / 3) > 1 / 3
     True
@@ -119,10 +119,10 @@ def round_up(value: flint.arb) -> float:
 
 
 def round_down(value: flint.arb) -> float:
-    """Return the largest double found that is certified to be at most every number in ``value``.
+    """Return a double that is certified to be at most every number in the enclosure ``value``, and close to it.
 
     Raises:
-        ArithmeticError: if ``value`` is not a number (an evaluation outside its domain).
+        ArithmeticError: if ``value`` is NaN, because a formula was evaluated outside its domain.
     """
     if value.is_nan():
         raise ArithmeticError("The result is NaN, because a formula was evaluated outside its domain.")
@@ -147,5 +147,5 @@ def _nearest(value: flint.arb) -> float:
 
 
 def bound_of(value: flint.arb, of: Of = "guarantee", attained_by: str | None = None) -> Bound:
-    """Return the enclosure as a bound of two doubles, rounded outward."""
+    """Return the enclosure ``value`` as a ``Bound`` of two doubles, rounded outward."""
     return Bound(round_down(value), round_up(value), of, attained_by)

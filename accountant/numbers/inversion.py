@@ -20,7 +20,7 @@ from dpproof.accountant.numbers.arithmetic import cache
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 
 LEAST_DELTA = math.nextafter(1e-300, 0)
-"""The smallest delta at which doubles are accurate: no upper bound and no positive lower bound is below it."""
+"""The smallest delta that doubles represent accurately. Upper bounds and positive lower bounds are never below it."""
 
 _FARTHEST, _NEAREST = 1e12, 1e-300
 
@@ -46,9 +46,11 @@ def check_least(delta: Fraction) -> None:
 def crossing(
     lower: Callable[[float], float], upper: Callable[[float], float], delta: Fraction
 ) -> tuple[float, float]:
-    """Two epsilons: ``lower`` exceeds ``delta`` at the first one (or it is 0), ``upper`` is at most it at the second.
+    """Return bounds on the epsilon at which a privacy profile falls to ``delta``.
 
-    The result is infinite if the profile does not fall to ``delta`` before 1e12.
+    ``lower`` and ``upper`` are bounds on the profile. At the first result ``lower`` exceeds ``delta``, unless
+    the result is 0. At the second result ``upper`` is at most ``delta``. Results are infinite if the profile
+    does not fall to ``delta`` before 1e12.
 
     >>> import math
     >>> ends = crossing(lambda e: math.exp(-e), lambda e: math.exp(-e), Fraction(1, 10))
@@ -89,14 +91,14 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Decreasing = Callable[[Fraction], flint.arb]
-"""A function from an exact epsilon to delta, enclosed at the precision in force."""
+"""A decreasing function that returns an enclosure of delta, given an exact epsilon."""
 
 
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
-    """Return ``evaluate()`` at the first precision that gives ``bits`` correct bits, or at the last one.
+    """Return ``evaluate()`` at the first working precision that gives ``bits`` correct bits.
 
-    The value is an enclosure in either case. Precisions below that of the caller's ``precision`` block are
-    not tried.
+    If none of ``PRECISIONS`` does, the value at the last one is returned. It is an enclosure in either case.
+    Precisions below that of the caller's ``precision`` block are not used.
     """
     for working in PRECISIONS:
         with precision(max(working, flint.ctx.prec)):
@@ -107,10 +109,11 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
 
 
 def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[float, float]:
-    """Floats ``lower <= upper`` with profile(lower) > target >= profile(upper), both certified.
+    """Return certified bounds on the epsilon at which ``profile`` falls to ``target``.
 
-    ``profile`` is decreasing on [0, inf). The result is ``(0.0, 0.0)`` if profile(0) <= target, and ``(inf,
-    inf)`` if target is 0 and no representable epsilon reaches it.
+    They are floats lower <= upper with profile(lower) > target >= profile(upper). ``profile`` must decrease
+    on [0, inf). The result is (0, 0) if profile(0) <= target. It is (inf, inf) if the target is 0 and
+    profile(0) is above it.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.numbers.enclosures import arb_of
@@ -163,23 +166,22 @@ def sign_change(
     whole: bool = False,
     at: tuple[float, float] = (math.inf, -math.inf),
 ) -> tuple[float, float]:
-    """Two places that are close together: ``gap`` is above 0 at the first one, and not at the second one.
+    """Return two close numbers x: ``gap`` is above 0 at the first one, and at most 0 at the second one.
 
-    This is the Illinois method. The bracket is halved if four steps have not halved it, since gaps of 1e-4
-    may occur beside gaps of 1e9. If the gaps are infinite, only their signs are known, and the method is
-    bisection.
+    This is the Illinois method for a falling function. The bracket is halved if four steps have not halved
+    it. If values of ``gap`` are infinite, only their signs are known, and the method is bisection.
 
     >>> sign_change(lambda x: 8 - x**3, 0.0, 3.0)
     (1.99999..., 2.0)
 
     Args:
-        gap: a function that falls.
-        low: a place where the gap is above 0. It is asked inside the bracket only.
-        high: a place where the gap is not above 0.
-        close: how near the two places are, relatively.
-        apart: how near they are, absolutely; the larger one counts.
-        whole: whether only whole numbers are asked.
-        at: the gaps at both ends, where they are known.
+        gap: a falling function. It is evaluated between ``low`` and ``high`` only.
+        low: a number at which ``gap`` is above 0.
+        high: a number at which ``gap`` is at most 0.
+        close: the largest relative distance of the two results.
+        apart: the largest absolute distance of the two results. The larger of the two limits counts.
+        whole: whether ``gap`` is evaluated at whole numbers only.
+        at: the values of ``gap`` at ``low`` and ``high``, if they are known.
     """
     (at_low, at_high), width, side = at, high - low, 0
     for step in range(300):
@@ -212,7 +214,11 @@ def _chord(low: float, at_low: float, high: float, at_high: float) -> float:
 def last_where(
     holds: Callable[[float], bool], low: float, high: float, *, close: float = 4e-16, apart: float = 0.0
 ) -> tuple[float, float]:
-    """Two places that are close together: ``holds`` is true at the first (or it is ``low``), false at the second."""
+    """Return two close numbers: ``holds`` is true at the first, or it is ``low``, and false at the second.
+
+    The search is between ``low`` and ``high``; ``close`` and ``apart`` are those of ``sign_change``. If
+    ``holds`` is true everywhere below ``high``, the second number is ``high``.
+    """
     return sign_change(
         lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart
     )
@@ -230,9 +236,9 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
-    """Return the first place, from ``place`` on in doubling steps, where ``holds`` is true.
+    """Return the first number where ``holds`` is true, from ``place`` on in doubling steps.
 
-    ``end`` is not evaluated.
+    If there is none, return ``end``, which is not evaluated.
 
     The sign of ``step`` is the direction, and the first step is no shorter than the distance to the next double.
 
@@ -240,7 +246,7 @@ def first_step(holds: Callable[[float], bool], place: float, step: float, end: f
     7.0
 
     Raises:
-        ArithmeticError: where the place or the step is not a number.
+        ArithmeticError: if ``place`` or ``step`` is NaN.
     """
     if math.isnan(place) or math.isnan(step):
         raise ArithmeticError(f"The search cannot begin at {place!r} with a step of {step!r}.")
@@ -253,10 +259,10 @@ def first_step(holds: Callable[[float], bool], place: float, step: float, end: f
 def enclose(
     gap: Callable[[float], float], start: float, least: float, most: float, down: float = 2.0
 ) -> tuple[float, float]:
-    """Return positive places on both sides of the sign change of a falling ``gap``.
+    """Return positive numbers on both sides of the sign change of the falling function ``gap``.
 
-    From ``start`` they are doubled, or divided by ``down``. The second one is infinite if the gap is above 0
-    up to ``most``.
+    The search begins at ``start``. It doubles the number, or divides it by ``down`` until about ``least``.
+    The second result is infinite if ``gap`` is above 0 up to ``most``.
     """
     low = high = start
     if gap(start) > 0:
@@ -288,12 +294,15 @@ def _step_out(profile: Decreasing, guess: float, target: Fraction) -> tuple[floa
 
 
 def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> float:
-    """Return an epsilon below ``guess``, or 0, at which the profile is certified to be above ``target``."""
+    """Return an epsilon at or below ``guess`` at which ``profile`` is certified to be above ``target``, or 0.
+
+    The search goes down in doubling steps, which begin with ``step``.
+    """
     return first_step(lambda x: _at_most(profile, x, target) is False, guess, -step, 0.0)
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:
-    """Return the doubles just below and above a number that is at least 0; a double is returned twice.
+    """Return the doubles just below and above a number that is at least 0. If it is a double, return it twice.
 
     >>> from fractions import Fraction
     >>> neighbours(Fraction(1, 2))
@@ -306,7 +315,7 @@ def neighbours(value: Fraction) -> tuple[float, float]:
 
 
 def at_least(number: Fraction) -> float:
-    """Return the nearest double if it is not below the number, and otherwise the next larger double.
+    """Return a double that is at least the number: the nearest double, or the next larger one.
 
     >>> at_least(Fraction(1, 10)), at_least(Fraction(1, 5 * 10**5)) >= Fraction(1, 5 * 10**5)
     (0.1, True)

@@ -1,7 +1,8 @@
-"""Standard normal masses of intervals in double precision, with a proved relative error.
+"""Probabilities of intervals under a normal distribution in double precision, with a proved relative error.
 
-All of them use Mills' ratio R(y) = Q(y)/phi(y). It is computed by its Taylor series at the table's node left
-of y; its terms bound the error. Short intervals use a series without cancellation.
+All of them use Mills' ratio R(y) = Q(y)/phi(y). Here Q is the upper tail and phi the density. R is computed
+by its Taylor series at the largest number of a table below y. The series' terms bound the error. Short
+intervals use a series without cancellation.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _U = 2.0**-53
 _NODES, _DEGREE, _END, _FEW = 32, 9, 40, 16
 _ROOT = math.sqrt(2 * math.pi)
 SMALLEST_MASS = 1e-290
-"""Smaller masses are replaced by this one, with relative error 1, so the true mass lies in [0, 2e-290]."""
+"""Probabilities below this one are replaced by it with relative error 1: the true one is in [0, 2e-290]."""
 _EMPTY = 60.0
 """From this distance on, the tail is below the smallest mass."""
 _FAR = 1e8
@@ -85,7 +86,9 @@ _TAIL_ERROR, _SHORT_ERROR = 28 * _U, 48 * _U
 
 
 def upper_tail(y: Floats) -> Floats:
-    """Q(y) = P(N(0,1) >= y) with relative error at most 28 u, or ``SMALLEST_MASS`` if it is smaller than that.
+    """Return Q(y) = P(N(0,1) >= y) with relative error at most 28 u, where u is 2^-53.
+
+    Smaller values are replaced by ``SMALLEST_MASS``.
 
     >>> float(upper_tail(np.array([1.0]))[0])
     0.15865525393145705
@@ -98,11 +101,14 @@ def upper_tail(y: Floats) -> Floats:
 
 
 def interval_masses(edges: Floats, shift: tuple[float, float] = (0.0, 0.0)) -> tuple[Floats, Floats]:
-    """Masses of N(shift, 1) below the first edge, between the edges and above the last; and relative errors.
+    """Return the probabilities that N(shift, 1) is below the first edge, between two edges, or above the last one.
+
+    Also return proved relative errors.
 
     Args:
-        edges: increasing doubles, infinite ones allowed.
-        shift: a number and a bound on its absolute error; the masses are those of the exact number.
+        edges: increasing doubles, which may be infinite.
+        shift: the mean as a double, and a bound on its absolute error. The results are those of the exact
+            mean.
 
     >>> masses, errors = interval_masses(np.array([-1.0, 1.0]))
     >>> [round(float(m), 12) for m in masses], float(errors.max()) < 1e-14

@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, and JSON for numbers that have no JSON notation."""
+"""Files that are replaced completely or not at all, and JSON text of data that may hold infinite numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
 
     Args:
         path: the file that is written or replaced.
-        private: whether only its owner may read it.
+        private: whether only the owner of the file may read it.
     """
     partial = path.with_name(f"{path.name}.partial")
     try:
@@ -49,7 +49,7 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def finite(value: float) -> float | str:
-    """Return a number as JSON shows it. An infinite number becomes the text "inf" or "-inf".
+    """Return a number for JSON data. An infinite number becomes the text "inf" or "-inf".
 
     >>> finite(0.5), finite(math.inf), finite(-math.inf)
     (0.5, 'inf', '-inf')
@@ -58,7 +58,7 @@ def finite(value: float) -> float | str:
 
 
 def rounded(value: float, up: bool, digits: int = 7) -> str:
-    """Return a number with ``digits`` significant digits, rounded up or down.
+    """Return a number as text with ``digits`` significant digits, rounded up or down.
 
     >>> rounded(1.63380955, up=True), rounded(1.63380955, up=False), rounded(0.5, up=True)
     ('1.633810', '1.633809', '0.5')
@@ -69,7 +69,7 @@ def rounded(value: float, up: bool, digits: int = 7) -> str:
 
 
 def plain(value: object) -> object:
-    """Return the same data in JSON types: mappings, lists, texts and `finite` numbers."""
+    """Return the same data in types that JSON has: mappings, lists, texts, and numbers as from `finite`."""
     match value:
         case Mapping():
             return {name: plain(held) for name, held in value.items()}

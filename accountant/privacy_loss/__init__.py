@@ -1,1 +1,1 @@
-"""Composed privacy loss: certified profiles by inversion of the moment-generating function and on a grid."""
+"""Composition of dominating pairs: certified privacy profiles by moment-generating functions or on a grid."""

@@ -1,9 +1,10 @@
-"""Method (b): the certified privacy profile of a composition on a grid of losses, and its epsilon and delta.
+"""The certified privacy profile of a composition by a grid of privacy losses.
 
-The profile is bounded from both sides. If a few rare large losses (jumps) dominate, no tilt keeps the
-rounding noise of the Fourier transform below delta. In that case the distribution is split into bulk and
-jumps: law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has its own tilt, and its noise is
-proportional to the small mass of the jumps.
+The profile is bounded from both sides. Losses are weighted by an exponential function, the tilt, before they
+are composed by a Fourier transform. If a few rare large losses (jumps) dominate, no tilt keeps the rounding
+noise of the transform below delta. In that case the distribution of the loss is split into bulk and jumps:
+law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has its own tilt, and its noise is proportional to
+the small probability of the jumps.
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ _MOST_JUMPS = 8
 
 @dataclass(frozen=True)
 class JumpSum:
-    """A composed distribution as a weighted sum of others, and its privacy profile from one side."""
+    """A bound on the privacy profile of a composition whose loss distribution is a weighted sum of others.
+
+    The terms are grouped by the number of large losses (jumps). ``sign`` is 1 for an upper bound on delta,
+    and -1 for a lower bound. ``infinite`` is the probability of an infinite loss.
+    """
 
     sign: int
     terms: tuple[tuple[float, LossSum], ...]
     rest: float
-    """Upper bound on the mass of the terms with more jumps, for an upper bound on delta; 0 for a lower bound."""
+    """For an upper bound on delta: a bound on the probability of more jumps. For a lower bound: 0."""
     infinite: float
 
     def delta(self, epsilon: float) -> float:
@@ -48,9 +53,10 @@ class JumpSum:
 def sums_by_jumps(
     pair: DominatingPair, count: int, *, epsilon: float, delta: float, small: float, points: int
 ) -> tuple[JumpSum, JumpSum] | None:
-    """Return the composition from above and below, most accurate near ``epsilon``, where delta is about ``delta``.
+    """Return upper and lower bounds on the profile of ``count`` compositions of ``pair``, grouped by numbers of jumps.
 
-    Return None if jumps above a quarter of epsilon are too frequent for this method.
+    A jump is a loss above a quarter of ``epsilon``. The bounds are most accurate near ``epsilon``, where
+    delta is about ``delta``. Return None if jumps are too frequent for this method.
 
     Source: this project, docs/notes/loss_grid.md, section 6.
     """
@@ -162,7 +168,7 @@ def _bins(law: LossLaw, step: float) -> tuple[Floats, Floats, Floats]:
 
 
 class Side(Protocol):
-    """One side of a privacy profile."""
+    """An upper or a lower bound on a privacy profile."""
 
     def delta(self, epsilon: float) -> float:
         """Return a bound on delta at ``epsilon`` >= 0."""
@@ -171,21 +177,21 @@ class Side(Protocol):
 
 @dataclass(frozen=True)
 class Composed:
-    """The privacy profile of a composition, from both sides, certified at every epsilon >= 0."""
+    """Upper and lower bounds on the privacy profile of a composition, certified at every epsilon >= 0."""
 
     above: Side
     below: Side
 
     def upper(self, epsilon: float) -> float:
-        """Return a number that is at least delta(epsilon)."""
+        """Return an upper bound on delta at ``epsilon``."""
         return self.above.delta(epsilon)
 
     def lower(self, epsilon: float) -> float:
-        """Return a number that is at most delta(epsilon)."""
+        """Return a lower bound on delta at ``epsilon``."""
         return min(self.below.delta(epsilon), self.above.delta(epsilon))
 
     def epsilon(self, delta: float | Fraction) -> tuple[float, float]:
-        """Bounds on the smallest epsilon >= 0 whose delta is at most ``delta``.
+        """Return bounds on the smallest epsilon >= 0 whose delta is at most ``delta``.
 
         Raises:
             ValueError: unless 0 <= delta < 1.
@@ -208,7 +214,10 @@ class _Better:
 
 
 def compose(parts: Parts, planned: Plan) -> Composed:
-    """Return both sides of the profile on a planned grid. The bounds hold for every plan."""
+    """Return upper and lower bounds on the privacy profile of a composition, computed on the grid ``planned``.
+
+    The bounds are valid for every grid.
+    """
     counts = [count for _, count in parts]
     ranges, step = planned.ranges, planned.step
     rows = list(zip(parts, ranges, planned.origins, strict=True))
@@ -238,7 +247,9 @@ def profile(
     accuracy: float = 1e-6,
     points: int = 2**20,
 ) -> Composed:
-    """Return the certified profile of a composition, most accurate near ``epsilon``, or where it equals ``delta``.
+    """Return certified bounds on the privacy profile of a composition.
+
+    They are most accurate near ``epsilon``, or near the epsilon at which the profile equals ``delta``.
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> composed = profile([(Laplace(10.0), 100)], delta=1e-6)
@@ -247,13 +258,13 @@ def profile(
     (4.692667, True)
 
     Args:
-        parts: pairs with the number of times each is composed, at least 1.
-        epsilon, delta: exactly one of them, epsilon >= 0 or 0 <= delta < 1.
-        accuracy: the relative width of delta aimed at; what is reached is what the two sides say.
-        points: the most grid points used, a power of two; memory is about 100 bytes a point.
+        parts: dominating pairs, each with the number of times it is composed, at least 1.
+        epsilon, delta: give exactly one of them, with epsilon >= 0 or 0 <= delta < 1.
+        accuracy: the desired relative distance of the two bounds on delta. It is not always reached.
+        points: the largest number of grid points, a power of two. A point needs about 100 bytes of memory.
 
     Raises:
-        GridTooLargeError: where ``points`` points give nothing of use.
+        GridTooLargeError: if ``points`` points are far too few.
         ValueError: for no parts, a count that is no positive whole number, or an epsilon or delta outside its
             range.
 
@@ -307,10 +318,10 @@ _BEYOND = 1e300
 
 
 def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon).
+    """Return certified bounds on the delta of a composition at ``epsilon``, by a grid of losses.
 
     Raises:
-        GridTooLargeError: if no grid of the size allowed covers the losses.
+        GridTooLargeError: if no grid of the allowed size covers the losses.
     """
     if _reveals_all(parts):
         return 1.0, 1.0
@@ -320,10 +331,10 @@ def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction
 
 
 def epsilon_by_grid(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction) -> tuple[float, float]:
-    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Return certified bounds on the smallest epsilon >= 0 with at most ``delta`` in (0, 1), by a grid of losses.
 
     Raises:
-        GridTooLargeError: if no grid of the size allowed covers the losses.
+        GridTooLargeError: if no grid of the allowed size covers the losses.
     """
     if _reveals_all(parts):
         return math.inf, math.inf

@@ -1,8 +1,8 @@
-"""The privacy loss of one pair on the multiples of a step: one distribution above it and one below it.
+"""Rounding of the privacy loss of one dominating pair (P, Q) to the points of a grid, up or down.
 
-For the upper one, the mass of each cell is divided between the cell's two ends so that its P-mass and its
-Q-mass are kept. For the lower one, each cell is centred at a grid point and merged into one outcome. The
-error of both is of second order in the step.
+A cell is an interval of losses of the width of a grid step. For upper bounds, the probability of each cell is
+divided between its two ends so that its probabilities under P and under Q are kept. For lower bounds, each
+cell is centred at a grid point and merged into one outcome. The error of both is of second order in the step.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class LossLaw:
-    """The masses of the losses (first + i) step + offset, i = 0, 1, ..., and of the loss infinity.
+    """A distribution of privacy losses on a grid: probabilities (masses) of (first + i) step + offset, i = 0, 1, ....
 
-    The masses need not add up to 1. An upper one may weigh a little more than 1, a lower one less.
+    ``infinite`` is the probability of an infinite loss. The sum need not be 1. For upper bounds it may be a
+    little more than 1, for lower bounds less.
     """
 
     first: int
@@ -31,13 +32,15 @@ class LossLaw:
 
 
 def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
-    """Return masses whose composition has at least the privacy profile of the pair's composition, at every epsilon.
+    """Return a loss distribution on a grid for upper bounds on the privacy profiles of compositions of ``pair``.
+
+    If it replaces the pair in a composition, the profile is at least as large at every epsilon.
 
     Args:
         pair: the pair.
         step: the grid's step, above 0.
-        first, last: the grid points used; losses below are raised to the first, those above it are shared
-            between the last and infinity.
+        first, last: the first and last grid point. Losses below are raised to the first one. The probability
+            of losses above is shared between the last point and infinity.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -87,17 +90,19 @@ def _tail(error: float | Floats) -> float | Floats:
 def law_below(
     pair: DominatingPair, step: float, first: int, last: int, tilt: float, origin: float = 0.0
 ) -> LossLaw:
-    """Return masses whose composition has at most the privacy profile of the pair's composition, at every epsilon.
+    """Return a loss distribution on a grid for lower bounds on the privacy profiles of compositions of ``pair``.
 
-    Cells centred at the grid points are merged. Then shares of neighbouring outcomes are moved, so that the
-    merged losses lie on the grid. All of this is post-processing. If a cell cannot be corrected in this way,
-    either an offset lowers all losses, or the cell moves one point down, whichever costs less at the tilt.
+    If it replaces the pair in a composition, the profile is at most as large at every epsilon. Cells centred
+    at the grid points are merged. Then shares of neighbouring outcomes are moved, so that the merged losses
+    lie on the grid. All of this is post-processing. If a cell cannot be corrected in this way, either an
+    offset lowers all losses, or the cell moves one point down, whichever costs less at the tilt.
 
     Args:
         pair: the pair.
         step: the grid's step, above 8 times the slack of the pair's edges.
-        first, last: the grid points used; losses below are dropped, those above lowered to the last.
-        tilt: where the accuracy is wanted, as weights exp(tilt loss); any finite number is sound.
+        first, last: the first and last grid point. Losses below are dropped, losses above lowered to the
+            last.
+        tilt: losses are weighted by exp(tilt loss) to decide what costs less. Every finite number is valid.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian

@@ -22,7 +22,7 @@ Complexes = NDArray[np.complex128]
 
 _U = 2.0**-53
 FFT_CONSTANT = 24.0
-"""The error constant assumed for scipy's FFT.
+"""The constant in the assumed error bound for scipy's Fourier transform (FFT).
 
 A transform of length 2^k is assumed to have relative error at most FFT_CONSTANT (k + 2) 2^-53 in the
 Euclidean norm. Theory gives 7 k for a radix-2 transform with twiddle factors accurate to an ulp; see the
@@ -32,23 +32,26 @@ note.
 
 @dataclass(frozen=True)
 class Noise:
-    """Bounds on the rounding error of a convolution: of each entry, and in the Euclidean norm."""
+    """Bounds on the rounding error of a convolution: of each entry, and in the Euclidean norm (``norm``)."""
 
     entry: float
     norm: float
 
     def of_geometric_sum(self, tilt: float, length: int) -> float:
-        """Return a bound on the error of sum_m c_m y_m with 0 <= c_m <= exp(-tilt m), over ``length`` entries."""
+        """Return a bound on the error of a weighted sum of ``length`` entries whose weights fall like exp(-tilt m).
+
+        The weight c_m of entry m must satisfy 0 <= c_m <= exp(-tilt m).
+        """
         weights = min(1 / -math.expm1(-tilt), float(length)) * (1 + 1e-9)
         squares = min(1 / -math.expm1(-2 * tilt), float(length)) * (1 + 1e-9)
         return min(self.entry * weights, self.norm * math.sqrt(squares)) * (1 + 1e-9)
 
 
 def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
-    """Return the circular convolution of all x^(*count), and bounds on its rounding error.
+    """Return the circular convolution of several sequences, each repeated ``count`` times, and its rounding error.
 
     Args:
-        parts: nonnegative sequences, all of one length that is a power of two, with their counts.
+        parts: nonnegative sequences with their counts. All have the same length, a power of two.
 
     >>> result, error = circular_power([(np.array([0.5, 0.5, 0.0, 0.0]), 2)])
     >>> [round(float(r), 12) for r in result], error.entry < 1e-13
@@ -149,7 +152,10 @@ _MOST_EXPONENT = 600.0
 
 @dataclass(frozen=True)
 class Window:
-    """The grid points first .. first + size - 1 on which masses are kept; ``size`` is a power of two."""
+    """The range of grid points at which a composition is computed: ``first`` .. ``first + size - 1``.
+
+    The size is a power of two.
+    """
 
     first: int
     size: int
@@ -162,12 +168,13 @@ class Window:
 
 @dataclass(frozen=True)
 class LossSum:
-    """A composed distribution, and its privacy profile from one side.
+    """The distribution of a composed privacy loss on a grid, and a bound on the privacy profile.
 
-    With ``sign`` 1 the profile is an upper bound, with -1 a lower bound. For each grid point n of the window
-    from ``start`` on, ``outer`` is the sum over m >= n of mass(m), and ``inner`` is the sum of mass(m)
-    exp(-(m - n) step). Both lack the factor exp(``log_scale``). ``rise`` is their difference. It is summed
-    separately, so there is no cancellation even for small losses.
+    With ``sign`` 1 the profile is an upper bound, with -1 a lower bound. mass(m) is the probability of grid
+    point m. For each grid point n of the window from ``start`` on, ``outer`` is the sum over m >= n of
+    mass(m), and ``inner`` is the sum of mass(m) exp(-(m - n) step). Both must be multiplied by
+    exp(``log_scale``). ``rise`` is their difference. It is summed separately, so there is no cancellation
+    even for small losses.
     """
 
     sign: int
@@ -188,7 +195,7 @@ class LossSum:
         """Return the bound on delta at ``epsilon`` >= 0.
 
         Raises:
-            ValueError: if epsilon is negative or no number.
+            ValueError: if epsilon is negative or NaN.
         """
         if not epsilon >= 0:
             raise ValueError(f"epsilon ({epsilon!r}) must be at least 0")
@@ -228,7 +235,7 @@ class LossSum:
 
     @cached_property
     def falling(self) -> Floats:
-        """For a lower bound: the largest bound at any grid point from each one on, since delta falls in epsilon."""
+        """For a lower bound on delta: for each grid point, the largest bound at this or any larger grid point."""
         index = np.arange(len(self.outer))
         points = np.asarray((self.start + index) * self.step)
         rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
@@ -261,16 +268,19 @@ def sum_of_losses(
     slopes: tuple[float, float],
     sign: int,
 ) -> LossSum:
-    """Return the composition of ``laws`` with their counts, where each is tilted by exp(tilt times grid point).
+    """Return the composition of the loss distributions ``laws``, each repeated as often as its count says.
+
+    Probabilities are multiplied by exp(tilt times grid point) before the composition, for accuracy.
 
     Args:
-        laws: laws on the grid of ``step``, all from above (``sign`` 1) or all from below (-1).
-        step: the grid's step.
-        tilt: per grid point, above 0.
-        window: where the composed law is kept; what is outside is bounded by Chernoff's bound.
-        start: the first grid point at which the profile is wanted.
-        slopes: for Chernoff's bounds below and above the window, per grid point, above 0.
-        sign: 1 for an upper, -1 for a lower bound.
+        laws: loss distributions on one grid with their counts, all from ``law_above`` or all from
+            ``law_below``.
+        step: the step of the grid.
+        tilt: the exponent of the weights for each grid point, above 0.
+        window: the grid points of the result. The probability outside is bounded by Chernoff's bound.
+        start: the first grid point at which the profile is needed.
+        slopes: the exponents in Chernoff's bounds below and above the window, for each grid point, above 0.
+        sign: 1 for an upper bound (``law_above``), -1 for a lower bound (``law_below``).
 
     Source: this project, docs/notes/loss_grid.md, section 5.
     """

@@ -1,10 +1,10 @@
-"""PrivacyLoss: the guarantee of a composition of mechanisms with known dominating pairs.
+"""``PrivacyLoss``: the guarantee of a composition of mechanisms with known dominating pairs.
 
-There are two methods, both certified from below and from above. Method (a), in this file, inverts the
+There are two methods. Both give certified lower and upper bounds. The first, in this file, inverts the
 moment-generating function if it is known and its integrand decays. Its search for epsilon is not certified,
-but one evaluation of the profile certifies each of its two bounds. Method (b) puts everything else on a grid
-of losses. A pair that is used once needs neither, because its profile is a difference of two masses.
-Gaussians compose to one Gaussian. Derivations: docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
+but one evaluation of the profile certifies each of its two bounds. The second method uses a grid of losses. A
+pair that is used once needs neither, because its profile is a difference of two probabilities. Gaussians
+compose to one Gaussian. Derivations: docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _FLATTEST = 0.25
 
 
 def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds on delta(epsilon).
+    """Return certified bounds on the delta of a composition at ``epsilon``, from moment-generating functions.
 
     Raises:
-        Inapplicable: where this route has no answer.
+        Inapplicable: if this method has no answer.
     """
     below, above = neighbours(epsilon)
     line = _away_from_pole(parts, saddle_for_epsilon(parts, float(epsilon)))
@@ -55,10 +55,10 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
-    """Certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Return certified bounds on the smallest epsilon >= 0 with at most ``delta``, from moment-generating functions.
 
     Raises:
-        Inapplicable: where this route has no answer.
+        Inapplicable: if this method has no answer.
     """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     line = _away_from_pole(parts, saddle_for_delta(parts, min(goal, -1e-9)))
@@ -121,11 +121,12 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class PrivacyLoss(Profile):
-    """The privacy profile of composed dominating pairs: the largest over the ``alternatives``.
+    """The guarantee of composed dominating pairs.
 
-    There is one alternative for each direction of the neighbouring relation (a user removed, a user added).
-    The pairs of one alternative dominate adaptively composed mechanisms if each pair dominates its mechanism
-    at every epsilon, including negative ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
+    Delta and epsilon are the largest over the ``alternatives``. There is one alternative for each direction
+    of the neighbouring relation (a user removed, a user added). The pairs of one alternative dominate
+    adaptively composed mechanisms if each pair dominates its mechanism at every epsilon, including negative
+    ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian(0.01, 1.0)
@@ -255,7 +256,10 @@ def _characteristics(parts: Composition) -> Parts:
 
 
 def composed(count: int, *pairs: DominatingPair) -> Profile:
-    """Return the guarantee of ``count`` compositions; give one pair for each direction with its own losses.
+    """Return the guarantee of a mechanism that is used ``count`` times.
+
+    ``pairs`` are its dominating pairs: one for each direction of the neighbouring relation, or a single one
+    if both directions have the same privacy losses.
 
     >>> composed(0).epsilon(0).upper
     0.0

@@ -1,7 +1,7 @@
-"""Choice of the grid: the tilt, step, range and window for an epsilon or a delta.
+"""Choice of the grid of privacy losses that is used for an epsilon or a delta: its step, range and window.
 
-The choice uses a coarse distribution of the losses. It affects only the accuracy of an answer. Every plan
-gives valid bounds.
+The choice uses a coarse distribution of the losses. It affects only the accuracy of an answer. Every grid
+gives valid bounds. The tilt is the exponent of the weights by which losses are multiplied for accuracy.
 """
 
 from __future__ import annotations
@@ -21,21 +21,25 @@ _EDGES = 300
 
 @dataclass(frozen=True)
 class Guide:
-    """Distributions of the losses of several parts, one per row, on cells of geometric widths."""
+    """Coarse distributions of the privacy losses of several mechanisms, which guide the choice of a grid.
+
+    Each row is one mechanism, which is composed as often as ``counts`` says. Cells are intervals of losses
+    with geometrically growing widths. ``losses`` are the mean losses of the cells.
+    """
 
     losses: Floats
     logs: Floats
-    """Logarithms of the masses."""
+    """Logarithms of the probabilities of the cells."""
     lows: Floats
     highs: Floats
-    """Ends of the cells."""
+    """Upper ends of the cells. ``lows`` are the lower ends."""
     counts: Floats
     infinite: float
-    """Mass of the infinite loss after composition."""
+    """The probability of an infinite loss after composition."""
 
     @classmethod
     def of(cls, parts: Sequence[tuple[DominatingPair, int]]) -> Guide:
-        """Return the coarse distribution of ``parts`` with their counts."""
+        """Return the coarse distributions of ``parts``, which are dominating pairs with their counts."""
         positive = np.geomspace(1e-9, 1e5, _EDGES)
         edges = np.concatenate([-positive[::-1], positive])
         rows = [_row(pair, _with_ends(edges, pair.loss_range())) for pair, _ in parts]
@@ -55,7 +59,7 @@ class Guide:
         )
 
     def log_mgf(self, tilt: float) -> tuple[float, float, float]:
-        """Return the log of the moment-generating function of the sum, and its first two derivatives."""
+        """Return the log of the moment-generating function of the composed loss at ``tilt``, and two derivatives."""
         logs = self.logs + tilt * self.losses
         top = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - top)
@@ -66,7 +70,7 @@ class Guide:
         return float(self.counts @ values), float(self.counts @ means), float(self.counts @ variances)
 
     def saddle(self, tilt: float) -> tuple[float, float]:
-        """Return the epsilon whose saddle point is ``tilt``, and roughly the logarithm of delta there."""
+        """Return the epsilon whose saddle point is ``tilt``, and an estimate of the logarithm of delta there."""
         value, mean, variance = self.log_mgf(tilt)
         epsilon = mean - 1 / tilt - 1 / (tilt + 1)
         curvature = variance + 1 / tilt**2 + 1 / (tilt + 1) ** 2
@@ -75,10 +79,10 @@ class Guide:
         )
 
     def ranges(self, tilt: float, log_goal: float, small: float) -> tuple[Floats, Floats]:
-        """Return, for each part, the range of losses that matter.
+        """Return, for each mechanism, the lower and the upper end of the range of losses that matter.
 
-        Losses above it matter less than exp(log_goal), losses below it less than ``small`` when tilted. A
-        loss below the range counts as if it were raised to its lower end.
+        Losses above the range have a total probability of at most exp(log_goal). Losses below it, raised to
+        its lower end and weighted by exp(tilt loss), have a share of at most ``small``.
         """
         rows, last = np.arange(len(self.losses)), self.losses.shape[1] - 1
         above = np.cumsum(np.exp(self.logs)[:, ::-1], axis=1)[:, ::-1] * self.counts[:, None]
@@ -95,7 +99,7 @@ class Guide:
         return self.lows[rows, low], highs
 
     def cut(self, lows: Floats, highs: Floats) -> Guide:
-        """Return the distribution with losses clipped to the ranges."""
+        """Return the distributions with all losses clipped to the ranges from ``lows`` to ``highs``."""
         return replace(self, losses=np.clip(self.losses, lows[:, None], highs[:, None]))
 
 
@@ -121,7 +125,7 @@ def _row(pair: DominatingPair, edges: Floats) -> tuple[Floats, Floats, Floats, F
 
 
 Parts = Sequence[tuple[DominatingPair, int]]
-"""Pairs, each with the number of times it is composed."""
+"""Dominating pairs, each with the number of times it is composed."""
 
 
 class GridTooLargeError(MemoryError):
@@ -130,31 +134,31 @@ class GridTooLargeError(MemoryError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A grid of losses. Its choice affects only the accuracy."""
+    """A grid of privacy losses for a composition. Its choice affects only the accuracy."""
 
     step: float
     tilt: float
-    """The exponential tilt, per unit of loss."""
+    """Probabilities are multiplied by exp(tilt loss) before they are composed."""
     ranges: tuple[tuple[int, int], ...]
-    """First and last grid point of each part."""
+    """The first and the last grid point of each composed mechanism."""
     origins: tuple[float, ...]
-    """Each part's loss at grid point 0."""
+    """The loss at grid point 0, for each composed mechanism."""
     window: Window
     start: int
-    """The first grid point at which the profile is required."""
+    """The first grid point at which the privacy profile is needed."""
     slopes: tuple[float, float]
-    """Slopes of Chernoff's bounds below and above the window, per unit of loss."""
+    """The exponents in Chernoff's bounds below and above the window, for one unit of loss."""
 
 
 def plan(
     parts: Parts, *, epsilon: float | None = None, delta: float | None = None, accuracy: float, points: int
 ) -> Plan:
-    """Return a grid for the profile near ``epsilon``, or near the place where it equals ``delta``.
+    """Return a grid for the privacy profile near ``epsilon``, or near the epsilon at which it equals ``delta``.
 
-    The accuracy is reduced in steps if the grid would have more than ``points`` points.
+    ``accuracy`` is reduced in steps if the grid would have more than ``points`` points.
 
     Raises:
-        GridTooLargeError: where even a relative width of 1e-3 needs 30 times as many.
+        GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times as many points.
     """
     guide = Guide.of(parts)
     steepest = _steepest(guide, parts)
@@ -188,7 +192,11 @@ def plan(
 
 @dataclass(frozen=True)
 class Aim:
-    """The epsilon at which the profile is required, the relevant ranges of losses, and the clipped distribution."""
+    """What a grid is chosen for: the epsilon at which the profile is needed, and the losses that matter there.
+
+    ``guide`` holds the coarse distributions, clipped to the ranges from ``lows`` to ``highs``. ``saddle`` is
+    the saddle point, and ``log_delta`` an estimate of the logarithm of delta.
+    """
 
     guide: Guide
     saddle: float
@@ -199,7 +207,7 @@ class Aim:
 
     @property
     def extremes(self) -> tuple[float, float]:
-        """The smallest and the largest possible sum of losses."""
+        """The smallest and the largest possible composed loss."""
         counts = self.guide.counts
         return float(counts @ self.lows), float(counts @ self.highs)
 
@@ -224,7 +232,7 @@ def _saddle(guide: Guide, epsilon: float | None, delta: float | None) -> float:
 
 
 def aim_at(guide: Guide, epsilon: float) -> Aim:
-    """Return the whole distribution, aimed at an epsilon."""
+    """Return the ``Aim`` for an epsilon, without clipping the distributions of ``guide``."""
     most = float(guide.counts @ guide.losses.max(axis=1))
     room = max(most - guide.log_mgf(0.0)[1], 1e-290)
     saddle = min(_saddle(guide, epsilon, None), 200 / room if most < 1.01 * epsilon else math.inf)
@@ -235,9 +243,10 @@ _NOISY_SIGNAL = 1e-5
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
-    """Return the tilt, at most the saddle point, with the shortest window that keeps the FFT's noise small enough.
+    """Return the tilt with the shortest window of losses that keeps the noise of the Fourier transform small enough.
 
-    Also return the window's ends by Chernoff's bound, and the slopes that give them.
+    The tilt is at most the saddle point. Also return the lower and the upper end of the window, and the
+    exponents of the Chernoff bounds that give them.
     """
     found = []
     for factor in (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1):

@@ -1,19 +1,20 @@
 """Inversion of the moment-generating function: delta(epsilon) as an integral along a line.
 
-For a composition with moment-generating function M and any c > 0,
+Let M be the moment-generating function of the composed privacy loss. For any c > 0,
 
     delta(epsilon) = (1/2 pi i) int_{c - i inf}^{c + i inf} exp(-z epsilon) M(z) / (z (z + 1)) dz.
 
-Every c gives the same value. Near the saddle point there is no cancellation and the integrand is short. No
-error bound depends on the c that the search finds. The trapezoidal sum on the line differs from
+Every c gives the same value. Near the saddle point there is no cancellation, and the integrand decays fast.
+No error bound depends on the c that the search finds. The trapezoidal sum on the line differs from
 delta(epsilon) by three terms. Aliasing terms are nonnegative and bounded by Chernoff's bound. The truncated
 part is bounded by ``pairs.phases.decay``. Rounding errors are added up during the computation. One set of
 nodes is used for all epsilons near the one for which it was chosen. Derivation:
 docs/notes/saddle_inversion.md.
 
-If neither this method nor the grid applies, ``coarse_delta`` gives wide bounds. For the upper bound,
-(1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c epsilon)
-times that factor. For the lower bound, a composition is no more private than one use of one of its pairs.
+If neither this method nor the grid of losses applies, ``coarse_delta`` gives wide bounds. For the upper
+bound, (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c
+epsilon) times that factor. For the lower bound, a composition is no more private than one use of one of its
+pairs.
 """
 
 from __future__ import annotations
@@ -31,16 +32,19 @@ from dpproof.accountant.pairs.phases import EPS, decay
 from dpproof.accountant.privacy_loss.single import delta_of_pair, epsilon_of_pair
 
 Parts = Sequence[tuple[Characteristic, int]]
-"""Characteristics of the composed pairs, each with the number of times it occurs."""
+"""Moment-generating functions of the composed pairs, each with the number of times the pair occurs."""
 
 
 class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply is no fault of the caller)
-    """Raised if the inversion would need too many nodes, or its integrand is not proved to decay."""
+    """Raised if the inversion integral would need too many points, or is not proved to decay."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A composition's moment-generating function and tilted distribution at one real c."""
+    """A composition's moment-generating function at one real c, and moments of its tilted privacy loss.
+
+    The tilted loss has probabilities multiplied by exp(c loss).
+    """
 
     c: float
     log_mgf: float
@@ -50,33 +54,33 @@ class Line:
     tilts: tuple[tuple[Tilted, int], ...]
 
     def saddle_epsilon(self) -> float:
-        """Return the epsilon whose integrand has its saddle point at c."""
+        """Return the epsilon for which the inversion integral has its saddle point at c."""
         return self.mean - 1 / self.c - 1 / (1 + self.c)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the saddle-point estimate of log delta at the epsilon that belongs to c."""
+        """Return the saddle-point estimate of log delta at ``epsilon``, whose saddle point should be c."""
         curvature = self.variance + self.c**-2 + (1 + self.c) ** -2
         poles = math.log(self.c) + math.log1p(self.c)
         return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
 
     def repeated(self, times: int) -> Line:
-        """Return the line of the composition repeated ``times`` times."""
+        """Return the same for the composition repeated ``times`` times."""
         return Line(
             self.c, self.log_mgf * times, math.inf, self.mean * times, self.variance * times, self.tilts
         )
 
     def model(self, c: float) -> Line:
-        """Return the line at another c, under the approximation that the loss is Gaussian from here on."""
+        """Return an approximation of the same at another c, as if the tilted loss were Gaussian."""
         moved = c - self.c
         log_mgf = self.log_mgf + self.mean * moved + self.variance * moved * moved / 2
         return Line(c, log_mgf, math.inf, self.mean + self.variance * moved, self.variance, ())
 
 
 def line_at(parts: Parts, c: float) -> Line:
-    """Return the line of the composition at ``c``. The errors of the factors add up.
+    """Return the moment-generating function of a composition at ``c``. The errors of the parts add up.
 
     Raises:
-        Inapplicable: where a moment-generating function is not known at ``c``.
+        Inapplicable: if a moment-generating function is not known at ``c``.
     """
     try:
         tilts = tuple((part.tilted(c), count) for part, count in parts)
@@ -91,7 +95,7 @@ def line_at(parts: Parts, c: float) -> Line:
 
 
 def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the line near the saddle point of the epsilon whose log delta is ``log_delta`` (below 0)."""
+    """Return the line close to the saddle point of the epsilon whose log delta is ``log_delta``, below 0."""
 
     def gap(line: Line) -> float:
         """Return by which factor the logarithm is too small, as a logarithm."""
@@ -102,7 +106,7 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the line near the saddle point of ``epsilon``."""
+    """Return the line close to the saddle point of ``epsilon``."""
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
@@ -165,18 +169,18 @@ _FACTORS = (1.4, 2.5)
 
 @dataclass(frozen=True)
 class Contour:
-    """delta(epsilon), computed from the characteristic function at the nodes of one line."""
+    """The inversion integral for delta, with the characteristic function evaluated at points of one line."""
 
     line: Line
     step: float
     log_phi: NDArray[np.complex128]
-    """The log of the tilted characteristic function at n step, n = 0, 1, ..."""
+    """The log of the characteristic function of the tilted loss at n step, n = 0, 1, ..."""
     phi_error: Floats
-    """Absolute errors of the characteristic function there."""
+    """Bounds on the absolute errors of the characteristic function at these points."""
     cut: float
-    """Bound on the sum of the omitted terms, as a fraction of M(c) exp(-c epsilon)."""
+    """A bound on the sum of the omitted terms, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
-    """Lines at larger c, for the Chernoff bounds on aliasing."""
+    """Lines at larger c, for Chernoff bounds on the aliasing error of the trapezoidal sum."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
@@ -224,10 +228,10 @@ class Contour:
 
 
 def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
-    """Return the nodes on ``line`` for the epsilons whose delta is about exp(``log_delta``).
+    """Return the inversion integral on ``line``, for the epsilons whose delta is about exp(``log_delta``).
 
     Raises:
-        Inapplicable: if that takes more nodes than allowed.
+        Inapplicable: if the integral needs more points than allowed.
     """
     others = _others(parts, line)
     if not others:
@@ -331,7 +335,7 @@ _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 def coarse_delta(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
 ) -> tuple[float, float]:
-    """Return certified bounds on delta(epsilon). They are wide if jumps are rare."""
+    """Return certified but wide bounds on the delta of a composition at ``epsilon``."""
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
@@ -345,7 +349,7 @@ def coarse_delta(
 def coarse_epsilon(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
 ) -> tuple[float, float]:
-    """Return certified bounds on epsilon(delta). They are wide if jumps are rare."""
+    """Return certified but wide bounds on the epsilon of a composition at ``delta``."""
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)

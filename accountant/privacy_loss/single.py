@@ -1,11 +1,11 @@
-"""Privacy profile of a single pair: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
+"""Privacy profile of a single dominating pair: delta = P[L > epsilon] - e^epsilon Q[L > epsilon].
 
-Any threshold in place of epsilon gives a lower bound. If the threshold is off by at most s, the difference is
-off by at most s times the P-mass between the two thresholds. The reason is that 1 - e^epsilon dQ/dP has
-absolute value at most about s there. If a pair has a ``profile`` in closed form, it is evaluated in Arb
-instead, however small its masses are.
+L is the privacy loss log dP/dQ. Any threshold in place of epsilon gives a lower bound. If the threshold is
+off by at most s, the difference is off by at most s times the probability under P between the two thresholds.
+The reason is that 1 - e^epsilon dQ/dP has absolute value at most about s there. If a pair has a ``profile``
+in closed form, it is evaluated in Arb instead, however small its probabilities are.
 
-This module also bounds the largest finite loss and the mass of infinite losses of a composition.
+This module also bounds the largest finite loss of a composition, and the probability of an infinite loss.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EPS = 2.0**-52
 
 
 def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """Return certified bounds on delta(epsilon) of one pair.
+    """Return certified bounds on the delta of one dominating pair at ``epsilon``.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> low, high = delta_of_pair(SubsampledGaussian(1.0, 1.0), Fraction(1))
@@ -38,15 +38,18 @@ def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float
 
 
 def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
-    """Return ``delta_of_pair`` from the pair's masses in doubles, as compositions on a grid use them."""
+    """Return certified bounds on the delta of one dominating pair at ``epsilon``, in double precision.
+
+    They come from the probabilities of privacy losses that compositions on a grid use.
+    """
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
 
 
 def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float]:
-    """Return certified bounds on the smallest epsilon >= 0 with delta(epsilon) <= delta, for delta in (0, 1).
+    """Return certified bounds on the smallest epsilon >= 0 of one dominating pair at ``delta`` in (0, 1).
 
-    Both are infinite if more than delta of the mass has an infinite loss.
+    Both are infinite if the privacy loss is infinite with a probability above ``delta``.
     """
     if (profile := _closed(pair)) is not None:
         return bracket(lambda e: profile(arb_of(e)), delta)
@@ -109,10 +112,10 @@ _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Return bounds on the supremum of the finite composed losses, at least 0; infinite if it is unbounded.
+    """Return bounds on the largest finite privacy loss of a composition. They are at least 0.
 
-    The upper bound adds up the pairs' own upper bounds. The lower bound adds up losses beyond which each pair
-    has mass.
+    They are infinite if the losses are unbounded. The upper bound adds up the pairs' own upper bounds. The
+    lower bound adds up losses that each pair exceeds with a probability above 0.
     """
     high = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
     if math.isinf(high):
@@ -135,7 +138,9 @@ def _reached(pair: DominatingPair) -> float:
 
 
 def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Return bounds on the mass of infinite composed losses, 1 - prod (1 - mass)^count.
+    """Return bounds on the probability that the privacy loss of a composition is infinite.
+
+    It is 1 - prod (1 - p)^count, where p is the probability of an infinite loss of one pair.
 
     >>> from dpproof.accountant.pairs.atoms import Atoms
     >>> leak = Atoms(["1/4", "3/4"], [0, 1])

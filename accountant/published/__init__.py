@@ -1,4 +1,4 @@
-"""Published formulas, each written once as data and looked up by statement id."""
+"""Formulas printed in papers. Each is written once as data, and looked up by its name (id)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def _all() -> dict[str, PublishedFormula]:
 
 
 def published(statement: str) -> PublishedFormula:
-    """Return the formula printed in the statement with this id.
+    """Return the published formula with this name (id).
 
     >>> published("rlsvi.corollary14").source.item
     'Corollary 14'
 
     Raises:
-        KeyError: if no formula of that id is known.
+        KeyError: if no formula has this name.
     """
     return _all()[statement]
 
 
 def published_ids() -> tuple[str, ...]:
-    """Return the ids of all published formulas, ordered by module."""
+    """Return the names (ids) of all published formulas, ordered by module."""
     return tuple(_all())

@@ -134,7 +134,10 @@ PUBLISHED = (
 
 
 def conditions(identity: str, **values: Any) -> Any:
-    """The largest epsilon that a theorem's conditions require, in Arb at the precision in force.
+    """Return the largest epsilon that the conditions of a theorem require, as an enclosure.
+
+    ``identity`` is the name of the theorem's statement. ``values`` are the variables of its formulas. The
+    result has the current working precision.
 
     >>> from flint import arb
     >>> conditions("classic.smooth_laplace_published", noise=arb(4), beta=arb(0), delta=arb(0.5))

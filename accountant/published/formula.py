@@ -1,4 +1,4 @@
-"""Published formulas as data: text, variables with domains, and source. Values and LaTeX are derived."""
+"""Published formulas as data: text, variables with domains, and source. Values and LaTeX follow from the text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse(text: str, functions: Mapping[str, int] = FUNCTIONS) -> Expression:
     ('/', ('*', '2', 'A'), ('log', ('^', 'H', '2')))
 
     Raises:
-        ValueError: for anything outside this language; a float literal is read as the decimal it prints.
+        ValueError: for any other syntax. A float literal means the exact decimal.
     """
     try:
         return _read(ast.parse(text, mode="eval").body, text, functions)
@@ -86,7 +86,10 @@ def _integer(node: ast.expr, text: str) -> int:
 
 @dataclass(frozen=True)
 class Algebra(Generic[T]):
-    """A number system: how to make a number from a rational, and its exp, log and sqrt."""
+    """A number system in which a formula is evaluated.
+
+    ``rational`` converts a rational number. ``exp``, ``log`` and ``sqrt`` are its functions.
+    """
 
     rational: Callable[[Fraction], T]
     exp: Callable[[T], T]
@@ -141,7 +144,7 @@ def variables_of(expression: Expression) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Formula:
-    r"""A formula that is written once, as text. Everything else is derived from the text.
+    r"""A formula given by its text. Values, LaTeX and other forms follow from the text.
 
     >>> rho = Formula("2*A*K/(H**2*log(2*H*S*A))")
     >>> rho.float(S=6, A=2, H=20, K=1000)
@@ -154,15 +157,15 @@ class Formula:
 
     @property
     def expression(self) -> Expression:
-        """The formula as the nested tuple that the proof kernel reads."""
+        """The formula as a nested tuple of operators and operands; the proof kernel uses this form."""
         return parse(self.text)
 
     def float(self, **values: float) -> float:
-        """Return the value in ordinary double precision, for plots and print; it is never part of a bound."""
+        """Return the value in double precision, for plots and printing. It is not certified."""
         return evaluate(self.expression, _FLOAT, values)
 
     def arb(self, **values: flint.arb) -> flint.arb:
-        """Return an enclosure of the value at the precision in force."""
+        """Return an enclosure of the value at the current working precision."""
         return evaluate(self.expression, _arb_algebra(), values)
 
     def sympy(self) -> Any:
@@ -198,7 +201,7 @@ def _arb_algebra() -> Algebra[Any]:
 
 @dataclass(frozen=True)
 class PublishedFormula:
-    """A paper's printed formula: ``name`` equals ``formula`` for all variables in ``domain``.
+    """A formula printed in a paper: the quantity ``name`` equals ``formula`` for all variables in ``domain``.
 
     ``domain`` maps each variable to an interval written as text, for example ``"[1, inf)"``. For an integer
     variable it is the real interval that contains the integers.

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place in the literature: paper, version, item, and the id of the corresponding statement.
+    """A place in the literature: a paper, its version, and an item such as "Theorem 3".
 
-    ``statement`` is the id under which the proof engine knows the item. It is ``None`` for a result without a
-    statement in this project.
+    ``statement`` is the name of the corresponding statement in this project. It is ``None`` if there is none.
 
     >>> str(Source("arXiv:2606.01952", "v1", "Corollary 14", "rlsvi.corollary14"))
     'arXiv:2606.01952v1, Corollary 14'

@@ -1,1 +1,1 @@
-"""Renyi divergences in closed form or by certified quadrature, as guarantees."""
+"""Renyi DP guarantees of mechanisms, from Renyi divergences that are computed by certified quadrature."""

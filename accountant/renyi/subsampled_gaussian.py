@@ -1,9 +1,10 @@
 """The Renyi divergence of the Poisson-subsampled Gaussian, at every real order, certified.
 
-With x standard normal and L(x) = 1 - q + q exp(x/sigma - 1/(2 sigma^2)) the divergence is log A/(order - 1),
-where A = E L(x)^order. At an integer order A is a finite sum of positive terms. At other orders it is
-computed by a trapezoidal sum with a known error bound. On the line Im x = y the integrand is at most
-exp(y^2/2) times its value on the real line, up to the zeros of L at |y| = pi sigma (docs/notes/renyi.md).
+Let q be the sampling rate, sigma the noise multiplier, x standard normal, and L(x) = 1 - q + q exp(x/sigma -
+1/(2 sigma^2)). The divergence is log A/(order - 1), where A = E L(x)^order. At an integer order A is a finite
+sum of positive terms. At other orders it is computed by a trapezoidal sum with a known error bound. On the
+line Im x = y the integrand is at most exp(y^2/2) times its value on the real line, up to the zeros of L at
+|y| = pi sigma (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _MOST_TERMS = 512
 
 @dataclass(frozen=True)
 class SubsampledGaussianCurve:
-    """The function from the order to ``steps`` times D_order of one step, in the larger of the two directions.
+    """The Renyi curve of ``steps`` Poisson-subsampled Gaussian steps, as a function of the order.
+
+    It is ``steps`` times the Renyi divergence of one step, in the direction in which it is larger.
 
     Source: Mironov, Talwar and Zhang, arXiv:1908.10530v1, Theorem 4 (reduction to one dimension) and
     Theorem 5 (the direction mixture against Gaussian is the larger).
@@ -67,7 +70,10 @@ class SubsampledGaussianCurve:
         return (low if low > 0 else flint.arb(0)).union(high)
 
     def log2_smallness(self, order: flint.arb) -> int:
-        """Return about -log2 |log A|, or 0 if it is negative: the number of bits that log A loses against A."""
+        """Return the number of bits that are lost when log A is computed from A, the moment of the module's formula.
+
+        It is about -log2 |log A|, or 0 if this is negative.
+        """
         gap = float((abs(order.mid() - 1) * order.mid()).log())
         spread = (flint.arb(1) / arb_of(self.noise_multiplier) ** 2).expm1().log()
         size = gap + 2 * float(arb_of(self.sampling_rate).log()) + min(float(spread), 700.0)
@@ -75,18 +81,18 @@ class SubsampledGaussianCurve:
 
 
 def subsampled_gaussian_renyi(sampling_rate: Number, noise_multiplier: Number, steps: int = 1) -> RenyiDP:
-    """The guarantee of DP-SGD along its Renyi curve, if one record is added or removed.
+    """Return the Renyi DP guarantee of DP-SGD, if one record is added or removed.
 
     >>> subsampled_gaussian_renyi("0.01", 1, 1000).epsilon("1e-6").upper
     2.4360
 
     Args:
-        sampling_rate: chance of a record to take part in a step, in [0, 1].
-        noise_multiplier: the noise's standard deviation over the clipping norm, above 0.
-        steps: how many steps, at least 0.
+        sampling_rate: the probability that a record takes part in a step, in [0, 1].
+        noise_multiplier: the noise's standard deviation divided by the clipping norm, above 0.
+        steps: the number of steps, at least 0.
 
     Raises:
-        ValueError: naming the parameter outside its domain.
+        ValueError: for a parameter outside its domain. The message names it.
     """
     rate, noise = exact(sampling_rate, "sampling_rate"), exact(noise_multiplier, "noise_multiplier")
     if not 0 <= rate <= 1:

@@ -1,7 +1,8 @@
-"""Privacy profile of randomised response composed with itself: k equal coins, exactly.
+"""The exact privacy profile of randomised response that is composed k times with itself, as k equal coins.
 
-Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon), under Q with 1/(1 + e^epsilon). With
-J heads the loss is (2J - k) epsilon. So the hockey-stick divergence is a difference of two binomial tails,
+Each randomised response is a coin. Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon),
+under Q with 1/(1 + e^epsilon). With J heads the loss is (2J - k) epsilon. So the hockey-stick divergence is a
+difference of two binomial tails,
 
     H(x) = P(J >= j) - e^x Q(J >= j),   j the least number of heads with (2j - k) epsilon > x,
 
@@ -20,10 +21,11 @@ from dpproof.accountant.numbers.inversion import first_whole
 
 
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """P(J >= start) for the number J of heads among ``times`` coins with odds ``ratio``.
+    """Return P(J >= start) for the number J of heads among ``times`` coins.
 
-    It is summed at the precision in force, from the side of the mean that is shorter. Successive quotients of
-    the summands fall, so the omitted part is below a geometric series.
+    ``ratio`` is the odds of heads. The sum has the current working precision, and is taken from the side of
+    the mean that is shorter. Successive quotients of the summands fall, so the omitted part is below a
+    geometric series.
 
     >>> float(upper_tail(3, flint.arb(1), 2))
     0.5
@@ -38,7 +40,7 @@ def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
 
 
 def upper_tail_direct(times: int, ratio: flint.arb, start: int) -> flint.arb:
-    """``upper_tail`` summed from ``start`` upwards. It is fast if ``start`` is not far below the mean."""
+    """Return ``upper_tail``, summed from ``start`` upwards. It is fast if ``start`` is not far below the mean."""
     if start > times:
         return flint.arb(0)
     smallest = flint.arb(2) ** -flint.ctx.prec
@@ -54,7 +56,7 @@ def upper_tail_direct(times: int, ratio: flint.arb, start: int) -> flint.arb:
 
 
 def mass(times: int, ratio: flint.arb, heads: int) -> flint.arb:
-    """P(J = heads)."""
+    """Return the probability of exactly ``heads`` heads among ``times`` coins whose odds of heads are ``ratio``."""
     ways = sum(
         (sign * flint.arb(n + 1).lgamma() for sign, n in ((1, times), (-1, heads), (-1, times - heads))),
         flint.arb(0),
@@ -64,35 +66,40 @@ def mass(times: int, ratio: flint.arb, heads: int) -> flint.arb:
 
 @dataclass(frozen=True)
 class Coins:
-    """The composition of ``times`` randomised responses, each with privacy loss +-epsilon, epsilon > 0."""
+    """The composition of ``times`` randomised responses, each with a privacy loss of ``epsilon`` or -``epsilon``.
+
+    ``epsilon`` must be above 0. A response with the loss ``epsilon`` is called heads.
+    """
 
     epsilon: Fraction
     times: int
 
     @property
     def largest(self) -> Fraction:
-        """The largest loss, when all coins show heads."""
+        """The largest privacy loss, if all coins show heads."""
         return self.epsilon * self.times
 
     def heads_above(self, loss: Fraction) -> int:
-        """Return the least number of heads whose loss is above ``loss``; ``times`` + 1 if there is none."""
+        """Return the least number of heads whose privacy loss is above ``loss``; ``times`` + 1 if there is none."""
         return min(max((self.times + loss / self.epsilon) // 2 + 1, 0), self.times + 1)
 
     def tails(self, heads: int) -> tuple[flint.arb, flint.arb]:
-        """Return P(J >= heads) and Q(J >= heads)."""
+        """Return the probability of at least ``heads`` heads under the first and under the second neighbour."""
         odds = arb_of(self.epsilon).exp()
         return upper_tail(self.times, odds, heads), upper_tail(self.times, 1 / odds, heads)
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """Return H(loss), the smallest delta of the composed coins at epsilon = ``loss``."""
+        """Return the delta of the composed coins at epsilon = ``loss``."""
         p, q = self.tails(self.heads_above(loss))
         return p - arb_of(loss).exp() * q
 
     def inverse(self, target: flint.arb) -> flint.arb:
-        """Return the x >= 0 with H(x) = ``target``, given that H(0) > ``target`` > 0.
+        """Return the epsilon >= 0 at which the delta of the coins equals ``target``.
+
+        The target must be above 0 and below the delta at epsilon 0.
 
         Raises:
-            ArithmeticError: if the precision in force cannot single it out.
+            ArithmeticError: if the current working precision is too low to find it.
         """
         guess, width = self._guess(target), 1
         while not self._holds(guess, width, target):

@@ -1,9 +1,9 @@
 """Adaptive composition, one theorem for each notion, and advanced composition.
 
-Parameters add as exact rationals. If a root is taken, the result is rounded outward. Advanced composition
-accepts a slightly larger delta, and epsilon then grows with the square root of the number of mechanisms. It
-is an upper bound on the optimum, which ``compose_approx_optimal`` computes. It is included because papers use
-it.
+Parameters are added as exact rational numbers. If a root is taken, the result is rounded outward. Advanced
+composition accepts a slightly larger delta, and epsilon then grows with the square root of the number of
+mechanisms. It is an upper bound on the optimum, which ``compose_approx_optimal`` computes. It is included
+because papers use it.
 
 Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21.
 """
@@ -34,7 +34,9 @@ from dpproof.accountant.numbers.enclosures import (
 
 
 def compose_approx(*parts: ApproxDP) -> ApproxDP:
-    """Basic composition: epsilons and deltas add (Dwork and Roth 2014, Theorem 3.16).
+    """Return the guarantee of basic composition, in which epsilons and deltas are added.
+
+    Source: Dwork and Roth 2014, Theorem 3.16.
 
     >>> compose_approx(ApproxDP(1, 0), ApproxDP(0.5, 0)).epsilon(0).upper
     1.5
@@ -45,11 +47,11 @@ def compose_approx(*parts: ApproxDP) -> ApproxDP:
 
 
 def compose_parallel(*parts: ApproxDP) -> ApproxDP:
-    """Parallel composition of parts that read disjoint records: the largest epsilon and the largest delta.
+    """Return the guarantee of mechanisms that read disjoint records: the largest epsilon and the largest delta.
 
-    It holds if a record's part is determined by the record alone and neighbours differ by the presence of one
-    record. If a record may be replaced and so change its part, two parts see a change. In that case compose
-    two of the parts instead.
+    There are two conditions. The record alone determines which mechanism reads it. Neighbours differ by the
+    presence of one record. If a record may be replaced by one that another mechanism reads, both mechanisms
+    see a change. In that case compose two of the guarantees instead.
 
     >>> compose_parallel(ApproxDP(1, 0), ApproxDP("0.5", "1e-6")).epsilon("1e-6").upper
     1.0
@@ -66,12 +68,17 @@ def compose_parallel(*parts: ApproxDP) -> ApproxDP:
 
 
 def compose_zcdp(*parts: ZCDP) -> ZCDP:
-    """The rhos add (Bun and Steinke, arXiv:1605.02065v1, Lemma 1.7)."""
+    """Return the composition of zCDP guarantees: their rhos are added.
+
+    Source: Bun and Steinke, arXiv:1605.02065v1, Lemma 1.7.
+    """
     return ZCDP(_sum([_ends(part.rho, "rho") for part in parts]), _common_conversion(parts))
 
 
 def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
-    """The squares of the mus add (Dong, Roth and Su, arXiv:1905.02383v3, Corollary 2).
+    """Return the composition of Gaussian DP guarantees: the squares of their mus are added.
+
+    Source: Dong, Roth and Su, arXiv:1905.02383v3, Corollary 2.
 
     >>> compose_gaussian(GaussianDP(3), GaussianDP(4)).delta(0).upper == GaussianDP(5).delta(0).upper
     True
@@ -83,7 +90,10 @@ def compose_gaussian(*parts: GaussianDP) -> GaussianDP:
 
 
 def compose_renyi(*parts: RenyiDP) -> RenyiDP:
-    """The curves add at every order at which all are known (Mironov, arXiv:1702.07476v3, Proposition 1)."""
+    """Return the composition of Renyi guarantees: their curves are added at every order at which all are known.
+
+    Source: Mironov, arXiv:1702.07476v3, Proposition 1.
+    """
     curves = [part.curve for part in parts]
     orders = reduce(Orders.meet, (part.orders for part in parts), Orders())
     return RenyiDP(
@@ -106,7 +116,10 @@ def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
 
 
 def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
-    """Return the rational itself if both ends agree. A delta that is rounded up would miss its own target."""
+    """Return the number itself if its lower and upper bound are equal, otherwise a ``Bound``.
+
+    A delta that were rounded up would miss its own target.
+    """
     return low if low == high else _bound(low, high)
 
 
@@ -120,11 +133,12 @@ _Formula = Callable[[flint.arb], flint.arb]
 
 
 def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
-    """The epsilon' of k adaptive uses of an (epsilon, delta)-DP mechanism: they are (epsilon', k delta + slack)-DP.
+    """Return the epsilon of ``times`` adaptive uses of a mechanism by advanced composition.
 
-    Here epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta
-    in [0, 1] and slack in (0, 1). There is no condition on epsilon'. The upper bound is infinite if it
-    exceeds the largest double.
+    If ``part`` is (epsilon, delta)-DP, then k = ``times`` uses are (epsilon', k delta + slack)-DP with
+    epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta in [0,
+    1] and slack in (0, 1). There is no condition on epsilon'. The upper bound is infinite if it exceeds the
+    largest double.
 
     >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
     inf
@@ -148,11 +162,12 @@ def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
 
 
 def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
-    """Whether Theorem 3.20 implies Corollary 3.21 at these parameters, for every target.
+    """Return whether Dwork and Roth's Theorem 3.20 implies their Corollary 3.21 for these parameters.
 
-    It does exactly if target (e^e - 1)/e <= 4 ln(1/slack), where e is the epsilon of each part. So it does
-    for every target up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), and also for some
-    larger targets.
+    The corollary gives the epsilon e of each of ``times`` mechanisms whose composition has the epsilon
+    ``target``. The theorem implies it exactly if target (e^e - 1)/e <= 4 ln(1/slack). So it does for every
+    target up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), and for some larger
+    targets.
 
     >>> advanced_corollary_holds(10, 25, "1.5e-4"), advanced_corollary_holds("0.9", 1, "0.9")
     (True, False)

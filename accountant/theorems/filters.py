@@ -1,8 +1,9 @@
 """Privacy filters and an odometer: budgets that hold even if every cost depends on earlier releases.
 
-Ask a filter before each release. All admitted releases together satisfy the guarantee of its budget, no
-matter how the costs were chosen. Costs and budgets are exact rationals. A cost given as a bound counts with
-its upper end. Filters are immutable: ``spend`` returns a new one, so threads can share them.
+Call ``admits`` of a filter before each release. All admitted releases together satisfy the guarantee of the
+filter's budget, no matter how the costs were chosen. Costs and budgets are exact rational numbers. If a cost
+is given by bounds, the upper bound is used. Filters are immutable: ``spend`` returns a new one, so threads
+can share them.
 
 Proofs and sources: docs/notes/composition.md.
 """
@@ -76,7 +77,7 @@ def _amount(spent: Fraction) -> None:
 
 @dataclass(frozen=True)
 class GaussianFilter(_Filter[GaussianDP]):
-    """Admits Gaussian-DP releases while the squares of their mus add up to at most ``mu`` squared.
+    """A privacy filter that admits Gaussian DP releases while the squares of their mus sum to at most ``mu`` squared.
 
     >>> half = GaussianFilter(5).spend(GaussianDP(3))
     >>> half.admits(GaussianDP(4)), half.admits(GaussianDP("4.0001")), half.guarantee
@@ -85,7 +86,7 @@ class GaussianFilter(_Filter[GaussianDP]):
     Source: Smith and Thakurta, arXiv:2210.17520v1; Koskela, Tobaben and Honkela, arXiv:2209.15596v2.
 
     Raises:
-        ValueError: for a mu, or an amount spent, that is no number of at least 0.
+        ValueError: for a mu or a spent amount that is no number of at least 0.
     """
 
     mu: Number
@@ -104,7 +105,7 @@ class GaussianFilter(_Filter[GaussianDP]):
 
 @dataclass(frozen=True)
 class ZCDPFilter(_Filter[ZCDP]):
-    """Admits zero-concentrated releases while their rhos add up to at most ``rho``.
+    """A privacy filter that admits zCDP releases while their rhos add up to at most ``rho``.
 
     >>> ZCDPFilter("0.3").spend(ZCDP("0.1")).spend(ZCDP("0.2")).admits(ZCDP(0))
     True
@@ -112,7 +113,7 @@ class ZCDPFilter(_Filter[ZCDP]):
     Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5, at every order.
 
     Raises:
-        ValueError: for a rho, or an amount spent, that is no number of at least 0.
+        ValueError: for a rho or a spent amount that is no number of at least 0.
     """
 
     rho: Number
@@ -131,7 +132,9 @@ class ZCDPFilter(_Filter[ZCDP]):
 
 @dataclass(frozen=True)
 class RenyiFilter(_Filter[RenyiDP]):
-    """Admits Renyi releases while their curves add up to at most the budget at each of its orders.
+    """A privacy filter that admits Renyi DP releases while their curves stay within a budget at each listed order.
+
+    At each order of ``budget`` the sum of the curves of all admitted releases is at most the budget.
 
     >>> spender = RenyiFilter(((2, 1), (8, "3.5"))).spend(RenyiDP(lambda order: order / 4))
     >>> spender.admits(RenyiDP(lambda order: order / 4)), spender.guarantee.epsilon("1e-5").upper
@@ -143,8 +146,8 @@ class RenyiFilter(_Filter[RenyiDP]):
     Source: Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5; Lecuyer, arXiv:2103.01379v2.
 
     Raises:
-        ValueError: for no order at all, an order of at most 1, or a negative budget; on spending, for a
-            curve that is not known at one of the orders.
+        ValueError: for no order at all, an order of at most 1, or a negative budget; from ``admits`` and
+            ``spend``, for a curve that is not known at one of the orders.
     """
 
     budget: tuple[tuple[Number, Number], ...]
@@ -184,11 +187,12 @@ class RenyiFilter(_Filter[RenyiDP]):
 
 @dataclass(frozen=True)
 class ApproxFilter(_Filter[ApproxDP]):
-    """Admits (epsilon_i, delta_i)-DP releases within a total of (epsilon, delta).
+    """A privacy filter that admits (epsilon_i, delta_i)-DP releases within a total of (epsilon, delta).
 
-    With ``slack`` 0 the epsilons and the deltas add up. With a slack in (0, delta) the filter allows as much
-    as advanced composition, constants included. Then half the sum of the squared epsilons may be at most the
-    rho whose zCDP implies (epsilon, slack)-DP, and the deltas may add up to at most delta - slack.
+    With ``slack`` 0 the epsilons and the deltas are added. With a slack in (0, delta] the filter allows as
+    much as advanced composition, with the same constants. Then half the sum of the squared epsilons may be at
+    most ``rho``, such that rho-zCDP implies (epsilon, slack)-DP. The sum of the deltas may be at most delta -
+    slack.
 
     >>> pure = ApproxFilter(1, 0)
     >>> pure.spend(ApproxDP("0.6", 0)).admits(ApproxDP("0.5", 0))
@@ -207,7 +211,10 @@ class ApproxFilter(_Filter[ApproxDP]):
     delta: Number
     slack: Number = 0
     rho: float = field(init=False)
-    """The largest double rho found for which rho + 2 sqrt(rho ln(1/slack)) <= epsilon; 0 without slack."""
+    """The budget for half the sum of the squared epsilons; 0 if the slack is 0.
+
+    It is the largest double found with rho + 2 sqrt(rho ln(1/slack)) <= epsilon.
+    """
 
     def __post_init__(self) -> None:
         epsilon, delta = at_least_zero(self.epsilon, "epsilon"), below_one(self.delta, "delta")
@@ -247,9 +254,9 @@ class ApproxOdometer:
     """A running bound on the privacy loss, with no budget set beforehand.
 
     With probability at least 1 - delta the privacy loss of everything released so far is at most ``epsilon``,
-    at all moments together. So a run may be stopped at a moment that depends on the run, and the number
-    reported there is valid. There is a sequence of zCDP budgets, each twice the one before. ``epsilon``
-    belongs to the first budget that is not used up. The budgets share delta as 6/(pi j)^2.
+    at all times at once. So a run may be stopped at a time that depends on the run, and ``epsilon`` at that
+    time is valid. Internally there is a sequence of zCDP budgets, each twice the one before. ``epsilon``
+    belongs to the first budget that is not used up. Budget j gets the share 6/(pi j)^2 of delta.
 
     >>> meter = ApproxOdometer("1e-6").spend(ZCDP("0.01"))
     >>> meter.epsilon, meter.spend(ZCDP("0.01")).epsilon
@@ -265,7 +272,7 @@ class ApproxOdometer:
 
     delta: Number
     first: Number = Fraction(1, 100)
-    """The first budget, as a rho. It must be fixed before the run."""
+    """The first zCDP budget, a rho. It must be fixed before the run."""
     spent: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:

@@ -1,8 +1,9 @@
 """Group privacy: the guarantee for k records of one user that follows from a guarantee for one record.
 
-Data sets that differ in k records are connected by a chain of k neighbouring steps. Some notions have a
-theorem of their own. For any other guarantee the privacy profile is followed along the chain, which loses
-nothing. The bound is the trade-off function composed k times with itself (docs/notes/group_privacy.md).
+Data sets that differ in k records are connected by a chain of k neighbouring steps. Some notions of privacy
+have a theorem of their own. For any other guarantee the best bound that follows from the privacy profile is
+computed along the chain. The bound is the trade-off function composed k times with itself
+(docs/notes/group_privacy.md).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 def group_privacy(guarantee: Profile, records: int) -> Profile:
-    """Return the guarantee for ``records`` records, from the ``guarantee`` for one.
+    """Return the guarantee for k = ``records`` records of one user, from the ``guarantee`` for one record.
 
     Approximate privacy becomes (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)) (Vadhan 2017, Lemma
     2.2). zCDP becomes k^2 rho (Bun and Steinke, arXiv:1605.02065v1, Proposition 1.9). Gaussian privacy
@@ -131,11 +132,11 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
 
 @dataclass(frozen=True)
 class GroupProfile(Profile):
-    """The privacy profile of a chain of ``records`` steps, each with the profile of ``guarantee``.
+    """The guarantee for data sets connected by a chain of ``records`` neighbouring steps, each with ``guarantee``.
 
     For any split epsilon = e_1 + ... + e_k the sum of e^(e_1 + ... + e_(i-1)) delta(e_i) bounds delta, with
-    delta(-e) = 1 - e^-e + e^-e delta(e). The best split attains 1 - f composed k times. The lower bound
-    composes the upper bounds on the trade-off function at one point.
+    delta(-e) = 1 - e^-e + e^-e delta(e). The best split attains the bound 1 - f composed k times with itself,
+    where f is the trade-off function. The lower bound composes upper bounds on f at one point.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 
@@ -270,10 +271,12 @@ _FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 def best_split(
     tangents: tuple[Floats, Floats], records: int, epsilon: float
 ) -> tuple[tuple[float, ...], float]:
-    """Return the parts, of sum ``epsilon``, of the lowest tangent to G composed with itself; and where it touches.
+    """Return the best way to split ``epsilon`` over a chain of ``records`` steps, and the starting probability.
 
-    G(x) is the least e^e x + delta(e) over the ``tangents``. The chain's slope falls in x. If it jumps over
-    the required slope, every mixture of the two sides is a tangent as well.
+    ``tangents`` holds values e and delta(e) of the privacy profile of one step. G(x) is the least e^e x +
+    delta(e) over them. The split belongs to the tangent to G, composed with itself, whose slope is e^epsilon.
+    The starting probability is the x where it touches. If slopes jump over the required one, a mixture of the
+    two sides is returned.
 
     >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
     (1.0, 1.0)

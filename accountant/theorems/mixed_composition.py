@@ -1,8 +1,9 @@
 """Adaptive composition of guarantees of any notions, for mechanisms that run on the same data.
 
-Guarantees of one notion compose by the theorem of that notion. Otherwise each guarantee becomes a dominating
-pair, and the pairs compose. A guarantee that is known for each direction of the neighbouring relation keeps its
-two pairs only if every pair states its direction. Otherwise one pair stands for both directions.
+Guarantees of one notion of privacy compose by the theorem of that notion. Otherwise each guarantee becomes a
+dominating pair, and the pairs compose. A guarantee with one pair for each direction of the neighbouring
+relation keeps its two pairs only if every pair states its direction. Otherwise one pair stands for both
+directions.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10; this project's statement classic.dominating_composition.
 """
@@ -27,13 +28,15 @@ from dpproof.accountant.theorems.optimal_composition import compose_approx_optim
 
 Parts = tuple[tuple[DominatingPair, int], ...]
 Sides = tuple[Parts, ...]
-"""One composition for both directions, or that of a removed record and that of an added one."""
+"""One composition for both directions, or two: one for a removed record, and one for an added record."""
 _SMALLEST_MU, _LARGEST_MU = Fraction(1, 10**12), 10**4
 _SMALLEST_EPSILON, _LARGEST_EPSILON = Fraction(1, 10**300), 600
 
 
 def compose_guarantees(*guarantees: Profile) -> Profile:
-    """Return the joint guarantee of mechanisms with these guarantees, each chosen after seeing earlier outputs.
+    """Return the guarantee of the adaptive composition of mechanisms with these guarantees.
+
+    Each mechanism may be chosen after seeing earlier outputs.
 
     The upper bounds hold for every such composition. The lower bounds belong to this guarantee, not to the
     mechanisms: one pair of data sets need not be the worst for all of them.
@@ -53,7 +56,7 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
 
 
 def compose_opposed(guarantee: Profile) -> Profile:
-    """Return the joint guarantee of two such mechanisms, where one loses a record and the other one gains one.
+    """Return the guarantee of two mechanisms with ``guarantee`` if one loses a record and the other one gains a record.
 
     >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
     True

@@ -1,14 +1,15 @@
 """The optimal composition of (epsilon, delta)-differentially private mechanisms, adaptively chosen.
 
 Every (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and
-otherwise is randomised response. So the composition is exactly as private as all coins together: 1 -
-delta_total(x) = (1 - H(x)) prod (1 - delta_i), where H is the hockey-stick divergence of the coins alone. No
-smaller delta holds for all mechanisms with these parameters. Proof and limits: docs/notes/composition.md.
+otherwise is randomised response. So the composition is exactly as private as all coins together. At epsilon
+x, 1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), where H is the hockey-stick divergence of the coins
+alone. No smaller delta holds for all mechanisms with these parameters. Proof and limits:
+docs/notes/composition.md.
 
-If there are coins of several kinds, all kinds but the most numerous are convolved. Losses are exact
-rationals, and equal losses merge. The most numerous kind enters through its binomial tails. The optimum for
-arbitrary parts is #P-complete (Murtagh and Vadhan, arXiv:1507.03113), so this is only for parts that
-``affordable`` admits.
+Coins with the same epsilon are of one kind. If there are several kinds, all kinds but the most numerous are
+convolved. Losses are exact rational numbers, and equal losses are merged. The most numerous kind enters
+through its binomial tails. The optimum for arbitrary parts is #P-complete (Murtagh and Vadhan,
+arXiv:1507.03113), so this is only for parts that ``affordable`` admits.
 """
 
 from __future__ import annotations
@@ -40,17 +41,20 @@ _Table = tuple[tuple[flint.arb, flint.arb], ...]
 
 @dataclass(frozen=True)
 class MixedCoins:
-    """Independent coins of several ``kinds``, each with its epsilon; the last kind is the most numerous."""
+    """Independent randomised responses (coins) of several ``kinds``. Each kind has its own epsilon.
+
+    The last kind is the most numerous one.
+    """
 
     kinds: tuple[Coins, ...]
 
     @property
     def largest(self) -> Fraction:
-        """The largest loss, when every coin shows heads."""
+        """The largest privacy loss, if every coin shows heads."""
         return sum((kind.largest for kind in self.kinds), Fraction(0))
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
-        """Return the smallest delta of all coins together at epsilon = ``loss``."""
+        """Return the delta of all coins together at epsilon = ``loss``."""
         last, tails = self.kinds[-1], _tails(self.kinds[-1], flint.ctx.prec)
         scale, total = arb_of(loss).exp(), flint.arb(0)
         for other, p_mass, q_mass in _law(self.kinds[:-1], flint.ctx.prec):
@@ -60,9 +64,9 @@ class MixedCoins:
 
 
 def affordable(kinds: Sequence[Coins]) -> bool:
-    """Whether the convolution and the table of tails are short enough.
+    """Return whether the exact composition of these kinds of coins can be computed in a short time.
 
-    This holds if the losses lie on a lattice or are few.
+    This is the case if the privacy losses lie on a lattice or are few.
 
     >>> affordable([Coins(Fraction(1, 7), 50), Coins(Fraction(1, 3), 5000)])
     True
@@ -115,7 +119,9 @@ def _convolved(law: _Law, kind: Coins) -> _Law:
 
 
 def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApproxDP:
-    """Return the optimum for ``parts``, pairs of a mechanism and its number of uses, in any adaptive order.
+    """Return the optimal guarantee of composed mechanisms, used in any adaptive order.
+
+    ``parts`` holds pairs of a mechanism's guarantee and its number of uses.
 
     >>> compose_approx_optimal([(ApproxDP("0.1", 0), 100)]).epsilon("1e-6").upper
     4.774568
@@ -125,13 +131,13 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
     Source: Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (equal parts); Murtagh and Vadhan,
     arXiv:1507.03113, Theorem 1.5 (different parts). Statement classic.kairouz_oh_viswanath.
 
-    If the parts have one epsilon, or their losses take few values, the answer is exact to the last bit.
-    Otherwise, and for more than 10^9 equal parts, the grid of losses (``PrivacyLoss``) is used. It is
-    certified too, but has fewer digits.
+    If all parts have the same epsilon, or their losses take few values, the answer is exact to the last bit.
+    Otherwise, and for more than 10^9 equal parts, a grid of losses (``PrivacyLoss``) is used. It is
+    certified, too, but has fewer digits.
 
     Raises:
-        ValueError: for a count that is no integer of at least 0. When asked, a ``GridTooLargeError`` where
-            the grid of losses would be too large.
+        ValueError: for a number of uses that is no integer of at least 0. The methods of the result raise
+            ``GridTooLargeError`` if the grid of losses would be too large.
     """
     for _, times in parts:
         whole(times, "times", 0)
@@ -140,9 +146,10 @@ def compose_approx_optimal(parts: Sequence[tuple[ApproxDP, int]]) -> ComposedApp
 
 @dataclass(frozen=True)
 class ComposedApproxDP(Profile):
-    """The privacy profile of composed approximate-DP mechanisms.
+    """The guarantee of composed approximate-DP mechanisms.
 
-    The bounds enclose the optimum over all mechanisms with the given parameters.
+    No smaller delta or epsilon holds for all mechanisms with the given parameters. The answers are bounds on
+    this optimum.
     """
 
     parts: tuple[tuple[ApproxDP, int], ...]
