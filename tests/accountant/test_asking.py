@@ -26,7 +26,7 @@ SUM = account("laplace", scale=2, sensitivity=1, adjacency="add-remove")
 HISTOGRAM = account("gaussian", sigma=4, sensitivity=1, adjacency="add-remove")
 
 
-@pytest.mark.parametrize("name", tiered(list(CATALOGUE), fast=4))
+@pytest.mark.parametrize("name", tiered(list(CATALOGUE), fast=3))
 def test_a_result_comes_back_from_its_json(name):
     accountant = accountant_for(name)
     relation = accountant.adjacency or next(
@@ -147,7 +147,12 @@ def test_what_has_no_event_says_so():
 
 @pytest.mark.parametrize(
     "guarantee",
-    tiered([PureDP(2), GaussianDP(1.5), ApproxDP(1, "0.01"), TRAINING.guarantee], fast=3),
+    [
+        PureDP(2),
+        GaussianDP(1.5),
+        ApproxDP(1, "0.01"),
+        pytest.param(TRAINING.guarantee, marks=pytest.mark.slow),
+    ],
     ids=lambda one: type(one).__name__,
 )
 @pytest.mark.parametrize("kappa", [0.01, 0.001])
@@ -222,6 +227,7 @@ def test_a_composition_of_compositions_is_no_smaller_than_one_of_all():
         assert nested.delta(epsilon).upper >= flat.delta(epsilon).lower
 
 
+@pytest.mark.slow
 def test_counts_that_rise_and_fall_are_composed_as_such():
     """Exactly, by enumeration: one of two counts rises and the other falls."""
     coins, epsilon = account("binomial", trials=3, probability=0.45, sensitivity=1), 0.7443803013251689

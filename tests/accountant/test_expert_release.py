@@ -160,6 +160,7 @@ def test_the_printed_noise_is_several_times_too_much(epsilon, delta, rounds, len
     assert "inside" in found.notes[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta", "rounds", "length"), tiered(BUDGETS[:4], fast=1))
 def test_the_tight_cutoff_is_a_fifth_of_the_printed_one(epsilon, delta, rounds, length):
     for draws in ("fresh", "walk"):

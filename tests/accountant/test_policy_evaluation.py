@@ -180,6 +180,7 @@ def test_calibration_on_a_file_says_what_is_printed(visits_file, more):
     assert ("data_needed" in found) == (asked.algorithm == "lsw")
 
 
+@pytest.mark.slow
 def test_the_data_needed_are_enough_and_hardly_more(visits_file):
     asked = PolicyEvaluationParameters(40, visits=str(visits_file))
     meets, _ = ACCOUNTANT.least_noise(asked, Adjacency.REPLACE, "0.1", "0.1")

@@ -70,6 +70,7 @@ def range_profile(length, epsilon):
     return (mpmath.exp(length / 2) - mpmath.exp(epsilon / 2)) ** 2 / (mpmath.exp(length) - 1)
 
 
+@pytest.mark.slow
 @rows("epsilon", [0.05, 0.25, 0.45])
 @rows(
     ("name", "values", "pairs", "count"),

@@ -158,6 +158,7 @@ def test_at_large_epsilons_a_counter_without_noise_is_all(users, epsilon, delta)
     assert holds(users, meets, misses, epsilon, delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("users", [1, 2, 10, 1000])
 @pytest.mark.parametrize("delta", ["0.5", "0.999", "0.99999999"])
 def test_deltas_near_one_are_answered(users, delta):

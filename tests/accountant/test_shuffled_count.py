@@ -259,6 +259,7 @@ def test_calibration_meets_and_misses():
     assert (meets.noise_bits, misses.noise_bits) == (20, 19)
 
 
+@pytest.mark.slow
 def test_epsilons_and_refusals():
     found = PrintedSums(50, 25).epsilon("1e-6")
     assert 0 < found.lower <= found.upper < 1

@@ -122,6 +122,7 @@ def picky(data, n, rng):
     return np.sum(data) + rng.laplace(0, 1.0, n)
 
 
+@pytest.mark.slow
 def test_what_was_not_run_is_listed_and_a_failure_on_one_input_only_is_said():
     asked = {"adjacency": "add-remove", "epsilon": 2}
     found = dpproof.audit(picky, [0.0, 1.0, 0.5], **asked, budget=10_000, power=False)

@@ -150,6 +150,7 @@ def one_bit(first, second):
         raise ValueError(f"{np.count_nonzero(first != second)} bits differ, not 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("claim", "mechanism"),
     tiered(
@@ -273,6 +274,7 @@ class TestRewards:
         assert evidence.verdict is Finding.VIOLATION
         assert replay(evidence.witness()) == evidence
 
+    @pytest.mark.slow
     def test_the_correct_noise_is_not(self, audit):
         """Level 0.01 a seed: three alarms or more in 6 seeds have a chance of about 0.002 %."""
         found = [audit(PUBLISHED, seed=seed) for seed in range(6)]

@@ -39,6 +39,7 @@ def test_both_calibrations_are_consistent_and_a_violation_would_have_been_seen(c
     assert found.claimed_epsilon < found.would_have_seen < 2 * found.claimed_epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "epsilon"), tiered([("lsw", 1), ("lsl", 20)], fast=1))
 def test_a_promise_that_the_pair_breaks_is_refuted_and_one_that_holds_is_not(algorithm, epsilon):
     """The stability bound of DP-LSL is loose: only little noise shows there."""

@@ -128,6 +128,7 @@ def test_infinite_outputs_are_outputs(bits):
     json.dumps(found.as_json(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_the_workers(bits, laplace):
     alone = audit("same", PureDP(1.0), laplace(1.0), bits, seed=7, budget=60_000)
     for workers in (1, 2):

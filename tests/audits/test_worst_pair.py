@@ -55,6 +55,7 @@ def test_a_claim_that_is_exact_on_every_pair_is_refuted_no_more_often_than_alpha
     assert sum(one.epsilon_lower > 1 for one in found) <= binom.ppf(0.999, runs, alpha)
 
 
+@pytest.mark.slow
 def test_each_pair_is_audited_until_one_is_refuted():
     found = audit("weighed", PureDP(1.0), weighed, EachOf(ONE), seed=0, budget=30_000)
     assert found.verdict is Finding.VIOLATION

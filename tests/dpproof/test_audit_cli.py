@@ -166,6 +166,7 @@ def survey(tmp_path, user_module):
     return _write
 
 
+@pytest.mark.slow
 def test_a_program_is_audited_and_its_witness_replays(run, survey, tmp_path):
     path = survey(0.99, "audit = { budget = 400 }\n")
     ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")
@@ -441,6 +442,7 @@ def test_options_that_a_claim_file_holds_itself_are_refused(refused, claim_file)
     assert "epsilon (3.0) must be left out" in refused("audit", path, "--epsilon", 3)
 
 
+@pytest.mark.slow
 def test_witnesses_of_like_named_claims_do_not_overwrite_each_other(run, claim_file, tmp_path):
     path = claim_file(*({"name": name, "epsilon": 0.1} for name in ("a b", "a/b", "a-b", "é" * 300)))
     ran = run("audit", path, "--json", "--witnesses", tmp_path / "found")

@@ -162,6 +162,7 @@ def _verdict(adjacency=Adjacency.REWARDS_ONLY, parameters=SMALL, **promise):
     return check_claim(Claim("ward", "rlsvi", parameters, adjacency, promise)).verdict.value
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unaudited")
 def test_a_promised_curve_is_compared_in_its_own_unit():
     proved, attained = rho(PARAMETERS).upper, attained_mu(PARAMETERS).lower

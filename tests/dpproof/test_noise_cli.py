@@ -249,6 +249,7 @@ def as_flags(name, chosen, relation):
     return [name, *(word for pair in given for word in pair), "--adjacency", relation]
 
 
+@pytest.mark.slow
 @rows("name", CATALOGUE)
 def test_every_mechanism_keeps_the_contract(run, name):
     ran = run("account", *as_flags(name, *some_parameters(name)), "--delta", "1e-3", "--json")

@@ -244,6 +244,7 @@ def test_every_row_is_registered(found):
     assert missing == []
 
 
+@pytest.mark.slow
 def test_enough_is_decided(found):
     share = coverage.coverage(found)
     assert len(share.decided) >= 0.85 * share.statements, share.undecided

@@ -38,6 +38,7 @@ def test_lemma_14_by_exact_profiles(dimension, epsilon, delta):
     assert profile("eval.lemma14.alpha", "eval.lemma14.beta", dimension, epsilon, delta).upper <= float(delta)
 
 
+@pytest.mark.slow
 def test_lemma_1_fails_at_a_large_epsilon():
     assert profile("eval.lemma1.alpha", "eval.lemma1.beta", 1, "50", "0.25").lower > 0.25
     assert verified(["eval.lemma1"])[0].verdict.value == "REFUTED"
