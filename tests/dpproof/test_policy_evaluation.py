@@ -184,11 +184,11 @@ def test_the_papers_sentences_are_read_from_the_tables():
 
     kept = page(1.0, (2, 2), (3, 1))
     assert "As measured here" in kept
-    assert "Confirmed: so ordered in 1 of 1" in kept
+    assert "Confirmed: 1 of 1 rows have this order" in kept
     assert "DP-LSW in 1 of 1, DP-LSL in 0 of 1" in kept
     broken = page(8.0, (3, 1), (2, 2))
     assert "Refuted on this chain" in broken
-    assert "Not so: so ordered in 0 of 1" in broken
+    assert "Not so: 0 of 1 rows have this order" in broken
     assert "DP-LSW in 0 of 1, DP-LSL in 1 of 1" in broken
 
 

@@ -365,7 +365,7 @@ def test_a_chain_that_is_none_is_refused(states, count, stay):
     [
         ({"bound": 0.0}, r"bound \(0.0\) must be a number above 0"),
         ({"bound": math.nan}, r"bound \(nan\)"),
-        ({"sums": np.array([8.1, 0.0])}, r"sums \(8.1\) must be in \[0, visits \\* 2.0\]"),
+        ({"sums": np.array([8.1, 0.0])}, r"sums \(8.1\) must be in \[0, visits \* 2.0\]"),
         ({"sums": np.array([math.nan, 0.0])}, r"sums \(nan\)"),
         ({"sums": np.array([1.0, -0.1])}, r"sums \(-0.1\)"),
         ({"sums": np.array([1.0, 0.1])}, r"sums \(0.1\)"),
