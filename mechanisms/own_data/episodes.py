@@ -238,7 +238,7 @@ def _written(user: Any) -> str | int:
 def _csv(path: Path, episodes: Episodes) -> None:
     columns = _columns(episodes)
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text)
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     write_whole(path, text.getvalue())

@@ -84,16 +84,24 @@ def owners(
     Raises:
         ValueError: for a user who changes within an episode, naming the row.
     """
+    if unit == "episode" and "user" in table.columns:
+        users, _ = first_seen(map(repr, table.columns["user"].tolist()))
+        _check_same("user", table, users[order], numbers, order)
     if unit not in table.columns:
         known = tuple(range(int(numbers[-1]) + 1))
         return np.array(known, dtype=np.int64), known
     rows, given = ids(table, unit)
     found, kept = first_seen(rows[order])
+    _check_same(unit, table, found, numbers, order)
+    return found[starts(numbers)], tuple(given[row] for row in kept)
+
+
+def _check_same(name: str, table: Table, found: Column, numbers: Column, order: Column) -> None:
+    """Raise an error if a value changes within an episode. Two episodes with one id are one example."""
     firsts = starts(numbers)
     moved = np.flatnonzero(found != np.repeat(found[firsts], np.diff(np.append(firsts, len(found)))))
     if len(moved):
-        raise table.error(f"{unit} must be the same in all rows of an episode", int(order[moved[0]]))
-    return found[firsts], tuple(given[row] for row in kept)
+        raise table.error(f"{name} must be the same in all rows of an episode", int(order[moved[0]]))
 
 
 def starts(numbers: Column) -> NDArray[np.int64]:

@@ -132,6 +132,7 @@ def test_equal_ids_and_only_those_share_a_user_in_frames(library, tmp_path):
 @settings(max_examples=100, deadline=None)
 @given(LISTS, st.sampled_from(["csv", "jsonl", "npz", "parquet"]))
 @example(["u 1", "007", "7"], "csv")
+@example(["a\rb", "a\nb", 'a"b', "a,b"], "csv")
 @example([("a", 1), ("a", 2)], "npz")
 @example([2**64, 1], "parquet")
 def test_written_files_keep_users_and_the_map_of_rewards(tmp_path_factory, ids, suffix):
@@ -197,6 +198,8 @@ def test_the_unit_is_stated_and_not_guessed(read):
     found = read(log | OWNERS, unit="episode")
     assert (found.unit, found.ignored) == ("episode", ("user",))
     assert re.search("2 episodes, 3 steps, unit: episode, .*, ignored columns: user", repr(found))
+    with pytest.raises(ValueError, match="row 2: user must be the same in all rows of an episode"):
+        read(log | {"user": ["u1", "u2", "u2"]}, unit="episode")
     for wrong in ({"unit": "users"}, {"unit": "episode", "columns": {"user": "user"}}):
         with pytest.raises(ValueError, match="unit"):
             read(log | OWNERS, **wrong)
