@@ -61,6 +61,8 @@ class Table:
 
 def column(values: object) -> Column:
     """Return one column as an array. A list keeps its values as they are: numpy would turn [1, "1"] into texts."""
+    if hasattr(values, "to_numpy") and not hasattr(values, "type"):
+        return np.asanyarray(values.to_numpy())  # numpy alone would cut texts of polars at a final NUL
     if hasattr(values, "__array__"):
         return np.asanyarray(decoded(values))
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):

@@ -42,6 +42,7 @@ WHOLE = (
 TEXTS = st.sampled_from(WORDS) | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
 IDS = [WHOLE, TEXTS, st.dates(), st.datetimes(), st.binary(max_size=2), st.tuples(TEXTS, WHOLE)]
 LISTS = st.one_of([st.lists(one, min_size=1, max_size=6) for one in IDS])
+MISSING = {"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "NaT"}
 FRAMES = ("pandas", "polars", "pyarrow")
 
 
@@ -64,7 +65,7 @@ def alike(ids):
     """Whether two different ids look the same, or one looks like a missing value."""
     seen = {bare(one) for one in ids}
     parts = {part for one in seen for part in (one if isinstance(one, tuple) else (one,))}
-    return len(seen) < len(set(ids)) or bool({"", "NA"} & parts)
+    return len(seen) < len(set(ids)) or bool(MISSING & parts)
 
 
 def keeps(source, ids):
@@ -118,6 +119,7 @@ def test_equal_ids_and_only_those_share_a_user_in_frames(library, tmp_path):
         st.one_of([st.lists(one, min_size=1, max_size=6) for one in (st.integers(0, 2**64 - 1), *IDS[1:4])])
     )
     @example([2**64 - 1, 2**63, 0])
+    @example(["a", "a\0"])
     def check(ids):
         array = np.array(ids, dtype=np.uint64) if isinstance(ids[0], int) else ids
         frame = make(log_of(array))
