@@ -1,10 +1,9 @@
 """Executors, which run tasks in this process, in others or on a Dask cluster, and a journal of results.
 
-With a journal, interrupted work continues where it stopped, and nothing is counted twice. A task is a
-function and its arguments. The journal keeps its result under a hash of both, of this project's code, and of
-the files of the other modules that the task names. So changed code is run again. Changes in modules that
-those import are not noticed; delete the journal when they change. Results are stored as pickles, so a journal
-must be trusted like code.
+With a journal, interrupted work continues where it stopped. A task is a function and its arguments. The journal
+stores its result under a hash of the task, of this project's code, and of the files of the other modules that the
+task names. So changed code is run again. The journal does not notice changes in modules that those modules import.
+Delete it when they change. Results are stored as pickles, so a journal must be trusted like code.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """Results by key, in an SQLite file that stays valid if the process is interrupted at any moment.
+    """A file of results, each stored under a key. It stays valid if the process is interrupted at any moment.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, Journal(Path(folder, "journal")) as journal:
@@ -66,13 +65,13 @@ class Journal:
         self._rows.close()
 
     def known(self, key: str) -> tuple[Any] | None:
-        """Return the result stored under the key, as a tuple of one, or None if there is none."""
+        """Return the result that is stored under the key, as a tuple with one entry, or None if there is none."""
         with self._lock:
             row = self._rows.execute("SELECT value FROM done WHERE key = ?", (key,)).fetchone()
         return None if row is None else (pickle.loads(row[0]),)
 
     def keep(self, key: str, value: object) -> None:
-        """Store a result. It is on disk when this returns."""
+        """Store a result under a key. It is on disk when this method returns."""
         with self._lock, self._rows:
             self._rows.execute("INSERT OR REPLACE INTO done VALUES (?, ?)", (key, pickle.dumps(value)))
 
@@ -81,15 +80,18 @@ class JournalExecutor(Executor):
     """An executor that first looks for results in the journal, and stores new results there.
 
     Args:
-        journal: where results are kept.
-        inner: does the work that is left; None for this process, one task after the other.
+        journal: the journal in which results are stored.
+        inner: the executor that runs the other tasks. With None this process runs them, one after the other.
     """
 
     def __init__(self, journal: Journal, inner: Executor | None) -> None:
         self._journal, self._inner = journal, inner
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """See ``Executor.submit``. A task that cannot be pickled is run, but its result is not stored."""
+        """Run a task or find its result in the journal, and return a future.
+
+        A task that cannot be pickled is run, but its result is not stored.
+        """
         key = _key((fn, args, kwargs))
         if key is not None and (known := self._journal.known(key)) is not None:
             found: Future[T] = Future()
@@ -149,7 +151,7 @@ def _own_code() -> bytes:
 
 @contextlib.contextmanager
 def journal_at(path: Path | None) -> Iterator[None]:
-    """Use a journal for all work of `executor_for` within the context. Without a path, use none.
+    """Use the journal in this file for all work of `executor_for` within the context. Without a path, use none.
 
     Raises:
         ValueError: the file is no journal, or cannot be made.
@@ -166,18 +168,18 @@ def journal_at(path: Path | None) -> Iterator[None]:
 
 
 def journaled(executor: Executor | None) -> Executor | None:
-    """Return the executor, with the present journal in front of it if there is one."""
+    """Return an executor that uses the journal of the present context, or the given one if there is no journal."""
     journal = _CURRENT.get()
     return executor if journal is None else JournalExecutor(journal, executor)
 
 
 PATIENCE = 10
-"""Seconds to wait for a scheduler."""
+"""Number of seconds to wait for a Dask scheduler."""
 
 
 @contextmanager
 def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Executor | None]:
-    """Provide an executor with ``workers`` processes, or that of the cluster, or None for this process alone.
+    """Provide an executor for the context: with ``workers`` processes, on a cluster, or None for this process.
 
     The results do not depend on the choice. If the work is interrupted, its processes are terminated. Within
     `journal_at`, finished work is stored and reused.
@@ -187,9 +189,9 @@ def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Execu
     True
 
     Args:
-        workers: how many processes; 1 for none but this one.
-        cluster: the address of a Dask scheduler, such as ``tcp://127.0.0.1:8786``; its workers must have
-            this project, and what is audited, installed.
+        workers: the number of processes. With 1, this process does all the work.
+        cluster: the address of a Dask scheduler, such as ``tcp://127.0.0.1:8786``. This project and the audited
+            code must be installed on its workers.
 
     Raises:
         ValueError: fewer than one worker, no scheduler at the address, or no package to reach it with.

@@ -1,4 +1,4 @@
-"""The first lines of an answer: at most ten lines in plain words.
+"""The first lines of the answer of each command: at most ten lines in plain words.
 
 On the terminal, tables follow. With ``--verbose``, all assumptions follow, too.
 """
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from dpproof.claim_file import Refusal
 
 MOST = 10
-"""Largest number of lines in a first answer."""
+"""Largest number of lines at the beginning of an answer."""
 NAMED = 3
 """Largest number of statements or claims that are named in a line."""
 
 
 def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """Return the question in words: mechanism, parameters and neighbouring relation."""
+    """Return the question in words: the mechanism's name, its parameters and the neighbouring relation."""
     given = ", ".join(f"{field} {value}" for field, value in parameters.items())
     return f"{name} ({given}), neighbours: {adjacency.value}"
 
 
 def of_account(found: Account) -> list[str]:
-    """Return the answer of ``dpproof account``.
+    """Return the first lines of the answer of ``dpproof account``.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> from dpproof.accountant.claims.adjacency import Adjacency
@@ -96,7 +96,7 @@ def _arithmetic(used: Iterable[Assumption]) -> list[str]:
 
 
 def of_calibration(found: Calibration) -> list[str]:
-    """Return the answer of ``dpproof calibrate``."""
+    """Return the first lines of the answer of ``dpproof calibrate``."""
     noise, quantity = found.accountant.noise, found.asked.quantity
     return [
         f"{noise} = {found.noise!r} is the least noise that is certified to meet {found.asked}.",
@@ -109,7 +109,7 @@ def of_calibration(found: Calibration) -> list[str]:
 
 
 def of_statements(found: Verified) -> list[str]:
-    """Return the answer of ``dpproof verify``: how many statements have which verdict, and the worst ones."""
+    """Return the first lines of the answer of ``dpproof verify``: the counts of verdicts, and the worst statements."""
     entries = found.statements
     if len(entries) == 1:
         return _of_statement(entries[0])
@@ -139,7 +139,10 @@ def _of_statement(entry: Result) -> list[str]:
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
-    """Return how many assumptions, readings and laws statements use, and how many conditions the audits have.
+    """Return in words how many facts these answers use without a proof.
+
+    They are assumptions, readings (steps that people checked), laws (known facts about distributions), and the
+    conditions of audits.
 
     >>> taken_on_trust(Verified(()))
     'Taken on trust: nothing.'
@@ -153,7 +156,10 @@ def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
 
 
 def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
-    """Return the answer of ``dpproof check FILE``: counts of outcomes, and the problems of failed claims."""
+    """Return the first lines of the answer of ``dpproof check FILE``: counts of outcomes, and failed claims.
+
+    ``refusals`` are the claims that cannot be checked, and ``page`` is the file of the report.
+    """
     counted = Counter(ledger.verdict for ledger in ledgers)
     counted[Outcome.REFUSED] += len(refusals)
     words = ", ".join(f"{counted[one]} {one.value}" for one in Outcome if counted[one])
@@ -187,7 +193,10 @@ def _wrong(ledger: ClaimLedger) -> str:
 
 
 def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
-    """Return the last lines of ``dpproof check papers``: what was checked, what failed, what is assumed."""
+    """Return the lines that sum up ``dpproof check papers``: what was checked, what failed, what is assumed.
+
+    ``page`` is the file of the report.
+    """
     entries = [entry for ledger in ledgers for entry in ledger.verified.statements]
     audits = [audit for ledger in ledgers for audit in ledger.audits]
     together = Verified(tuple(entries))

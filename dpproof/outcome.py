@@ -8,11 +8,11 @@ from dpproof.audits.recording.evidence import Finding
 
 
 class Level(Enum):
-    """Severity of an outcome in SARIF, in JUnit and in a summary in Markdown."""
+    """How other tools show an outcome: in SARIF, in JUnit and in a summary in Markdown."""
 
     _value_: str
     mark: str
-    """Mark in Markdown."""
+    """The sign that shows it in Markdown."""
     kind: str
     """The result kind in SARIF."""
     severity: str

@@ -1,4 +1,4 @@
-"""The fixture ``privacy`` of the pytest plugin: its options, and the checks it runs.
+"""The fixture ``privacy`` of the pytest plugin: its options, and the checks that it runs.
 
 See `dpproof.pytest_plugin`.
 """
@@ -44,7 +44,7 @@ MARKED: Mapping[str, tuple[Values, Any]] = {
     "strict": (Flag(), False),
     "arithmetic": (Choice(*ARITHMETIC), ARITHMETIC[0]),
 }
-"""Options of the marker besides the promise, each with its domain and its default."""
+"""Options of the marker ``privacy`` besides the promise, each with its domain and its default."""
 INI: Mapping[str, Values] = {
     "privacy_alpha": Reals(0, 1, lower_open=True, upper_open=True),
     "privacy_seed": Integers(0),
@@ -54,10 +54,10 @@ ENGINE = Path(audits.__file__).parent
 
 @contextlib.contextmanager
 def errors_as_failures(where: str | None = None) -> Iterator[None]:
-    """Fail the test with a message of one line that states value and rule, without this project's frames.
+    """Turn a ValueError in the context into a failed test with a message of one line, without a traceback.
 
-    If a user's code raised the error, the message also states the line in that code. Set DPPROOF_TRACEBACK=1
-    to see all frames.
+    The message states the value and the rule. If a user's code raised the error, it also states the line in that
+    code. Set DPPROOF_TRACEBACK=1 to see the traceback.
     """
     try:
         yield
@@ -78,7 +78,7 @@ def _raised_at(cause: BaseException | None) -> str:
 
 
 def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse the first unknown key.
+    """Check that all given keys are known.
 
     Raises:
         ValueError: naming it and the known ones.
@@ -92,7 +92,9 @@ def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
 def promise_of(
     name: str, args: tuple[object, ...], given: Mapping[str, Any]
 ) -> tuple[Claim, Mapping[str, Any]]:
-    """Return the promise of a marker, and the options for its audit.
+    """Return the privacy promise that a test's marker states, and the options for the audit.
+
+    ``name`` is the name of the test, ``args`` and ``given`` are the arguments of the marker.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -119,7 +121,7 @@ def _relations() -> str:
 
 
 def ini(config: pytest.Config, name: str) -> Any:
-    """Return the value of an ini option.
+    """Return the value of an option in pytest's ini file.
 
     Raises:
         ValueError: naming the option, its text and its domain.
@@ -137,13 +139,14 @@ def ini(config: pytest.Config, name: str) -> Any:
 HOW = ("failures", "nan", "seeded")
 """Options of `Privacy.audit` that define the outputs, as in the ``audit`` table of a claim file."""
 OPTIONS = (*HOW, *(name for name in Asked.__annotations__ if name != "claim"))
-"""Those in ``HOW``, and the options of `dpproof.audit` except the name, which is that of the test."""
+"""Options of `Privacy.audit`: those in ``HOW``, and those of `dpproof.audit` except the name of the claim."""
 
 
 def privacy_of(request: pytest.FixtureRequest, users: int) -> Privacy:
-    """Return the fixture of one test: its promise, and its share of the session's error budget.
+    """Return the object that the fixture ``privacy`` gives to one test.
 
-    A missing marker, a marker without a promise, or an invalid ini option fails the test with one line.
+    ``users`` is the number of tests that share the session's probability of a false alarm. A missing marker, a
+    marker without a promise, or an invalid ini option fails the test with one line.
     """
     with errors_as_failures(request.node.nodeid):
         marker = request.node.get_closest_marker("privacy")
@@ -171,15 +174,15 @@ def _witnesses(config: pytest.Config) -> Path | None:
 
 @dataclass
 class Privacy:
-    """Check implementations against the promise of one test.
+    """Checks implementations against the privacy promise of one test.
 
     Attributes:
         claim: the promise.
-        alpha: the error probability of all audits of the test together.
-        seed: everything random derives from it and the test's name.
-        budget: the most samples of one audit.
+        alpha: the probability of a false alarm in all audits of the test together.
+        seed: all randomness derives from this number and the test's name.
+        budget: the largest number of samples of one audit.
         strict: whether the test also fails if the audit could not have detected twice the promise.
-        witnesses: folder for witnesses of violations; None to write none.
+        witnesses: folder for files that describe violations; None to write none.
         properties: a list to which each check adds a line, for JUnit files.
     """
 
@@ -254,9 +257,10 @@ class Privacy:
         return replace(found, arithmetic=self.claim.arithmetic)
 
     def certify(self, name: str, **parameters: object) -> None:
-        """Account for one of this project's mechanisms. The test fails unless the promise is proved.
+        """Check that the certified guarantee of a mechanism of this project implies the promise.
 
-        An unknown mechanism or parameter, or a relation without a proof, fails the test with one line.
+        Otherwise the test fails. It also fails, with one line, for an unknown mechanism or parameter, and for a
+        neighbouring relation without a proof.
         """
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)

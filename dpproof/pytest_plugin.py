@@ -1,13 +1,13 @@
-"""Privacy tests in pytest: the marker ``privacy``, the fixture ``privacy``, one error budget for the session.
+"""Privacy tests in pytest: the marker ``privacy`` states a promise, and the fixture ``privacy`` checks code.
 
     @pytest.mark.privacy(epsilon=1.0, adjacency="add-remove")
     def test_counter(privacy):
         privacy.audit(counter, 41, 42)
 
-A session raises a false alarm with probability at most ``privacy_alpha`` (ini option, default 0.001). Each
-test with the marker gets an equal share, and the k-th audit of a test gets 2^-k of that share. An audit errs
-with probability at most its own alpha (docs/notes/audit_betting.md). Seeds derive from ``privacy_seed`` and
-the test's name, so unchanged code gives the same result again.
+All tests of a session together raise a false alarm with probability at most ``privacy_alpha`` (ini option, default
+0.001). Each test with the marker gets an equal share, and the k-th audit of a test gets 2^-k of that share. An audit
+raises a false alarm with probability at most its own share (docs/notes/audit_betting.md). Seeds derive from
+``privacy_seed`` and the test's name, so unchanged code gives the same result again.
 
 No other module of this project is imported until a test requests the fixture.
 """
@@ -34,22 +34,22 @@ HELD = pytest.StashKey["Privacy"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options."""
+    """Declare the ini options of privacy tests."""
     parser.addini("privacy_alpha", "probability of any false alarm in a session", default="0.001")
     parser.addini("privacy_seed", "everything random of privacy tests derives from it", default="0")
     parser.addini("privacy_witnesses", "folder for witnesses of violations", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker ``privacy``."""
     config.addinivalue_line("markers", MARKER)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Count the tests that share the budget, before any test is deselected.
+    """Count the tests that share the session's probability of a false alarm, before any test is deselected.
 
-    With fewer tests, less is spent.
+    If fewer tests are run, the probability is smaller.
     """
     config.stash[USERS] = sum(
         "privacy" in getattr(item, "fixturenames", ()) or item.get_closest_marker("privacy") is not None
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def privacy(request: pytest.FixtureRequest) -> Privacy:
-    """Provide `audit` and `certify`, which check against the promise of the marker."""
+    """Provide an object with the methods `audit` and `certify`. They check code against the marker's promise."""
     from dpproof.privacy_tests import privacy_of
 
     held = request.node.stash[HELD] = privacy_of(request, request.config.stash[USERS])
@@ -76,7 +76,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the number of audits, if there were any."""
+    """Print the number of privacy checks and their results, if there were any."""
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
     found = [value for report in reports for key, value in report.user_properties if key == "privacy"]
     if found:

@@ -1,4 +1,4 @@
-"""Texts for users: numbers, verdicts and remarks on them, and the power of an audit."""
+"""Texts for users: rounded numbers, verdicts with remarks, and what an audit could have detected."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 
 def figure(value: float | None) -> str:
-    """Return a number with seven digits, or a dash for None."""
+    """Return a number as text with at most seven digits, or a dash for None."""
     return "-" if value is None else f"{value:.7g}"
 
 
 def at_least(value: float | None) -> str:
-    """Return a lower bound, rounded down to the digits that are shown."""
+    """Return a lower bound as text. It is rounded down to the digits that are shown."""
     return "-" if value is None else rounded(value, up=False)
 
 
 def at_most(value: float | None) -> str:
-    """Return an upper bound, rounded up to the digits that are shown.
+    """Return an upper bound as text. It is rounded up to the digits that are shown.
 
     >>> at_most(1.63380955), at_least(1.63380955)
     ('1.633810', '1.633809')
@@ -33,7 +33,9 @@ def at_most(value: float | None) -> str:
 def verdict_words(
     verdict: Verdict, readings: int = 0, assumptions: int = 0, severity: Severity | None = None
 ) -> str:
-    """Return a verdict with its severity, its assumptions, and the number of readings on which it rests.
+    """Return a verdict as text, with its severity and the numbers of assumptions and readings.
+
+    A reading is a step of an argument that people check and no machine does.
 
     >>> verdict_words(Verdict.SUBDOMAIN, readings=3, assumptions=1)
     'PROVED ON A SUBDOMAIN (given 1 assumption; 3 readings)'
@@ -45,7 +47,10 @@ def verdict_words(
 def beside(
     verdict: Verdict, readings: int = 0, assumptions: int = 0, severity: Severity | None = None
 ) -> list[str]:
-    """Return the remarks on a verdict: severity, assumptions that the verdict itself does not name, readings.
+    """Return the remarks on a verdict as texts: its severity, its assumptions, and its readings.
+
+    Assumptions are left out if the verdict itself says that there are some. A reading is a step of an argument that
+    people check and no machine does.
 
     >>> beside(Verdict.REFUTED, readings=1, severity=Severity.SLIP)
     ['slip', '1 reading']
@@ -57,12 +62,12 @@ def beside(
 
 
 def result_words(result: Result) -> str:
-    """Return the verdict on a statement with its remarks."""
+    """Return the verdict on a statement as text, with its severity and the numbers of assumptions and readings."""
     return verdict_words(result.verdict, len(result.readings), len(result.assumptions), result.severity)
 
 
 def many(number: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Return a number with its noun, in the singular or the plural.
 
     >>> many(1, "law"), many(2, "law")
     ('1 law', '2 laws')
@@ -71,12 +76,15 @@ def many(number: int, noun: str) -> str:
 
 
 def remarks(result: Result) -> Sequence[str]:
-    """Return the remarks on a verdict: the point, the correction, the assumptions, the domain."""
+    """Return the remarks on a verdict as texts: those of `own_remarks`, and each assumption."""
     return [*own_remarks(result), *(f"given: {text}" for text in result.assumptions)]
 
 
 def own_remarks(result: Result) -> Sequence[str]:
-    """Return the point, the severity, the conjuncts, the correction and the domain, without assumptions."""
+    """Return the remarks on a verdict as texts, without assumptions.
+
+    They state the counterexample, the severity, the verdicts on the parts, the correction, and the domain.
+    """
     lines = [f"not as agreed: {text}" for text in result.changed]
     if result.point:
         lines.append("fails at " + ", ".join(f"{name} = {value}" for name, value in result.point.items()))
@@ -93,7 +101,10 @@ def own_remarks(result: Result) -> Sequence[str]:
 
 
 def worth(audit: Evidence) -> str:
-    """Return the finding on the pair that was run, and the measured power. After a violation it is empty."""
+    """Return a sentence on what an audit found on its neighbours, and what it could have detected.
+
+    The text is empty if the audit measured no power, as after a violation.
+    """
     if not audit.power and not audit.weakness:
         return ""
     pair = f"On the pair that was run ({audit.pair})"
@@ -109,7 +120,7 @@ def worth(audit: Evidence) -> str:
 
 
 def would_see(seen: float | None) -> str:
-    """Return, as text, the epsilon that an audit would have detected with power 90 %.
+    """Return as text the epsilon that an audit would have detected with probability 90 %.
 
     >>> would_see(2.0), would_see(math.inf), would_see(None)
     ('2', 'not known', '-')

@@ -1,1 +1,1 @@
-"""Results for a mechanism, a statement, a claim or a paper."""
+"""Answers to questions about a mechanism, a statement, a claim or a paper, as data."""

@@ -1,4 +1,4 @@
-"""The certified and the published guarantee of a mechanism, or of a training of another library."""
+"""Answers of ``dpproof account``: the certified and the published guarantee of a mechanism."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ Quantity = Literal["epsilon", "delta"]
 
 @dataclass(frozen=True)
 class Published:
-    """Published values: the printed epsilon, and the paper's privacy costs after an exact conversion."""
+    """What a paper publishes for a mechanism: its epsilon, and its other privacy costs converted exactly.
+
+    ``exact`` is epsilon or delta after an exact conversion of the paper's costs. ``rests`` and ``exact_rests`` are
+    the verdicts on the statements behind ``printed`` and ``exact``.
+    """
 
     printed: Bound | None
-    """The printed epsilon; None if a delta is asked for."""
+    """The epsilon that the paper prints; None if a delta is asked for."""
     rests: Result
     exact: Bound
     exact_rests: Result
@@ -38,7 +42,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Account:
-    """The certified answer at one delta, or at one epsilon."""
+    """The certified epsilon of a mechanism at one delta, or its delta at one epsilon, with its basis."""
 
     name: str
     """Name of the mechanism, or kind of object of another library."""
@@ -57,26 +61,26 @@ class Account:
     rests: Result | None = None
     """The verdict on the statement that the answer rests on; None for an object of another library."""
     rests_on: str = ""
-    """Text used instead of ``rests`` for an object of another library."""
+    """Text that states the basis of the answer for an object of another library, instead of ``rests``."""
     released: Bound | None = None
-    """Bounds on the value of everything released: lower by a named pair, upper by the guarantee."""
+    """Bounds on epsilon or delta of the mechanism itself: below by named neighbours, above by the guarantee."""
     published: Published | None = None
     printed: Mapping[str, object] | None = None
     """What the paper prints for the same target, on data that it specifies."""
 
     @property
     def asked(self) -> Quantity:
-        """The given quantity: delta or epsilon."""
+        """The quantity that was given in the question: delta or epsilon."""
         return "epsilon" if self.quantity == "delta" else "delta"
 
     @property
     def released_bits(self) -> str:
-        """Text that states whether epsilon covers every released bit."""
+        """Text that states whether the guarantee covers every released bit, or holds in real arithmetic only."""
         return IN_REAL_ARITHMETIC if self.result is None else self.result.released_bits
 
 
 def checked_number(value: Number, name: str) -> float:
-    """Return the given value as a JSON number.
+    """Return the given value as a floating-point number for JSON, after checking its domain.
 
     Raises:
         ValueError: for text that is no number, a positive number that no JSON number shows, a negative
@@ -106,7 +110,7 @@ def account(
     epsilon: Number | None = None,
     parallel: bool = False,
 ) -> Account:
-    """Return the certified answer at one delta, or at one epsilon, with the published one.
+    """Return the certified epsilon at ``delta``, or delta at ``epsilon``, with the published values.
 
     With ``parallel`` the mechanism runs on disjoint groups of the records, as for `dpproof.account`.
 
@@ -146,9 +150,9 @@ def account(
 
 
 def asked_once(ask: Ask) -> Ask:
-    """Return ``ask`` with a cache, because a numerical notion is slow.
+    """Return a function that gives the same results as ``ask`` and stores them.
 
-    Equal guarantees are asked only once.
+    Numerical guarantees are slow, so equal guarantees are evaluated only once.
     """
     known: list[tuple[Profile, Bound]] = []
 
@@ -163,7 +167,7 @@ def asked_once(ask: Ask) -> Ask:
 
 
 def bound_on(found: PrivacyResult, bound: Bound) -> Bound:
-    """Return the bound on the guarantee, marked as one on the mechanism if a pair attains the guarantee."""
+    """Return the bound. If named neighbours reach the guarantee, mark it as a bound on the mechanism itself."""
     if found.attained is None or found.attained.guarantee != found.guarantee:
         return bound
     return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair)
@@ -177,7 +181,7 @@ def _released(found: PrivacyResult, ask: Ask) -> Bound | None:
 
 
 def quoted(found: PrivacyResult) -> Mapping[str, Result]:
-    """Return the verdicts on the statements that an answer quotes, by id."""
+    """Return the verdicts on the statements behind a guarantee and the published ones, by the statements' ids."""
     beside = found.published
     return results(
         found.statement, *((beside.statement, beside.exact_statement) if beside is not None else ())
@@ -187,7 +191,10 @@ def quoted(found: PrivacyResult) -> Mapping[str, Result]:
 def published(
     found: PrivacyResult, quantity: Quantity, at: Number, ask: Ask, verdicts: Mapping[str, Result]
 ) -> Published | None:
-    """Return what is published for the mechanism, or None if nothing is."""
+    """Return the published epsilon or delta of a mechanism, or None if nothing is published.
+
+    ``at`` is the given delta or epsilon, and ``ask`` computes the quantity from a guarantee.
+    """
     if found.published is None:
         return None
     return Published(

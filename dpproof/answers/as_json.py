@@ -29,12 +29,12 @@ Json = dict[str, object]
 
 
 def envelope(body: Mapping[str, object]) -> Json:
-    """Return ``body`` with the schema number and the version that every answer has."""
+    """Return ``body`` together with the schema number and the version, which every answer contains."""
     return {"schema": 1, "version": __version__, **body}
 
 
 def account(found: Account) -> Json:
-    """Return the answer of ``dpproof account``."""
+    """Return the answer of ``dpproof account`` as JSON data."""
     if found.result is None or found.rests is None:
         return _account_of_another_library(found)
     return envelope(
@@ -121,7 +121,7 @@ def _printed(found: Mapping[str, object] | None) -> Json:
 
 
 def calibration(found: Calibration) -> Json:
-    """Return the answer of ``dpproof calibrate``."""
+    """Return the answer of ``dpproof calibrate`` as JSON data."""
     others, quantity = found.alternatives, found.asked.quantity.replace(" ", "_")
     return envelope(
         {
@@ -155,7 +155,7 @@ def _alternative(found: Alternative) -> Json:
 
 
 def verified(found: Verified) -> Json:
-    """Return the answer of ``dpproof verify``."""
+    """Return the answer of ``dpproof verify`` as JSON data."""
     return envelope(
         {
             "statements": [result_as_json(result) for result in found.statements],
@@ -166,7 +166,10 @@ def verified(found: Verified) -> Json:
 
 
 def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:
-    """Return the answer of ``dpproof audit``: the findings, and the names of audits that ran out of time."""
+    """Return the answer of ``dpproof audit`` as JSON data.
+
+    ``used`` are the assumptions about the machine's arithmetic, and ``late`` names audits that ran out of time.
+    """
     names = list(late)
     return envelope(
         {
@@ -178,9 +181,9 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
 
 
 def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
-    """Return the answer of ``dpproof audit --replay``.
+    """Return the answer of ``dpproof audit --replay`` as JSON data.
 
-    After a change it includes the recorded verdict and the news.
+    If the result has changed, it includes the recorded verdict and a sentence on the change.
     """
     changed = {"recorded_verdict": found.recorded, "news": found.news} if found.different else {}
     audit = {**found.evidence.as_json(), **changed}
@@ -188,10 +191,9 @@ def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
 
 
 def case(found: CaseResult) -> Json:
-    """Return one case of the corpus: the keys of an audit, the expected and the found result.
+    """Return the result of one case of the audit corpus as JSON data.
 
-    Without evidence, the keys of the audit are null.
-
+    It has the keys of an audit, and the expected and the found result. If there was no audit, its keys are null.
     The data contain no times, so equal seeds give equal data.
     """
     known = dict.fromkeys(_KEYS) if found.evidence is None else found.evidence.as_json()
@@ -218,7 +220,10 @@ _KEYS = (
 
 
 def claim(ledger: ClaimLedger, entry: Mapping[str, object]) -> Json:
-    """Return one claim of a claim file with its results; ``entry`` is the claim as the file has it."""
+    """Return one claim of a claim file with its results as JSON data.
+
+    ``entry`` is the claim as it is written in the file.
+    """
     return {
         "claim": ledger.claim.name,
         "entry": dict(entry),
@@ -233,12 +238,12 @@ def claim(ledger: ClaimLedger, entry: Mapping[str, object]) -> Json:
 
 
 def refusal(found: Refusal) -> Json:
-    """Return one claim that is refused."""
+    """Return a claim that cannot be checked, with its place in the file and the error, as JSON data."""
     return {"file": str(found.path), "place": found.place, "line": found.line, "message": found.message}
 
 
 def paper(ledger: PaperLedger) -> Json:
-    """Return one paper."""
+    """Return all results for one paper as JSON data."""
     return {
         "paper": ledger.paper.name,
         "statements": [result_as_json(result) for result in ledger.verified.statements],
@@ -252,7 +257,7 @@ def paper(ledger: PaperLedger) -> Json:
 
 
 def experiment(found: Shown) -> Json:
-    """Return an experiment of a paper. Files are named relative to the project's documents."""
+    """Return an experiment of a paper as JSON data. Files are named relative to the project's documents."""
     return {
         "title": found.title,
         "command": found.command,

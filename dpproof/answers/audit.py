@@ -1,4 +1,4 @@
-"""Audits by name: the function that audits a mechanism of the catalogue, a claim, or an earlier finding."""
+"""Audits of a mechanism of the catalogue, of a claim in a claim file, and of an earlier finding."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ __all__ = [
 ]
 
 PLANNED = ("seed", "alpha", "budget", "sharpen", "further", "executor")
-"""Options that belong to the plan of an audit. The others state how a callable or a command is run."""
+"""Options that every audit has. Other options state how a callable or a command is run."""
 DELTA = 1e-6
-"""Delta at which epsilon is stated, unless another is given or the guarantee is pure."""
+"""Default delta at which an audit states epsilon. For a guarantee with delta 0 it is 0."""
 VIEWED = "selective-dpsgd"
 """The mechanism that can be audited from several views of its code."""
 OWN = " dpproof chooses the inputs of its own mechanisms."
@@ -55,7 +55,7 @@ EVENT = " claims name no code to run, so they cannot be audited. `dpproof check`
 
 
 class AuditOptions(TypedDict, total=False):
-    """Options for the audit of a claim. They override the options in the claim."""
+    """Options for the audit of a claim. They override the options that the claim itself states."""
 
     seed: int
     alpha: float
@@ -79,7 +79,9 @@ def audit_mechanism(
     view: str | None = None,
     **asked: Unpack[Asked],
 ) -> Evidence:
-    """Audit a mechanism of this project against its own tight guarantee, or against ``curve`` if given.
+    """Audit a mechanism of this project, and return the finding.
+
+    The audit tests the mechanism's own certified guarantee, or ``curve`` if it is given.
 
     Raises:
         ValueError: for an unknown name, or an adjacency the audit has no pairs for.
@@ -102,13 +104,13 @@ def _target(
 
 
 def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[AuditOptions]) -> Evidence:
-    """Audit a claim of a claim file. The audit tests the promise in the claim.
+    """Audit a claim of a claim file, and return the finding. The audit tests the promise in the claim.
 
     Args:
-        claim: one that ``check_auditable`` lets pass.
-        elsewhere: an executor among the options draws from somebody's callable or command, too; this then
-            has to be one that other processes can load.
-        options: as for `dpproof.audit`; they go before what the claim itself says of its audit.
+        claim: a claim that ``check_auditable`` accepts.
+        elsewhere: whether an executor in the options also runs a user's callable or command. Other processes must
+            then be able to load it.
+        options: those of `dpproof.audit`. They override the options that the claim itself states.
     """
     _check_promise(claim)
     if kind_of(claim):
@@ -194,7 +196,7 @@ def _again(claim: Claim) -> dict[str, Any]:
 
 
 def replay(witness: Mapping[str, Any]) -> Evidence:
-    """Repeat the audit that a witness describes, and check that the result is the same.
+    """Repeat the audit that a witness (the JSON record of a finding) describes, and return the same finding.
 
     Raises:
         ValueError: if the witness does not say how, or comes out differently.
@@ -214,7 +216,7 @@ def _claim_again(witness: Mapping[str, Any]) -> Evidence:
 
 
 def check_ready(claim: Claim) -> None:
-    """Refuse, before any work, a claim whose mechanism, parameters, adjacency or callables do not exist.
+    """Check, before any work, that a claim's mechanism, parameters, neighbouring relation and callables exist.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -311,7 +313,7 @@ def _seen(claim: Claim) -> TrustModel:
 
 
 def check_auditable(claim: Claim) -> None:
-    """Run ``check_ready``, and also refuse a claim that dpproof cannot audit.
+    """Run ``check_ready``, and also check that dpproof can audit the claim.
 
     Raises:
         ValueError: naming the value and the rule.
@@ -332,12 +334,15 @@ def _file_name(claim: str) -> str:
 
 
 def witness_file(evidence: Evidence, folder: Path) -> Path:
-    """Return the path of the file for the witness of a finding."""
+    """Return the path of the JSON file, in this folder, for the witness (the record) of a finding."""
     return folder / f"{_file_name(evidence.claim)}.json"
 
 
 def write_witness(evidence: Evidence, folder: Path) -> Path:
-    """Write the witness of a finding as a JSON file, whole or not at all. Return its path."""
+    """Write the witness (the record of a finding) as a JSON file, and return its path.
+
+    If writing fails, no partial file is left.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = witness_file(evidence, folder)
     write_whole(path, json_text(evidence.witness()))

@@ -1,4 +1,4 @@
-"""The smallest noise that meets a target, the noise for other targets and sizes, and code to copy."""
+"""Calibration: the smallest noise that meets a privacy target, the noise for other targets, and code to copy."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from dpproof.answers.account import Published, asked_once, bound_on, checked_num
 EPSILONS = (Fraction(1, 2), Fraction(2))
 DELTAS = (Fraction(1, 100), Fraction(100))
 SIZES = (Fraction(1, 2), Fraction(2))
-"""Factors by which each size is changed."""
+"""Factors by which each whole-number parameter is changed."""
 NOT_SIZES = ("sensitivity",)
 """Whole-number parameters that do not count work or users."""
 
 
 @dataclass(frozen=True)
 class Alternative:
-    """The smallest noise after one change."""
+    """The smallest noise after one change of the target or of a parameter."""
 
     change: str
-    """The change, in words."""
+    """What is changed: epsilon, delta, or the name of a parameter."""
     to: float
     noise: float | None = None
-    """None if no noise, or every noise, meets the target."""
+    """The smallest noise; None if no noise, or every noise, meets the target."""
     ratio: float | None = None
-    """Ratio of this noise to the present one."""
+    """This noise divided by the noise without the change."""
     why: str = ""
     """The reason why there is no noise."""
 
@@ -55,18 +55,18 @@ class Calibration:
 
     accountant: Accountant
     chosen: Any
-    """The parameters with the smallest noise, an object of the mechanism's own class."""
+    """The parameters of the mechanism, with the smallest noise."""
     adjacency: Adjacency
     asked: Asked
     """The target."""
     noise: float
     bound: Bound
-    """Bound on the limited quantity (epsilon, advantage or true positive rate) with that noise."""
+    """Bound on epsilon, on the advantage, or on the true positive rate with that noise, as the target says."""
     result: PrivacyResult
     noise_below: float
-    """The next smaller noise."""
+    """The next smaller noise, which does not meet the target."""
     missed: float
-    """Lower bound on the limited quantity with ``noise_below``. It is above the target."""
+    """Lower bound with ``noise_below`` on the quantity that the target limits. It is above the target."""
     published: Published | None
     printed: Mapping[str, object] | None
     """What the paper prints for the same target."""
@@ -74,7 +74,7 @@ class Calibration:
     code: Mapping[str, str]
     """Code to copy, in Python and for a claim file."""
     alternatives: tuple[Alternative, ...] | None = None
-    """Alternatives; None if they were not requested."""
+    """The smallest noise after each of several changes; None if it was not requested."""
 
     def __float__(self) -> float:
         return float(self.noise)
@@ -99,7 +99,11 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Asked:
-    """A target of calibration: the goal, the limited quantity, its limit, and the delta or rate it is for."""
+    """A target of calibration: a quantity and its limit, such as epsilon 1 at delta 1e-6.
+
+    ``quantity`` is limited to ``limit``. ``place`` and ``at`` name the delta, or the false positive rate, at which the
+    limit applies. ``goal`` is the same target for the search.
+    """
 
     goal: Goal
     quantity: str
@@ -109,14 +113,14 @@ class Asked:
 
     @classmethod
     def epsilon(cls, limit: Number, delta: Number) -> Asked:
-        """Return the target of an epsilon at a delta."""
+        """Return the target that epsilon is at most ``limit`` at this delta."""
         checked_number(limit, "epsilon"), checked_number(delta, "delta")
         goal = Target(exact(limit, "epsilon"), exact(delta, "delta"))
         return cls(goal, "epsilon", str(limit), "delta", str(delta))
 
     @classmethod
     def advantage(cls, limit: Number) -> Asked:
-        """Return the target of a largest attack advantage, which is delta at epsilon 0.
+        """Return the target that the advantage of any attack is at most ``limit``. It equals delta at epsilon 0.
 
         Raises:
             ValueError: if the advantage is not in (0, 1).
@@ -128,7 +132,10 @@ class Asked:
 
     @classmethod
     def power(cls, rates: tuple[Number, Number]) -> Asked:
-        """Return the target of a largest true positive rate of an attack at a false positive rate."""
+        """Return the target of a largest true positive rate of attacks.
+
+        ``rates`` are this true positive rate and the false positive rate at which it applies.
+        """
         if isinstance(rates, str) or len(rates) != 2:
             raise ValueError(f"target_tpr ({rates!r}) must be two numbers, a true and a false positive rate")
         true, false = rates
@@ -139,12 +146,12 @@ class Asked:
         return f"{self.quantity} {self.limit}" + (f" at {self.place} {self.at}" if self.place else "")
 
     def as_json(self) -> dict[str, str]:
-        """Return the target under plain names."""
+        """Return the target as JSON data: the limited quantity, and the delta or rate at which it is limited."""
         told = {self.quantity: self.limit}
         return told | ({self.place: self.at} if self.place else {})
 
     def bound(self, guarantee: Profile) -> Bound:
-        """Return a bound on the limited quantity under a guarantee."""
+        """Return a bound on the quantity that this target limits, for a mechanism with this guarantee."""
         match self.quantity:
             case "epsilon":
                 return guarantee.epsilon(self.at)
@@ -156,7 +163,7 @@ class Asked:
 def calibrate(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> Calibration:
-    """Return the smallest noise whose certified guarantee meets the target, and the proof that less does not.
+    """Return the smallest noise whose certified guarantee meets the target, and a proof that less noise does not.
 
     Raises:
         ArithmeticError: if one of the two could not be certified.
@@ -255,17 +262,18 @@ def calibration_of(
     target_tpr: tuple[Number, Number] | None = None,
     **parameters: Any,
 ) -> Calibration:
-    """Return the smallest noise certified to meet a target, and the proof that a little less does not.
+    """Return the smallest noise that is certified to meet a target, and a proof that less noise does not.
 
     Give exactly one target. Omit the noise parameter, or give a value at which the search begins.
 
     Args:
         mechanism: the name of the mechanism, as in ``dpproof calibrate --help``.
         adjacency: the neighbouring relation, as for `dpproof.account`.
-        target_epsilon: the epsilon to meet, at ``target_delta``.
-        target_delta: the delta at which it is met; 0 is pure differential privacy.
-        target_advantage: the largest difference of true and false positive rate that an attack may have.
-        target_tpr: the largest true positive rate of an attack, and the false positive rate where it holds.
+        target_epsilon: the largest allowed epsilon at ``target_delta``.
+        target_delta: the delta of the target. The default 0 is pure differential privacy.
+        target_advantage: the largest allowed difference between the true and the false positive rate of an attack.
+        target_tpr: the largest allowed true positive rate of an attack, and the false positive rate at which it
+            applies.
         parameters: the other parameters of the mechanism.
 
     >>> found = calibration_of("laplace", sensitivity=2, adjacency="replace", target_epsilon=1)
@@ -292,7 +300,7 @@ _MEANT = {name: f"Did you mean target_{name}?" for name in ("epsilon", "delta", 
 def asked_for(
     epsilon: Number | None, delta: Number, advantage: Number | None, rates: tuple[Number, Number] | None
 ) -> Asked:
-    """Return the one target that is given.
+    """Return the target from the arguments of `calibration_of`, of which exactly one is given.
 
     Raises:
         ValueError: for none or several, or one outside its domain.
@@ -320,7 +328,7 @@ def noise_to_begin(accountant: Accountant) -> Any:
 def noise_for_other_targets(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: Number, delta: Number
 ) -> tuple[Alternative, ...]:
-    """Return the smallest noise after each of several changes, made one at a time."""
+    """Return the smallest noise for other targets and sizes. Each alternative changes one number only."""
     present = getattr(parameters, accountant.noise)
     return tuple(
         _alternative(accountant, adjacency, change, present)
@@ -329,7 +337,7 @@ def noise_for_other_targets(
 
 
 Change = tuple[str, Fraction, Parameters, tuple[Fraction, Fraction]]
-"""What is changed, its new value, the new parameters, and the new epsilon and delta."""
+"""One change: the name of what is changed, its new value, the new parameters, and the new epsilon and delta."""
 
 
 def _changes(parameters: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Change]:
@@ -365,7 +373,7 @@ def _alternative(accountant: Accountant, adjacency: Adjacency, change: Change, p
 def code(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> dict[str, str]:
-    """Return code to copy: the guarantee in Python, and the promise as an entry of a claim file.
+    """Return texts to copy: Python code for the guarantee, and the promise as an entry of a claim file.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> gaussian, target = accountant_for("gaussian"), Asked.epsilon("1.5", "1e-6")

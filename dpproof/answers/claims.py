@@ -1,4 +1,4 @@
-"""Results for a claim file: for each claim, what is proved and what an audit found."""
+"""Results for the claims of a claim file: for each claim, what is proved and what an audit found."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NOT_AUDITED = "not audited:"
 
 @dataclass(frozen=True)
 class ClaimLedger:
-    """All results for one claim of a claim file."""
+    """All results for one claim of a claim file: the outcome, the account, the audit's finding, and remarks."""
 
     claim: Claim
     verdict: Outcome
@@ -55,10 +55,11 @@ def check_claims(
     seed: int = 0,
     executor: Executor | None = None,
 ) -> list[ClaimLedger]:
-    """Check the claims in order. Each claim gets an equal share of alpha, and the seconds are used in order.
+    """Check the claims of a file in order, and return their results.
 
-    A true claim of the file is called broken with probability at most ``budget.alpha``. By the union bound,
-    this holds for all claims together, because each audit errs with probability at most its own alpha.
+    The probability that any true claim is called broken is at most ``budget.alpha``: each claim's audit gets an equal
+    share of it (union bound). The seconds of the budget are for all audits together. ``stage`` is called with a text
+    on what is being done.
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
     options: AuditOptions = {"seed": seed, "alpha": budget.alpha / len(claims), "executor": executor}
@@ -92,14 +93,14 @@ def check_claim(
     until: float | None = None,
     **options: Unpack[AuditOptions],
 ) -> ClaimLedger:
-    """Account for the mechanism of a claim if dpproof knows it, then audit the claim.
+    """Check one claim, and return its results: the account if dpproof knows the mechanism, and an audit.
 
     Args:
-        claim: one that ``auditing.check_ready`` lets pass.
-        stage: is told what is going on.
-        audited: False for the account alone.
-        until: when audits end, on the clock of ``time.monotonic``; see `dpproof.audits.time_budget`.
-        options: of the audit.
+        claim: a claim that ``dpproof.answers.audit.check_ready`` accepts.
+        stage: function that is called with a text on what is being done.
+        audited: whether the claim is also audited.
+        until: the time at which audits end, on the clock of ``time.monotonic``; see `dpproof.audits.time_budget`.
+        options: the options of the audit.
 
     Raises:
         ValueError: for parameters or an adjacency that the mechanism refuses.
@@ -111,7 +112,7 @@ def check_claim(
 
 
 def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Sequence[str]) -> ClaimLedger:
-    """Return a stored result for a claim. The account and the verdict are computed again, the audit is not.
+    """Return the results for a claim from a stored audit. The account and the outcome are computed again.
 
     Args:
         claim: the claim, which must not name an event, because events import the user's code.
@@ -185,9 +186,10 @@ _HEARD = {
 
 
 def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
-    """Return the exit code of the worst claim, in the order refused, broken, not certified, kept.
+    """Return the exit code for several claims, which is that of the worst one.
 
-    With ``strict`` an inconclusive audit counts as broken.
+    The order is refused (2), broken (1), not certified (3), kept (0). With ``strict`` an inconclusive audit counts as
+    broken.
     """
     codes = {ledger.verdict.exit_code for ledger in ledgers}
     if strict and any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers):
@@ -196,9 +198,9 @@ def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
 
 
 def heard_in(audit: Evidence | None) -> Outcome | None:
-    """Return what an audit finds about the promise.
+    """Return the outcome that follows from an audit alone, or None without an audit.
 
-    If the promise is about real arithmetic, floating-point bits do not count.
+    If the promise is about real arithmetic, violations that only floating-point bits show do not count.
     """
     if audit is None:
         return None
@@ -206,7 +208,7 @@ def heard_in(audit: Evidence | None) -> Outcome | None:
 
 
 def rests_on(account: Account) -> str:
-    """Return the statement behind a guarantee, its verdict, and the numbers of its assumptions."""
+    """Return a text with the statement behind a guarantee, its verdict, and how many facts it assumes."""
     rests = account.rests
     if rests is None:
         return f"rests on: {account.rests_on}"

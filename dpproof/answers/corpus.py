@@ -1,4 +1,4 @@
-"""Runs of the corpus, case by case: the expected result, the result, and the time it took."""
+"""Runs of the audit corpus, a list of mechanisms whose correct audit results are known."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SKIPPED = "skipped"
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case after its audit.
+    """The result of one case of the audit corpus.
 
     Attributes:
-        name, reason: those of the case.
-        expected: a verdict, or the name of an exception.
-        found: the same, or `SKIPPED`.
-        evidence: of the audit; None if an exception ended it.
+        name, reason: the name of the case, and the reason for the expected result.
+        expected: the expected finding of the audit, or the name of the expected exception.
+        found: the finding or the exception that occurred, or `SKIPPED`.
+        evidence: the finding of the audit in detail; None if an exception ended it.
         error: the message of that exception, or the missing package.
         seconds: duration of the audit.
     """
@@ -41,12 +41,12 @@ class CaseResult:
 
     @property
     def missed(self) -> bool:
-        """Whether the case ran and gave another result than expected."""
+        """Whether the case was run and its result differs from the expected one."""
         return self.found not in (self.expected, SKIPPED)
 
 
 def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
-    """Return the cases whose names contain a text, ignoring case, or all cases without a text.
+    """Return the cases of the audit corpus whose names contain a text, ignoring case. Without a text, return all.
 
     Raises:
         ValueError: no name contains it.
@@ -63,14 +63,14 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 def run_cases(
     cases: Sequence[CorpusCase], options: Asked, executor: Executor | None = None
 ) -> Iterator[CaseResult]:
-    """Audit each case, and yield the results in order, each as soon as possible.
+    """Audit each case of the corpus, and yield the results in order, each as soon as possible.
 
     With an executor each case is one task. The worker process finds the case by its name.
 
     Args:
-        cases: of the corpus.
-        options: ``seed``, ``alpha`` and ``budget``, as for a case's ``audit``.
-        executor: runs several cases at a time.
+        cases: the cases to audit.
+        options: ``seed``, ``alpha`` and ``budget`` of the audits.
+        executor: runs several cases at the same time.
     """
     if executor is None:
         yield from (_outcome(case, options) for case in cases)

@@ -1,4 +1,7 @@
-"""The share of each paper's listed statements that are decided."""
+"""How many of the statements that a paper numbers are decided (proved or refuted).
+
+The file ``proofs_check/papers/ids.txt`` lists the statements.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 @dataclass(frozen=True)
 class Item:
-    """One row of the list: an id, its kind, and other ids under which the paper prints the same statement."""
+    """One row of the list of statements: an id, its kind, and other numbers of the same statement in the paper."""
 
     id: str
     kind: str
@@ -22,33 +25,33 @@ class Item:
 
     @property
     def prefix(self) -> str:
-        """The prefix of the ids of its paper."""
+        """The prefix that all ids of the statement's paper have."""
         return self.id.split(".")[0]
 
 
 @dataclass(frozen=True)
 class Share:
-    """Counts over the rows of the list, for one paper or for all papers."""
+    """Counts of decided and undecided statements, for one paper or for all papers."""
 
     statements: int
-    """Number of rows of kind statement. Only these are counted."""
+    """Number of the paper's own statements. Quoted theorems are counted separately."""
     decided: tuple[str, ...]
-    """Statements with a certificate for every part: proved, proved on a subdomain, proved given, refuted."""
+    """Ids of the statements that are proved or refuted in all parts, also on a subdomain or under assumptions."""
     outright: tuple[str, ...]
-    """The statements of ``decided`` that assume nothing: refuted, or proved without a named rule."""
+    """Those in ``decided`` whose proof or refutation uses no assumption."""
     undecided: tuple[str, ...]
     """The other statements: open, assumed or not registered."""
     quoted: int
-    """Number of rows of kind quoted, which are theorems of other works."""
+    """Number of quoted theorems, which are those of other works."""
     quoted_decided: tuple[str, ...]
-    """The quoted theorems that are nevertheless proved or refuted here."""
+    """Ids of the quoted theorems that are proved or refuted here."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    """Number of rows of kind statement with each verdict. Refutations are counted by severity."""
+    """Number of the paper's own statements with each verdict. Refutations are counted by severity."""
 
 
 @lru_cache(maxsize=1)
 def items() -> tuple[Item, ...]:
-    """The rows of the list.
+    """Return the rows of the list of statements.
 
     >>> items()[2]
     Item(id='rlsvi.lemma6', kind='statement', aliases=())
@@ -61,7 +64,7 @@ def items() -> tuple[Item, ...]:
 
 
 def identity_of(name: str) -> str:
-    """Return the id of a statement, given that id, a former id, or another number in its paper.
+    """Return the id of a statement. ``name`` is this id, a former id, or another number of it in its paper.
 
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
@@ -71,7 +74,7 @@ def identity_of(name: str) -> str:
 
 
 def coverage(found: Iterable[Result], prefix: str = "") -> Share:
-    """Return the share of the papers whose ids begin with ``prefix``, given the verdicts on statements."""
+    """Return the counts for the statements whose ids begin with ``prefix``. ``found`` are the verdicts."""
     known = {result.id: result for result in found}
     rows = [item for item in items() if item.id.startswith(prefix)]
     statements = [item.id for item in rows if item.kind == "statement"]
@@ -123,7 +126,7 @@ def _outright(result: Result) -> bool:
 
 
 def line(share: Share) -> str:
-    """Return a summary in one line.
+    """Return the counts of decided statements and quoted theorems as a text of one line.
 
     >>> line(Share(4, ("a", "b", "c"), ("a",), ("d",), 2, ("q",)))
     '3 of 4 statements decided (75%), 1 without assumptions (25%); 1 of 2 quoted theorems decided'
@@ -137,7 +140,7 @@ def line(share: Share) -> str:
 
 
 def counts(share: Share) -> str:
-    """Return the numbers of statements with each verdict, in words.
+    """Return the number of statements with each verdict as a text of one line.
 
     >>> counts(Share(3, (), (), (), 0, (), {"STEPS PROVED": 2, "REFUTED slip": 1}))
     '2 STEPS PROVED, 1 REFUTED (slip)'

@@ -1,4 +1,4 @@
-"""The guarantee of a training or composition of another library: dp-accounting events, Opacus histories."""
+"""The guarantee of an object of another library: an event of dp-accounting, or a training run of Opacus."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def _whole(count: float) -> int:
 
 
 PREFIXES: Mapping[str, Callable[[Any], Any]] = {"event": _event, "training": _training}
-"""Keys of a claim for objects of other libraries, each with the function that makes it an event."""
+"""Keys of a claim that name objects of other libraries. The functions turn such an object into an event."""
 
 
 def kind_of(claim: Claim) -> str | None:
-    """Return ``event`` or ``training`` if the claim is about one, and otherwise None."""
+    """Return ``event`` or ``training`` if the claim is about an object of another library, otherwise None."""
     prefix = claim.mechanism.partition(":")[0]
     return prefix if prefix in PREFIXES and claim.mechanism.count(":") > 1 else None
 
 
 def guarantee_of_event(claim: Claim) -> Profile:
-    """Return the certified guarantee of the object that the claim names.
+    """Return the certified guarantee of the other library's object that the claim names.
 
     Raises:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
@@ -93,7 +93,7 @@ def attained_by(claim: Claim) -> str | None:
 
 
 def account_event(claim: Claim, guarantee: Profile) -> Account:
-    """Return the answer of ``dpproof account`` for an event. Some of its fields stay empty."""
+    """Return the account of an object of another library with this guarantee. Some fields stay empty."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)
     kind, _, target = claim.mechanism.partition(":")

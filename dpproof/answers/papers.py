@@ -1,8 +1,8 @@
-"""Results for the papers: bounds, verdicts, evidence and experiments of each, joined by id.
+"""All results for a paper: the verdicts on its statements, its bounds, audits of its mechanisms, its experiment.
 
 The figures and findings of an experiment are read from ``docs/experiments``. ``dpproof reproduce PAPER``
 writes them; this module does not run it. An installed package lacks these documents, so it shows only the
-command. For claims see `answers.claims`.
+command.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FINDINGS = "## What it shows\n"
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment as shown in the report."""
+    """An experiment of a paper, as the report shows it."""
 
     paper: str
     title: str
@@ -43,10 +43,10 @@ class Shown:
     """The page on the experiment, if the file exists."""
     figures: tuple[Path, ...]
     findings: tuple[str, ...]
-    """The page's first lines, on disagreements with the paper, and its list of findings."""
+    """Sentences of the page: its first lines (disagreements with the paper) and its list of findings."""
 
     def pictures(self) -> list[tuple[str, str]]:
-        """Each figure's name, and the figure as a data URL, so that the report is a single file."""
+        """Return the name of each figure, and the figure as a data URL, so that the report is a single file."""
         return [
             (path.stem, f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}")
             for path in self.figures
@@ -86,7 +86,7 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ExpectedAudit:
-    """An audit of a case of the corpus, with the expected result."""
+    """The finding of an audit of a paper's mechanism, with the expected finding and the reason for it."""
 
     evidence: Evidence
     expected: Finding
@@ -95,20 +95,23 @@ class ExpectedAudit:
 
 @dataclass(frozen=True)
 class PaperLedger:
-    """All results for one paper."""
+    """All results for one paper.
+
+    ``departures`` lists what differs from the recorded verdicts and the expected audits.
+    """
 
     paper: Paper
     verified: Verified
     account: Account | None
-    """None if the paper's mechanism has no accountant here."""
+    """The guarantee of the paper's mechanism; None if it has no accountant here."""
     audits: Sequence[ExpectedAudit]
     departures: Sequence[str]
     experiment: Shown | None = None
-    """None if the paper has no experiment here."""
+    """The paper's experiment; None if it has none here."""
 
 
 def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
-    """Return the cases of the corpus, on a paper's own mechanisms, that ``dpproof check papers`` audits."""
+    """Return the cases of the audit corpus that are about the mechanisms of a paper."""
     from dpproof.audits.corpus.all_cases import cases_of_paper
 
     return cases_of_paper(paper)
@@ -117,10 +120,9 @@ def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
-    """Verify every statement of a paper, account for its mechanism, audit its cases, and add its experiment.
+    """Return all results for a paper: check its statements, account for its mechanism, and audit its mechanisms.
 
-    ``departures`` lists the verdicts that differ from the record, and the corpus cases with unexpected
-    results.
+    ``stage`` is called with a text on what is being done.
     """
     stage(f"{paper.name}: checking certificates")
     verified = verify(ids_named(paper.name))

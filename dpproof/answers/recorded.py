@@ -1,4 +1,4 @@
-"""The recorded verdicts, which ``dpproof verify papers`` must reproduce."""
+"""The recorded verdicts on all statements, which ``dpproof verify papers`` must reproduce."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORD = Path(__file__).with_name("recorded_verdicts.json")
 
 
 Kept = Mapping[str, object]
-"""The recorded fields of one statement."""
+"""What is recorded for one statement: its verdict, severity, domain and assumptions."""
 
 
 def recorded() -> dict[str, Kept]:
@@ -28,7 +28,7 @@ def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
 
     Args:
         found: the verdicts on statements.
-        prefixes: of the recorded ids that must be among them; ``""`` for all.
+        prefixes: recorded statements whose ids begin with one of these must be among them; ``""`` for all.
     """
     known = {name: answer for name, answer in recorded().items() if name.startswith(prefixes)}
     answers = {result.id: kept(result) for result in found if result.id.startswith(prefixes)}
@@ -40,7 +40,7 @@ def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
 
 
 def kept(result: Result) -> Kept:
-    """Return the recorded fields of a statement. They show if a proof loses domain or gains assumptions."""
+    """Return what is recorded for a statement: its verdict, severity, domain and assumptions."""
     return {
         "verdict": result.verdict.value,
         "severity": result.severity.value if result.severity else None,
@@ -61,7 +61,7 @@ def _shown(answer: Kept | None, key: str) -> str:
 
 
 def write() -> None:
-    """Record the present verdicts."""
+    """Check all statements and write their verdicts as the new record."""
     answers = {result.id: kept(result) for result in verify()}
     write_whole(RECORD, json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
 

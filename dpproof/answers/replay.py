@@ -1,8 +1,9 @@
-"""Replay of a witness: the same finding as before, news about a changed implementation, or a broken file.
+"""Replay of a witness: the audit that a JSON record of a finding describes is run again.
 
-If the audited code has changed, the replay may give another result. The news then states whether the
-violation is gone, and it is always taken from the new audit. The file is broken if the question (`ASKED`)
-differs, or only the verdict: the verdict follows from the figures, so it cannot change alone.
+The result is the same finding as before, news about a changed implementation, or an error. If the audited code has
+changed, the replay may give another result. The news then states whether the violation is gone. An error means that
+the file is broken: the question (`ASKED`) differs, or only the verdict does. The verdict follows from the figures, so
+it cannot change alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dpproof.audits.recording.replaying import ReplayError
 from dpproof.audits.target import target
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
-"""Keys of a witness that describe the question and not the finding."""
+"""Keys of a witness (the record of a finding) that describe the question and not the answer."""
 VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 """Findings that refute a claim."""
 
@@ -29,8 +30,8 @@ class Replayed:
     """The result of a replay.
 
     Attributes:
-        evidence: the result of the new audit.
-        recorded: the verdict stored in the witness.
+        evidence: the finding of the new audit.
+        recorded: the verdict that is stored in the witness.
         different: the keys of the witness whose values have changed.
     """
 
@@ -40,7 +41,7 @@ class Replayed:
 
     @property
     def news(self) -> str | None:
-        """One line on what changed, or None if nothing did."""
+        """One line on what has changed since the witness was written, or None if nothing has."""
         found = self.evidence.verdict.value
         if not self.different:
             return None
@@ -55,7 +56,7 @@ class Replayed:
 
 
 def replayed(witness: Mapping[str, Any]) -> Replayed:
-    """Repeat the audit of a witness.
+    """Repeat the audit that a witness (the record of a finding) describes, and return the result.
 
     Raises:
         ReplayError: the file is broken, or says nothing of how; or figures came out differently where
@@ -93,7 +94,7 @@ def _of_a_user(how: Mapping[str, Any]) -> bool:
 
 
 def replayed_file(path: Path) -> Replayed:
-    """Repeat the audit of a witness in a file.
+    """Repeat the audit that the witness in a JSON file describes, and return the result.
 
     Raises:
         ValueError: the file is no witness, or a broken one.

@@ -1,4 +1,4 @@
-"""Verdicts on statements, and the statement ids that a name stands for."""
+"""Verdicts on statements, and the ids of the statements that a name on the command line stands for."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dpproof.proofs_check.verdict import Result
 
 @dataclass(frozen=True)
 class Verified:
-    """Verdicts on some statements. Their certificates were checked again."""
+    """Verdicts on some statements. The kernel has just checked their certificates."""
 
     statements: tuple[Result, ...]
 
     @property
     def readings(self) -> frozenset[str]:
-        """All readings on which the statements rest together."""
+        """Texts of all steps that people must check by reading, for all the statements together."""
         return frozenset(text for result in self.statements for text in result.readings)
 
     @property
     def laws(self) -> tuple[str, ...]:
-        """The laws from the table that the statements use."""
+        """Names of the known facts about distributions (`dpproof.proofs_check.laws`) that the statements use."""
         return tuple(sorted({name for result in self.statements for name in result.laws}))
 
 
 def results(*ids: str) -> dict[str, Result]:
-    """Return the results of statements by id. Shared certificates are checked once."""
+    """Return the verdicts on the statements with these ids, by id. Shared certificates are checked once."""
     return {result.id: result for result in registry.verify(ids)}
 
 
 def verify(ids: Iterable[str]) -> Verified:
-    """Check the certificates of statements again, and return the verdicts."""
+    """Check the certificates of the statements with these ids, and return the verdicts."""
     return Verified(tuple(registry.verify(list(ids))))
 
 

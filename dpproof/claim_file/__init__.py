@@ -1,4 +1,4 @@
-"""Reading of claim files such as ``dpproof.toml``. An unknown key or wrong type is refused by name and line.
+"""Reading of claim files such as ``dpproof.toml``. An unknown key or a wrong type is an error with its line.
 
 Nothing in a claim file is evaluated. Callables are named as ``package.module:callable``.
 """

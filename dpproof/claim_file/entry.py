@@ -1,4 +1,4 @@
-"""One ``[[claim]]``: conversion of its data to a claim and back."""
+"""Conversion of one ``[[claim]]`` entry of a claim file to a claim, and back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ an error or an output. Audits of a command also have the seconds that one reques
 
 
 def entry_of(claim: Claim) -> dict[str, Any]:
-    """Return the claim as an entry of a claim file. ``claim_from`` reads it back."""
+    """Return the claim as the data of an entry in a claim file. ``claim_from`` reads them back."""
     entry: dict[str, Any] = {
         "name": claim.name,
         **_names(claim),
@@ -149,7 +149,7 @@ def _table(name: str, value: object) -> Mapping[str, Any]:
 
 
 def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dict[str, Any]:
-    """Return a table of the file after checking that each key is known and each value is in its domain.
+    """Return a table of a claim file after checking that each key is known and each value is in its domain.
 
     Raises:
         ValueError: naming the table, the value and the rule.

@@ -6,8 +6,8 @@ make this machine read a file, or start a program, in another folder.
 Links are followed first. Then these are checked: every parameter that is a file, the program of a command if
 it is written with a path separator, and every argument of a command. An argument is also cut into pieces at
 white space, quotes and other special characters of a shell. A piece is checked if it has a path separator or
-names an existing file. If the whole argument exists, its beginning and the text after a closing bracket are
-not pieces, because file names may contain such characters.
+names an existing file. If a file with the name of the whole argument exists, its first piece is not checked, and
+closing brackets do not cut, because file names may contain such characters.
 
 These are not checked: a program named without a separator, which is found on the search path; programs in the
 folder of the running Python, and Python's imports; paths that an interpreter (``sh -c``, ``python -c``)
@@ -29,7 +29,7 @@ SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
 SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
 """Characters that may separate a path from the rest of an argument."""
 WITHIN = re.compile(r"""[\s=:,;|&<>({\[`'"@$]+""")
-"""The characters in ``SIGNS`` that rarely end the name of a folder: all but the closing brackets."""
+"""The characters in ``SIGNS`` without the closing brackets, which the name of a folder may end with."""
 FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
 """A flag directly followed by a path, such as ``-I/usr/include``."""
 
@@ -69,7 +69,9 @@ def _paths_in(argument: str) -> Iterator[Path]:
 
 
 def check_inside(claim: Claim, file: Path) -> None:
-    """Refuse a claim that names a file outside the project. Links are followed first.
+    """Check that all files named in a claim are inside the project. Links are followed first.
+
+    The project is the current folder and the folder of the claim file.
 
     Raises:
         ValueError: naming the key and the path.

@@ -1,8 +1,8 @@
 """Reading of a whole claim file: its claims, its budget, and its errors with file and line.
 
 The TOML reader keeps no line numbers. `Lines` finds them in one pass over the text. It cuts the text into
-statements (a header, or a key with its value), which may take several lines. It recognises strings, comments
-and brackets by the rules of TOML 1.0, in text that the TOML reader accepts or almost accepts.
+statements: a header, or a key with its value. A statement may take several lines. Strings, comments and brackets
+are recognised by the rules of TOML 1.0.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TOKEN = re.compile(
 ENDLESS = re.compile(r"(?<![\w.:+-])[+-]?(?:\d[\d_]{4000,}|0[xob][0-9A-Fa-f_]{3000,})(?![\w.:+-])(?!\s*[=.])")
 """An integer that is too long for Python to read or write. The limit is 4,300 digits."""
 SUBJECT = re.compile(r"\W*(?:(?:audit: |parameter |key )\W*)*([\w-]+)")
-"""The beginning of an error message: the key that it is about, or ``parameter ('key')``."""
+"""Matches the beginning of an error message, and finds the key that the message is about."""
 
 
 def readable(text: str) -> str:
-    """Return the text with a word in place of each integer that is too long for Python.
+    """Return the text of a claim file with a short text in place of each integer that is too long for Python.
 
-    The word is wrapped in lists, which no key accepts as a value. So the claim is refused.
+    The short text is wrapped in lists, which no key accepts as a value. So the claim is refused.
 
     >>> readable("a = 1" + 4999 * "0" + " # b")
     "a = [['an integer of 5000 digits']] # b"
@@ -58,14 +58,14 @@ def _word(integer: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """A header, or a key with its value, and its first line, counted from 1."""
+    """One statement of a TOML file: a header, or a key with its value. ``line`` is its first line, from 1."""
 
     line: int
     text: str
 
     @property
     def holds(self) -> dict[str, Any]:
-        """The parsed statement, or an empty table if it cannot be parsed alone."""
+        """The data of the statement, or an empty table if it cannot be parsed alone."""
         try:
             return tomllib.loads(self.text)
         except ValueError:
@@ -97,7 +97,7 @@ def _statements(text: str) -> Iterator[Statement]:
 
 
 class Lines:
-    r"""Line numbers of the claims of a text, and of their keys.
+    r"""The line numbers of the claims in the text of a claim file, and of their keys.
 
     >>> Lines("[[claim]]\nname = 'a'\nepsilon = -1").of(1, "epsilon (-1) must be at least 0")
     3
@@ -114,10 +114,10 @@ class Lines:
                 self._claims[-1].append(statement)
 
     def of(self, place: int, refusal: str = "") -> int | None:
-        """Return the line, counted from 1, of the key with which a ``refusal`` of claim ``place`` begins.
+        """Return the line, counted from 1, that an error message about claim number ``place`` refers to.
 
-        If the refusal names no key of the claim, return the line of the claim's header. Return None if the
-        line is unknown, as for claims within a list.
+        It is the line of the key with which ``refusal`` begins, or of the claim's header if this is no key of the
+        claim. It is None if the line is unknown, as for claims within a list.
         """
         if len(self._claims) < place:
             return None
@@ -138,18 +138,17 @@ BUDGET: Mapping[str, Values] = {
     "seconds": Reals(0, lower_open=True),
     "alpha": Reals(1e-300, 1, upper_open=True),
 }
-"""Keys of ``[budget]`` and their values."""
+"""Keys of the table ``[budget]`` of a claim file, with their domains."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The budget of a file's checks.
+    """The budget for checking all claims of a file.
 
     Attributes:
-        seconds: for all audits together, from the start of the check. After that no audit begins, and a
-            running audit ends without a finding. See `dpproof.audits.time_budget` for which audits can be
-            ended.
-        alpha: the probability that any true claim of the file is called broken.
+        seconds: the time for all audits together, from the start of the check. After it no audit begins, and a
+            running audit ends without a finding. `dpproof.audits.time_budget` says which audits can be ended.
+        alpha: the largest probability that any true claim of the file is called broken.
     """
 
     seconds: float | None = None
@@ -158,7 +157,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The error of one claim. Its text is one line with the file, the line, the value and the rule."""
+    """The error of a claim that cannot be checked. Its text is one line with the file, the line and the rule."""
 
     path: Path
     line: int | None
@@ -169,7 +168,7 @@ class Refusal:
 
     @property
     def where(self) -> str:
-        """The file, with the line if it is known."""
+        """The file, followed by the line if it is known."""
         return f"{self.path}" if self.line is None else f"{self.path}:{self.line}"
 
     @property
@@ -183,7 +182,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Reading:
-    """The valid claims of a file, the errors of the other claims, and the budget."""
+    """The contents of a claim file: its valid claims, the errors of the other claims, and the budget."""
 
     claims: tuple[Claim, ...]
     refusals: tuple[Refusal, ...]
@@ -200,7 +199,7 @@ def _nothing_more(_claim: Claim) -> None:
 
 
 def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
-    """Return all claims of a file, each checked before any work starts. ``ready`` may refuse more claims.
+    """Return all claims of a file, after checking each of them. ``ready`` may raise errors for more claims.
 
     Raises:
         ValueError: naming the file, the line, the value and the rule.
@@ -213,11 +212,11 @@ def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
 
 
 def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False) -> Reading:
-    """Read a whole file. An invalid claim does not affect the others.
+    """Return the contents of a claim file. An invalid claim does not affect the others.
 
     Args:
         path: the file.
-        ready: may refuse a claim.
+        ready: function that checks a claim. A ValueError from it makes the claim invalid.
         outside: whether claims may name files outside the project; see `claim_file.paths`.
 
     Raises:

@@ -1,6 +1,6 @@
 """The JSON Schema of claim files, which editors use to complete keys and to show errors.
 
-It is generated from the parameters of every mechanism and from what `claim_file.entry` reads.
+It is generated from the parameters of every mechanism and from the keys that `claim_file.entry` reads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 
 
 def schema() -> Schema:
-    """Return the schema of a whole file.
+    """Return the JSON Schema of a whole claim file.
 
     >>> sorted(schema()["properties"])
     ['budget', 'claim']
@@ -43,7 +43,7 @@ def schema() -> Schema:
 
 
 def schema_text() -> str:
-    """Return the schema as JSON text."""
+    """Return the JSON Schema of a whole claim file as text."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
@@ -70,7 +70,7 @@ UNPRINTABLE = (
 )
 """Control characters, spaces other than a blank, and characters that change the text direction."""
 END = r"(?![\s\S])"
-"""The end of a text. In some readers ``$`` also matches before a final line break."""
+"""Pattern for the end of a text. It is not ``$``, which in some readers also matches before a last line break."""
 TEXT: Schema = {"type": "string", "pattern": f"^[^{UNPRINTABLE}]*{END}"}
 NAME: Schema = {"type": "string", "pattern": f"^ *[^ {UNPRINTABLE}][^{UNPRINTABLE}]*{END}"}
 TARGET: Schema = {
@@ -138,7 +138,7 @@ def _claim() -> Schema:
 
 NOTHING: Schema = {"maxProperties": 0}
 INPUTS = ("neighbours", "data")
-"""Keys that give the inputs of a callable or a command. A claim has exactly one of them."""
+"""Keys that give the inputs of a callable or a command. A claim about one has exactly one of these keys."""
 NO_INPUTS: Schema = dict.fromkeys(INPUTS, False)
 
 

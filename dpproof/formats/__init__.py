@@ -16,11 +16,11 @@ FORMATS: Mapping[str, tuple[tuple[str, ...], Callable[[Sequence[Reported]], str]
     "junit": ((".xml",), junit),
     "markdown": ((".md",), markdown),
 }
-"""Formats, each with its file suffixes and the function that writes its text."""
+"""The formats by name, each with its file suffixes and the function that returns its text."""
 
 
 def write_findings(findings: Sequence[Reported], files: Mapping[str, Path | None]) -> None:
-    """Write the findings in every format that has a file. Each file is written whole or not at all."""
+    """Write the results in each format for which ``files`` has a path. A failed write leaves no partial file."""
     for name, path in files.items():
         if path is not None:
             write_whole(path, FORMATS[name][1](findings))

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reported:
-    """The result of one check.
+    """The result of the check of one claim or paper.
 
     Attributes:
-        name: of the claim, or of the paper.
+        name: the name of the claim or of the paper.
         rule: the outcome.
-        message: text, which may have several lines.
-        file: the file that contains it, as the user named it; None if it is part of this project.
-        line: the line there, from 1; None where unknown.
+        message: a text, which may have several lines.
+        file: the file that contains the claim, as the user named it; None for a paper.
+        line: the line of the claim in the file, from 1; None if it is unknown.
     """
 
     name: str
@@ -45,7 +45,10 @@ def findings_of_claims(
     *,
     strict: bool,
 ) -> list[Reported]:
-    """Return the claims of a file in the order of their lines, including those that were refused."""
+    """Return the results for the claims of a file in the order of their lines, including refused claims.
+
+    ``lines`` are the lines of the claims in ``ledgers``. With ``strict`` an inconclusive audit is a failure.
+    """
     found = [
         Reported(ledger.claim.name, _rule(ledger, strict), _message(ledger), file, line)
         for ledger, line in zip(ledgers, lines, strict=True)
@@ -82,7 +85,7 @@ def _message(ledger: ClaimLedger) -> str:
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
-    """Return one row for each paper, and one for each departure from the record."""
+    """Return one result for each paper as recorded, and one for each difference from the recorded results."""
     return [finding for ledger in ledgers for finding in _of_paper(ledger)]
 
 

@@ -14,9 +14,9 @@ ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(findings: Sequence[Reported]) -> str:
-    """Return the findings as one test suite.
+    """Return the results as JUnit XML with one test suite.
 
-    What cannot be checked or certified is an error, not a failure.
+    A claim that cannot be checked or certified is an error, not a failure.
     """
     count = [finding.rule.level for finding in findings].count
     totals = {

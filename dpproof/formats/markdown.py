@@ -10,11 +10,11 @@ from dpproof.outcome import Level
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@$^])")
 LINKED = re.compile(r"(?i)(:(?=//)|www(?=\.)|\\[@#]|\bgh(?=-\d))")
-"""Text that pages turn into a link even if it is escaped. A comment inside the text prevents this."""
+"""Text that web pages turn into a link even if it is escaped. A comment inside the text prevents this."""
 
 
 def markdown(findings: Sequence[Reported]) -> str:
-    """Return the findings as a table with the failed ones first. Text from outside is escaped."""
+    """Return the results as a table in Markdown, with the failed ones first. Text from users is escaped."""
     failed = [finding for finding in findings if finding.rule.level in (Level.FAILURE, Level.ERROR)]
     open_ = [finding for finding in findings if finding.rule.level is Level.NOTHING]
     bits = [finding for finding in findings if finding.rule.level is Level.TOLERATED]

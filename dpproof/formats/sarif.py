@@ -20,7 +20,7 @@ SIGNS = re.compile(r"[\\\[\]]")
 
 
 def sarif(findings: Sequence[Reported]) -> str:
-    """Return the findings as one run of this tool, as JSON text."""
+    """Return the results as SARIF: JSON text with one run of this tool."""
     rules = list(Outcome)
     driver = {
         "name": "dpproof",

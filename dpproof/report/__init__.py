@@ -1,3 +1,3 @@
-"""Reports: the ledger, which joins bounds, verdicts and evidence, and the pages made from it."""
+"""The report of a check as an HTML page, and the generated pages of the documentation."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The badges of the README: pictures of a label and a value that is computed, not written by hand."""
+"""The badges of the README: small pictures with a label and a computed value."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LETTER = 6.6
 
 
 def badges(all_papers: Share) -> dict[str, str]:
-    """Return the text of each badge as SVG, by its path below ``docs``.
+    """Return all badges as SVG text, by their paths below ``docs``.
 
     Args:
-        all_papers: how many of the numbered statements of all papers are decided.
+        all_papers: the counts of decided statements of all papers.
     """
     project = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
     refuted = sum(number for words, number in all_papers.verdicts.items() if words.startswith("REFUTED"))
@@ -33,7 +33,7 @@ def badges(all_papers: Share) -> dict[str, str]:
 
 
 def badge(label: str, value: str) -> str:
-    """Return a badge as SVG.
+    """Return a badge with this label and value as SVG text.
 
     >>> 'aria-label="version: 0.2.0"' in badge("version", "0.2.0")
     True

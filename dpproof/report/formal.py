@@ -1,4 +1,4 @@
-"""Claims in readable form, written from the same data that the kernel receives."""
+"""Formal claims as readable text, written from the same data that the kernel checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ _SUM, _PRODUCT, _POWER = 1, 2, 3
 
 
 def infix(formula: Any, binding: int = 0) -> str:
-    """Return a formula in the kernel's format as text. ``binding`` is the precedence of its surroundings.
+    """Return a formula in the kernel's format as text, with brackets where they are needed.
+
+    ``binding`` is the precedence of the operation that contains the formula.
 
     >>> infix(["/", ["+", "x", "1"], ["^", "y", "2"]])
     '(x + 1)/y^2'
@@ -42,7 +44,7 @@ def _relation(relation: Any) -> str:
 
 
 def goal_text(claim: Mapping[str, Any]) -> str:
-    """Return a claim as text: goal, hypotheses, variables with their intervals.
+    """Return a formal claim as text: its goal, its hypotheses, and its variables with their intervals.
 
     >>> goal_text({"vars": {"x": "[0, 1]"}, "goal": [">=", "1", "x"]})
     '1 >= x; for x in [0, 1]'

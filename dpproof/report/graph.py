@@ -1,7 +1,7 @@
-"""The dependencies of statements as a layered graph in SVG. The same statements give the same bytes.
+"""A drawing in SVG that shows which statements rest on others. The same statements give the same bytes.
 
-A statement is drawn to the right of everything that it rests on. A part that no other statement rests on is
-merged into the box of its whole. Statements without any link are left out.
+A statement is drawn to the right of everything that it rests on. A part of a statement is drawn as a box of its own
+only if another statement rests on it. Statements without any link are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ SWEEPS = 6
 
 
 def edges(prefix: str) -> dict[str, list[str]]:
-    """Return the graph of a paper: statements, with their parts merged, and what they rest on directly."""
+    """Return, for each statement of a paper, the statements on which it rests directly.
+
+    ``prefix`` is that of the paper's ids. Parts that no other statement uses are merged with their whole.
+    """
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
     graph: dict[str, list[str]] = {}
@@ -51,7 +54,9 @@ def _box(name: str, inside: Mapping[str, str]) -> str:
 
 
 def layers(graph: Edges) -> list[list[str]]:
-    """Return the columns of boxes: ordered by longest path, then arranged so that few lines cross.
+    """Return the columns of the drawing, from left to right, each with its statements from top to bottom.
+
+    A statement is in a column to the right of all on which it rests. The order in a column avoids crossing lines.
 
     >>> layers({"c": ["b"], "b": ["a"], "alone": []})
     [['a'], ['b'], ['c']]
@@ -90,7 +95,10 @@ def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
 
 
 def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iterable[str] = ()) -> str:
-    """Return the drawing as SVG. The boxes in ``linked`` link to the anchor of their id."""
+    """Return the drawing of a graph of statements as SVG text. Colours show the verdicts.
+
+    The boxes of the statements in ``linked`` are links to the page's sections with their ids.
+    """
     columns, anchors = layers(graph), frozenset(linked)
     tall = max(map(len, columns), default=0)
     places = {

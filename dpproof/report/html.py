@@ -1,7 +1,7 @@
-"""The report: a single HTML file that needs no network and escapes all text from outside.
+"""The report: a single HTML file that needs no network and escapes all text from users.
 
-One paper's report has a derivation by computer algebra, from a Renyi curve c * alpha to the printed epsilon.
-sympy makes the steps, and each is checked by an identity that sympy reduces to zero.
+The report of one paper (rlsvi) has a derivation by computer algebra. It leads from a Renyi divergence c * alpha of
+order alpha to the printed epsilon. sympy computes the steps, and checks each by an identity that it reduces to zero.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def render(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> str:
-    """Return the page as text. Invalid claims are listed with their errors."""
+    """Return the report of papers and claims as HTML text. Claims in ``refusals`` are listed with their errors."""
     results = [result for ledger in papers for result in ledger.verified.statements]
     rows = overview.rows_of(papers, claims, refusals)
     return _ENVIRONMENT.get_template("report.html.j2").render(
@@ -156,7 +156,10 @@ def write_report(
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
 ) -> Path:
-    """Write ``folder/index.html``, whole or not at all, and return its path."""
+    """Write the report of papers and claims to ``folder/index.html``, and return the path.
+
+    If writing fails, no partial file is left.
+    """
     text = render(papers=papers, claims=claims, refusals=refusals)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "index.html", text)
@@ -258,12 +261,12 @@ def _derivation(paper: str) -> Sequence[str]:
 
 ALPHA = sympy.Symbol("alpha", positive=True)
 LOG_DELTA = sympy.Symbol("ell", positive=True)
-"""log(1/delta), positive because delta < 1."""
+"""The symbol for log(1/delta). It is positive because delta < 1."""
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """epsilon(alpha) and its minimum over alpha > 1, with the conditions for a minimum."""
+    """A derivation of epsilon from a Renyi divergence: epsilon as a function of the order alpha, and its minimum."""
 
     curve: Any
     at_order: Any
@@ -273,7 +276,7 @@ class Derivation:
     epsilon: Any
 
     def latex(self) -> tuple[str, ...]:
-        """The steps as LaTeX: conversion, first derivative, order, second derivative, epsilon."""
+        """Return the steps as LaTeX: conversion, first derivative, best order, second derivative, epsilon."""
         names = (r"\varepsilon(\alpha)", r"\varepsilon'(\alpha)", r"\alpha^*", r"\varepsilon''(\alpha)")
         values = (self.at_order, self.first_derivative, self.order, self.second_derivative)
         steps = [f"{name} = {sympy.latex(value)}" for name, value in zip(names, values, strict=True)]
@@ -281,10 +284,13 @@ class Derivation:
 
 
 def derive_linear(per_step: sympy.Expr, repetitions: sympy.Expr | int = 1) -> Derivation:
-    """Compose ``repetitions`` of the curve per_step * alpha, convert by Mironov, minimise over alpha.
+    """Return the derivation of the best epsilon from the Renyi divergence of composed steps.
+
+    The divergence of one step is per_step * alpha for every order alpha. It is multiplied by the number of steps,
+    converted to epsilon by Mironov's theorem, and minimised over alpha.
 
     Args:
-        per_step: the coefficient of alpha in one step's curve, a positive sympy expression.
+        per_step: the factor of alpha in the Renyi divergence of one step, a positive sympy expression.
         repetitions: how many steps are composed.
 
     >>> c = sympy.Symbol("c", positive=True)

@@ -1,4 +1,4 @@
-"""Staleness of proof notes: a note is stale if its function or statement has changed since it was read.
+"""Finds stale proof notes. A note is stale if one of its functions or statements has changed since people read it.
 
 A note in ``docs/notes`` begins with a header::
 
@@ -31,11 +31,11 @@ from dpproof.proofs_check.statement import Statement
 FOLDER = Path(__file__).resolve().parent.parent.parent / "docs" / "notes"
 _BEGIN, _END = "---\nfunctions:\n", "---\n"
 Entry = tuple[str, str]
-"""The name of a subject of a note, and its hash when the note was last read."""
+"""The name of a function or statement in a note's header, and its hash when the note was last read."""
 
 
 def entries(text: str) -> list[Entry]:
-    r"""Return the entries of the header. A hash that is not written yet is empty.
+    r"""Return the names and hashes in the header of a note. A hash that is not written yet is empty.
 
     >>> entries("---\nfunctions:\n  - classic.markov 12ab\n---\n\n# Markov\n")
     [('classic.markov', '12ab')]
@@ -59,7 +59,7 @@ def _entry(line: str) -> Entry:
 
 
 def fingerprint(name: str) -> str:
-    """Return the present hash of ``module:qualname`` or of a statement's claims.
+    """Return the present hash of the code ``module:qualname``, or of the claims of the statement with this id.
 
     Raises:
         ValueError: if there is no such function or statement.
@@ -142,7 +142,7 @@ def _notes() -> Iterator[tuple[Path, str]]:
 
 
 def stale() -> list[str]:
-    """Return a line for each unreadable header, and for each entry that has changed or is gone."""
+    """Return a line for each note with an unreadable header, and for each function or statement that has changed."""
     return [line for path, text in _notes() for line in _problems(path.name, text)]
 
 
@@ -163,7 +163,7 @@ def _problems(note: str, text: str) -> Iterator[str]:
 
 
 def updated(text: str) -> str:
-    """Return the note with the present hashes.
+    """Return the text of a note with the present hashes in its header.
 
     Raises:
         ValueError: for a header that cannot be read, or a name that is not known.
@@ -173,7 +173,7 @@ def updated(text: str) -> str:
 
 
 def notes_of(statement: Statement) -> list[str]:
-    """Return the notes of a statement: those that it names, and those that contain its id."""
+    """Return the file names of the notes that a statement names, or that contain its id."""
     said = [statement.says, statement.not_covered, *statement.rules, *statement.reading]
     words = " ".join([*said, *(x.note for x in statement.obligations)])
     return [name for name, text in _texts() if f"notes/{name}" in words or statement.id in text]

@@ -1,4 +1,4 @@
-"""The first screen of the report: the promise and the results of each paper or claim, on one scale."""
+"""The first screen of the report: one row for each paper or claim, with its epsilons on a common scale."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ NEXT: Mapping[Outcome, str] = {
 }
 """What the user should do about a claim, by its outcome."""
 WIDEST = 12
-"""The scale ends at this power of ten at most, in either direction."""
+"""The scale contains at most the powers of ten from minus this number to this number."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One epsilon in a row: its meaning, its value, and its text."""
+    """One epsilon in a row of the report's first screen: its meaning, its value, and its text."""
 
     kind: str
-    """promised, most, pair or audit. The style sheet draws each of them differently."""
+    """One of ``promised``, ``most``, ``pair`` and ``audit``. The style sheet draws each of them differently."""
     words: str
     value: float
     text: str
@@ -48,24 +48,24 @@ class Mark:
 
 @dataclass(frozen=True)
 class Row:
-    """One paper or claim on the first screen."""
+    """One row of the report's first screen: the summary of a paper or claim."""
 
     anchor: str
-    """The id of its section; empty without a section."""
+    """The HTML id of its section; empty if it has no section."""
     name: str
     word: str
     colour: str
     marks: tuple[Mark, ...]
     sentences: tuple[str, ...]
-    """The results or the worst finding, and what to do."""
+    """Sentences on the results, and on what to do."""
     severities: Mapping[Severity, int]
-    """Number of refuted numbered statements by severity."""
+    """Number of refuted statements of a paper by severity. Only statements that the paper numbers are counted."""
     worst: Result | None = None
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A logarithmic axis of epsilon that all rows share."""
+    """A logarithmic axis of epsilon from ``low`` to ``high`` that all rows share."""
 
     low: float
     high: float
@@ -84,7 +84,7 @@ class Scale:
 
     @property
     def ticks(self) -> list[float]:
-        """Return powers of ten, at most seven.
+        """Return the powers of ten at which the axis has a mark, at most seven.
 
         >>> Scale(0.1, 10).ticks
         [0.1, 1.0, 10.0]
@@ -94,7 +94,7 @@ class Scale:
 
 
 def scale_of(rows: Iterable[Row]) -> Scale | None:
-    """Return an axis that contains every mark, or None if there is nothing to draw.
+    """Return an axis for the epsilons of all rows, or None if there is nothing to draw.
 
     >>> scale_of([]) is None
     True
@@ -107,7 +107,7 @@ def scale_of(rows: Iterable[Row]) -> Scale | None:
 
 
 def of_paper(ledger: PaperLedger) -> Row:
-    """Return the row of a paper: what it publishes, what is certified, and its worst refuted statement."""
+    """Return the row of a paper: its published and its certified epsilon, and its worst refuted statement."""
     share = coverage.coverage(ledger.verified.statements, f"{ledger.paper.prefix}.")
     refuted = {one: share.verdicts.get(f"{Verdict.REFUTED.value} {one.value}", 0) for one in Severity}
     numbered = {item.id for item in coverage.items()}
@@ -164,7 +164,7 @@ def _published(account: Account | None, numbered: Collection[str]) -> tuple[str,
 
 
 def headline(rows: Sequence[Row]) -> str:
-    """Return in words how many published epsilons hold. Without any, the text is empty.
+    """Return in words how many published epsilons hold. If there is none, the text is empty.
 
     >>> headline([])
     ''
@@ -218,7 +218,10 @@ def _marks_of_account(account: Account) -> tuple[Mark, ...]:
 
 
 def of_claim(ledger: ClaimLedger, place: int) -> Row:
-    """Return the row of a claim: its promise, what is certified, what an audit found, and what to do."""
+    """Return the row of a claim: its promise, the certified epsilon, an audit's finding, and what to do.
+
+    ``place`` is the number of the claim in its file.
+    """
     claim, audit = ledger.claim, ledger.audit
     marks = (
         []
@@ -282,7 +285,10 @@ def of_refusal(refusal: Refusal) -> Row:
 def rows_of(
     papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]
 ) -> list[Row]:
-    """Return the rows of the first screen: the papers in order, then claims, those with problems first."""
+    """Return all rows of the first screen: the papers in order, then the claims with the worst first.
+
+    Claims that cannot be checked (``refusals``) come last.
+    """
     numbered = sorted(enumerate(claims, 1), key=lambda one: -_urgent(one[1].verdict))
     return [
         *map(of_paper, papers),

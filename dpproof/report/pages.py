@@ -41,7 +41,7 @@ def _verified() -> dict[str, Result]:
 
 
 def ledger(found: Mapping[str, Result]) -> str:
-    """Return the overview: how to read the ledger, and the results for each paper."""
+    """Return the page that explains the ledger and counts the verdicts of each paper, as Markdown."""
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in papers().values():
         share = coverage.coverage(found.values(), f"{paper.prefix}.")
@@ -160,7 +160,7 @@ def _obligations(statement: Statement) -> Iterator[str]:
 
 
 def parameters() -> str:
-    """Return the parameters of every mechanism, with unit, domain and default, as Markdown."""
+    """Return the page with the parameters of every mechanism (unit, domain and default), as Markdown."""
     lines = [
         "# Parameters",
         "",
@@ -185,7 +185,7 @@ def parameters() -> str:
 
 
 def example(accountant: Accountant) -> str:
-    """Return the command that accounts for the mechanism's example.
+    """Return a command line that accounts for the mechanism with its example parameters.
 
     >>> example(accountant_for("laplace"))
     'dpproof account laplace --scale 5.0 --sensitivity 1.0 --delta 1e-06'
@@ -207,7 +207,7 @@ def _proved(accountant: Accountant) -> Adjacency:
 
 
 def public_names() -> str:
-    """Return the public names of ``dpproof`` as Markdown, each with the first line of its docstring."""
+    """Return the page with the public names of ``dpproof`` and the first line of each docstring, as Markdown."""
     lines = [
         "# Public names",
         "",
@@ -224,7 +224,7 @@ def public_names() -> str:
 
 
 def glossary() -> str:
-    """Return the glossary as Markdown."""
+    """Return the page with the glossary, as Markdown."""
     lines = [
         "# Glossary",
         "",
@@ -240,7 +240,7 @@ def _cell(text: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return the text of each page by its path below ``docs``."""
+    """Return the text of each generated page, by its path below ``docs``."""
     found = _verified()
     verdicts = {name: entry.verdict for name, entry in found.items()}
     made = {
@@ -263,7 +263,7 @@ def pages() -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages. With ``--check`` only compare them, and return 1 if one is out of date."""
+    """Write the generated pages. With ``--check``, write nothing, and return 1 if a page is out of date."""
     stale = 0
     for name, text in pages().items():
         path = DOCS / name

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
-"""Label, colour, x values, y values."""
+"""One curve of a plot: its label, its colour, its x values and its y values."""
 
 _COLOURS = {
     "published": "#b3261e",
@@ -33,7 +33,10 @@ _COLOURS = {
 
 
 def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
-    """Plot epsilon at ``delta`` against the parameter ``along``, with a curve for each kind of answer."""
+    """Return a plot of epsilon at ``delta`` against the parameter ``along``, as SVG text.
+
+    It has curves for the certified and the published epsilon, and for what known neighbours reach.
+    """
     accountant = accountant_for(name)
     last = getattr(accountant.parameters.read(parameters), along)
     places = sorted({max(2, round(last ** (i / 16))) for i in range(1, 17)})
@@ -49,7 +52,10 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
 
 
 def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """Plot the privacy profile: delta against epsilon, published and tight."""
+    """Return a plot of the privacy profile (delta against epsilon) as SVG text.
+
+    It has curves for the certified and the published guarantee, and for what known neighbours reach.
+    """
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
         for label, points in _profiles(name, parameters, adjacency).items()
@@ -58,9 +64,9 @@ def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -
 
 
 def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """Plot bounds on the best test between neighbours that follow from the profiles.
+    """Return a plot of bounds on the trade-off function, as SVG text.
 
-    The axes are the rates of misses and of false alarms.
+    They follow from the privacy profiles. The axes are the rates of misses and of false alarms of the best test.
     """
     places = [i / 100 for i in range(101)]
     curves = [
@@ -97,10 +103,10 @@ def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
 
 
 def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
-    """Draw the privacy profile and the trade-off function of an answer into an SVG, PNG or HTML file.
+    """Write a plot of the privacy profile and the trade-off function of an answer to an SVG, PNG or HTML file.
 
-    The plot shows upper bounds on delta, and the lower bounds on the type II error that they imply. The
-    mechanism is certified to satisfy these curves.
+    The plot shows certified upper bounds on delta, and the lower bounds on the false negative rate of a test that
+    they imply.
     """
     with mpl.rc_context(STYLE):
         content = _rendered(figure_of(found, title), file.suffix, title)
@@ -122,7 +128,7 @@ def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
 
 
 def event(shown: Shown) -> str:
-    """Return the two histograms of a violation as SVG text, with the event marked."""
+    """Return histograms of a mechanism's outputs on two neighbours as SVG text, with the violating event marked."""
     with mpl.rc_context(STYLE):
         drawn = picture(shown, "")
         stream = io.StringIO()

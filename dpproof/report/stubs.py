@@ -1,4 +1,4 @@
-"""Stubs of `account` and `calibrate`: one overload for each mechanism, made from its parameters."""
+"""Type stubs of `account` and `calibrate`: one overload for each mechanism, made from its parameters."""
 
 from __future__ import annotations
 
