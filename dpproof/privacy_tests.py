@@ -205,19 +205,19 @@ class Privacy:
         bounds: Bounds | None = None,
         **options: Any,
     ) -> Evidence:
-        """Run a mechanism on neighbours of data, or on two given inputs. A violation of the promise fails the test.
+        """Audit a mechanism on neighbours made from data, or on two inputs. A violation fails the test.
 
-        If the audit is not possible, the test fails with one line.
+        If the audit is not possible, the test fails with a message of one line.
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: data, from which extreme neighbours are made; or beside ``second`` one of two inputs; or an
-                `dpproof.Neighbours`. That the two inputs are neighbours is checked as far as it
-                can be (`dpproof.audits.data.relations`).
+            first: a data set, from which dpproof makes the neighbours. Or one of two inputs, if ``second`` is given.
+                Or a `dpproof.Neighbours`. dpproof checks that two inputs are neighbours if it can
+                (`dpproof.audits.data.relations`).
             second: the other input.
-            data: the data, by name.
-            bounds: of the numbers in the data, as for `dpproof.audit`.
-            options: of `dpproof.audit`, such as ``scores`` or ``executor``; and of a callable ``failures``,
+            data: the data set, as a keyword instead of ``first``.
+            bounds: bounds of the numbers in the data, as for `dpproof.audit`.
+            options: those of `dpproof.audit`, such as ``scores`` or ``executor``. For a callable also ``failures``,
                 ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
         """
         self.checks += 1

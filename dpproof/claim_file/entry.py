@@ -32,9 +32,10 @@ AUDIT: Mapping[str, Values] = {
 }
 """Options that a claim may set for its audit.
 
-All audits have the largest number of samples. Audits of a callable or a command also have the scores, the
-bounds of the numbers in the data, whether all randomness comes from the given seed, and whether a failure or NaN is
-an error or an output. Audits of a command also have the seconds that one request may take.
+``budget``, the largest number of samples, is for all audits. For callables and commands there are also ``scores``,
+``bounds`` (of the numbers in the data), ``seeded`` (all randomness comes from the given seed), ``failures`` and
+``nan`` (a failure or NaN is an error or an output). ``timeout``, the seconds that one request may take, is for
+commands.
 """
 
 

@@ -1,1 +1,1 @@
-"""The papers' experiments, with one package for each paper. `experiments` lists them."""
+"""The experiments of the papers, run again. There is one package for each paper, and `experiments` lists them."""

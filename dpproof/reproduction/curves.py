@@ -1,4 +1,7 @@
-"""Cumulative regrets of many runs of learners: stored points, tables and plots."""
+"""Curves of the cumulative regret of many runs of learners: which points are stored, tables, and plots.
+
+An arm is one curve: a learner with its noise.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 Curves = Mapping[str, NDArray[np.float64]]
-"""Arrays (runs, points) by the name of an arm. The last point is the total."""
+"""Cumulative regrets of each arm: arrays (runs, points) by the arm's name. The last point is the total."""
 POINTS: Final = 200
-"""Number of episodes at which a curve is stored."""
+"""Number of points at which a curve is stored."""
 
 
 def points(episodes: int) -> NDArray[np.int64]:
@@ -27,13 +30,13 @@ def points(episodes: int) -> NDArray[np.int64]:
 
 
 def kept(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative regret at the stored points, from the regret of every episode."""
+    """Return the cumulative regret at the stored points. ``regrets`` holds the regret of every episode."""
     found: NDArray[np.float64] = regrets.cumsum()[points(len(regrets)) - 1]
     return found
 
 
 def write_curves(file: Path, curves: Curves, episodes: int) -> None:
-    """Write mean and standard deviation of every arm's cumulative regret at the stored episodes, as CSV."""
+    """Write a CSV file with the mean and the standard deviation of each arm's cumulative regret."""
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("arm", "episode", "mean", "deviation"))
@@ -45,7 +48,7 @@ def write_curves(file: Path, curves: Curves, episodes: int) -> None:
 def draw_curve(
     axes: Axes, runs: NDArray[np.float64], episodes: int, line: str, color: Any, label: str
 ) -> None:
-    """Draw the mean of the runs, and one standard deviation around it."""
+    """Draw the mean of the runs ``(runs, points)``, and a band of one standard deviation around it."""
     places, mean, deviation = points(episodes), runs.mean(axis=0), runs.std(axis=0)
     axes.plot(places, mean, line, color=color, linewidth=1.4, label=label)
     axes.fill_between(places, mean - deviation, mean + deviation, color=color, alpha=0.15, linewidth=0)

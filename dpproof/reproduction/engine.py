@@ -1,7 +1,7 @@
-"""The engine of the experiments. It runs a study and stores its tables, plots and page.
+"""The engine of the experiments. It runs the experiment of a paper and stores its tables, plots and page.
 
-A paper's `Study` defines the measurements and the text of the page. Its folder has the template of the page,
-``page.md.j2``. A page is written from the recorded files alone, so it can be written again without a run.
+Each paper has a `Study`, which defines the measurements and the text of the page. Its folder has the template of the
+page, ``page.md.j2``. A page is written from the recorded files alone, so it can be written again without a run.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ S = TypeVar("S", bound="DataclassInstance")
 Row = Mapping[str, Any]
 Table = Sequence[Row]
 Plots = Mapping[str, Callable[[Figure], object]]
-"""Functions that draw a plot, by the name of its file."""
+"""Functions that draw plots. The keys are the names of the files."""
 ARITHMETIC: Final = (
     "Certified figures of this page were computed in several processes, or read from a journal. We take them "
     "to rest on all assumptions on the machine's arithmetic: "
     f"{'; '.join(assumption.text for assumption in Assumption)} "
     "([explained](../explanation/trust.md#arithmetic))."
 )
-"""The last line of a page with figures.
+"""The last line of a page with certified numbers: the assumptions about the machine's arithmetic.
 
 The computations are not recorded, so all assumptions may be needed.
 """
@@ -57,12 +57,12 @@ STYLE: Final = {
 
 @dataclass(frozen=True)
 class Measured(Generic[S]):
-    """The data from which a page is written.
+    """The results of an experiment, from which its page is written.
 
     Attributes:
-        size: the extent of the run.
-        seed: the root seed.
-        tables: rows by the name of their CSV file.
+        size: the settings that say how much was run.
+        seed: the seed from which all randomness derives.
+        tables: the tables, by the name of their CSV file.
         plots: file names of the plots.
         more: other data for the page, as JSON.
     """
@@ -74,7 +74,7 @@ class Measured(Generic[S]):
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path, digits: int | None = None) -> None:
-        """Write the tables as CSV, and everything else into ``run.json``."""
+        """Write the tables as CSV files, and everything else into ``run.json``. ``digits`` limits the numbers."""
         for name, table in self.tables.items():
             write_rows(folder / f"{name}.csv", table, digits)
         run = {"size": asdict(self.size), "seed": self.seed, **self.more, "plots": list(self.plots)}
@@ -82,7 +82,10 @@ class Measured(Generic[S]):
 
     @classmethod
     def read(cls, folder: Path, kind: type[S], tables: Sequence[str], text: Collection[str]) -> Measured[S]:
-        """Return what `write` wrote. `kind` is the class of the size; for `text` see `read_rows`."""
+        """Return the results that `write` wrote into a folder.
+
+        `kind` is the class of the size, and `text` names columns that are read as text.
+        """
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         size = {key: tuple(x) if type(x) is list else x for key, x in run.pop("size").items()}
         rows = {name: read_rows(folder / f"{name}.csv", text) for name in tables}
@@ -105,26 +108,27 @@ class Study(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def measure(self, size: S, seed: int, folder: Path, workers: int) -> Measured[S]:
-        """Run everything in at most `workers` processes, write plots into the folder, and return the rest."""
+        """Run the experiment in at most `workers` processes, write plots into the folder, and return the results."""
 
     @abc.abstractmethod
     def first_lines(self, found: Measured[S]) -> list[str]:
-        """Return the sentences on disagreements with the paper, and on what the numbers cannot show."""
+        """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
 
     @abc.abstractmethod
     def answer(self, found: Measured[S], first: Sequence[str]) -> Mapping[str, Any]:
-        """Return the answer of the command, as JSON. `first` has all of the first lines."""
+        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
 
     @abc.abstractmethod
     def shown(self, found: Measured[S]) -> Mapping[str, Any]:
-        """Return the variables of the page's template, besides the size and the seed."""
+        """Return the variables of the page's template. Size and seed are added to them."""
 
     def run(
         self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None
     ) -> dict[str, Any]:
-        """Run the study, write its page into `folder`, and write tables and plots into a folder next to the page.
+        """Run the experiment and return the answer of ``dpproof reproduce``.
 
-        `size` replaces the full or the quick size. `workers` is the number of processes.
+        The page is written into `folder`, tables and plots into a folder next to the page. `quick` selects the quick
+        size, and `size` replaces both sizes. `workers` is the number of processes.
         """
         begin = time.perf_counter()
         beside = folder / self._name
@@ -142,7 +146,7 @@ class Study(abc.ABC, Generic[S]):
         }
 
     def page(self, folder: Path) -> str:
-        """Return the page, written from the tables in the folder next to it."""
+        """Return the text of the page, made from the recorded results in the folder next to it."""
         return self.written(self.recorded(folder))
 
     def recorded(self, folder: Path) -> Measured[S]:
@@ -150,7 +154,7 @@ class Study(abc.ABC, Generic[S]):
         return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
 
     def written(self, found: Measured[S]) -> str:
-        """Return the page for these measurements."""
+        """Return the text of the page for these results."""
         template = Path(sys.modules[type(self).__module__].__file__ or "").with_name("page.md.j2")
         plots = "\n".join(f"![{Path(name).stem}]({self._name}/{name})" for name in found.plots)
         first = "\n".join(written(self.first_lines(found)))
@@ -176,7 +180,7 @@ _OWN_LINE: Final = re.compile(r"\n(?!\||- |!\[|#)\s*")
 
 
 def flowed(text: str) -> str:
-    r"""Return Markdown with each paragraph, item, and row of a table on one line.
+    r"""Return Markdown text in which each paragraph, list item and table row is on one line.
 
     >>> flowed("# A\n\n\nOne\ntwo.\n\n- three\n  four\n- five\n")
     '# A\n\nOne two.\n\n- three four\n- five\n'
@@ -186,11 +190,11 @@ def flowed(text: str) -> str:
 
 
 def write_rows(file: Path, table: Table, digits: int | None = None) -> None:
-    """Write rows as CSV. A missing number is an empty cell.
+    """Write rows as a CSV file. A missing number is an empty cell.
 
     Args:
-        file: where to.
-        table: rows with the same keys, one at least.
+        file: the file to write.
+        table: rows with the same keys, at least one.
         digits: significant digits of numbers; None for all.
     """
     with file.open("w", newline="", encoding="utf-8") as stream:
@@ -209,7 +213,7 @@ def read_rows(file: Path, text: Collection[str] = ()) -> list[dict[str, Any]]:
 
     Args:
         file: the CSV file.
-        text: columns that are read as text, also where they look like numbers.
+        text: columns that are read as text, even if they look like numbers.
     """
     with file.open(encoding="utf-8", newline="") as stream:
         return [
@@ -228,7 +232,7 @@ def _value(cell: str) -> Any:
 
 
 def where(table: Table, **values: object) -> list[Row]:
-    """Return the rows with these values.
+    """Return the rows of a table that have these values in the named columns.
 
     >>> where([{"a": 1, "b": 2}, {"a": 1, "b": 3}], a=1, b=3)
     [{'a': 1, 'b': 3}]
@@ -237,7 +241,9 @@ def where(table: Table, **values: object) -> list[Row]:
 
 
 def different(table: Table, *names: str) -> list[Any]:
-    """Return the distinct values of a column in order of first occurrence, as tuples for several columns.
+    """Return the distinct values in a column, in the order of their first occurrence.
+
+    For several columns, return the distinct tuples of their values.
 
     >>> different([{"a": 1, "b": 2}, {"a": 1, "b": 3}], "a")
     [1]
@@ -252,7 +258,7 @@ _TEMPLATES.globals.update(where=where, different=different)
 
 
 def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[str]:
-    """Draw each plot into a separate figure, and write it as SVG without a date. Return the file names."""
+    """Draw each plot into a figure of this size, and write it as an SVG file without a date. Return the file names."""
     with mpl.rc_context(STYLE):
         for name, draw in plots.items():
             figure = Figure(figsize=size, layout="constrained")
@@ -263,5 +269,5 @@ def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[s
 
 
 def panels(figure: Figure, names: Sequence[Any], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """Return a panel for each name, side by side."""
+    """Return pairs of a name and a panel. The panels are side by side in the figure."""
     return zip(names, figure.subplots(1, len(names), squeeze=False, **options)[0], strict=True)

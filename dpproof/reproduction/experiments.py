@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment: its title, and the module whose `STUDY` runs it."""
+    """An experiment of a paper: its title, and the module whose constant `STUDY` runs it."""
 
     title: str
     module: str
     columns: tuple[str, ...]
-    """The keys of a row that are printed."""
+    """The columns of the table that the command line prints."""
     table: str = "rows"
-    """The key of the answer whose rows are printed as a table."""
+    """The key of the answer that holds the printed table."""
     figures: tuple[str, ...] = ()
-    """The figures that the report of all papers shows."""
+    """Names of the figures that the report of all papers shows."""
 
     def study(self) -> Study[Any]:
-        """Return the study that runs it. Loading it takes some time."""
+        """Return the object that runs the experiment. Loading it takes some time."""
         found: Study[Any] = importlib.import_module(self.module).STUDY
         return found
 

@@ -1,4 +1,4 @@
-"""The first lines of an experiment's page: its disagreements with the paper, and its limits.
+"""The first lines of an experiment's page: disagreements with the paper, and what the numbers cannot show.
 
 Each experiment computes these sentences from its tables, so they are always present if the numbers contradict
 the paper. They come first, for those who read nothing else.
@@ -13,7 +13,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC
 
 Row = Mapping[str, Any]
 ENOUGH: Final = 100
-"""Number of runs from which on a mean is shown without a remark."""
+"""A mean over fewer runs than this number is shown with a remark."""
 SIMULATED: Final = (
     "Every run on this page is a simulation from a seed, and a simulation has no guarantee. "
     f"Each epsilon is that of the algorithm {IN_REAL_ARITHMETIC}."
@@ -23,12 +23,12 @@ _HEADING: Final = "**Read this first.** These lines are computed from the tables
 
 
 def written(sentences: Sequence[str]) -> list[str]:
-    """Return the block of Markdown lines directly below the title."""
+    """Return the first sentences of a page as Markdown lines, which stand directly below the title."""
     return [_HEADING, "", *(f"- {sentence}" for sentence in (*sentences, SIMULATED)), ""]
 
 
 def read(page: str) -> tuple[str, ...]:
-    r"""Return the sentences of a page that begins with `written`.
+    r"""Return the first sentences of a page, which `written` put below its title.
 
     >>> read("\n".join(["# Title", "", *written(["One.", "Two."]), "Generated."]))
     ('One.', 'Two.', ...)
@@ -39,14 +39,14 @@ def read(page: str) -> tuple[str, ...]:
 
 
 def few_runs(runs: int) -> list[str]:
-    """Return the sentence for means over fewer than `ENOUGH` runs."""
+    """Return a list with a remark if there are fewer than `ENOUGH` runs, and otherwise an empty list."""
     if runs >= ENOUGH:
         return []
     return [f"Each figure is the result of {runs} runs only. Other seeds can change an order that is close."]
 
 
 def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
-    """Return groups of two or more rows whose values are exactly equal.
+    """Return groups of two or more rows that have exactly equal numbers in the columns ``values``.
 
     >>> rows = [{"epsilon": e, "regret": r} for e, r in ((1, 5.0), (2, 5.0), (3, 4.0))]
     >>> [[row["epsilon"] for row in group] for group in equal_rows(rows, ["regret"])]
@@ -59,7 +59,7 @@ def equal_rows(rows: Sequence[Row], values: Sequence[str]) -> list[list[Row]]:
 
 
 def listed(words: Sequence[object]) -> str:
-    """Return the words as a list in a sentence.
+    """Return the words as a list for a sentence, with "and" before the last word.
 
     >>> listed([1, 2, 3]), listed(["one"])
     ('1, 2 and 3', 'one')

@@ -1,4 +1,4 @@
-"""The experiment of expert-level private offline learning: budgets, runs, plots and a page."""
+"""The experiment of expert-level private offline learning (Sharma et al. 2024)."""
 
 from __future__ import annotations
 

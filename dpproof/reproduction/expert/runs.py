@@ -1,7 +1,7 @@
-"""Runs on one problem: experts and data are made once, then every method runs at every budget and seed.
+"""The runs of the experiment on expert-level learning.
 
-First the noise for a method and a budget is computed. The results include the certified guarantee of this
-noise.
+For each problem, experts and data are made once. Then every method is run with every privacy budget and seed. The
+noise of a method is computed from its budget. The results include the certified guarantee of this noise.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ from dpproof.version import __version__
 Row = dict[str, Any]
 T = TypeVar("T")
 LOOKS: Final = 5
-"""Number of evaluations of a run, evenly spread over its last fifth."""
+"""Number of times that a learned policy is evaluated during the last fifth of a training run."""
 POOL, REPEATS = 40, 50
-"""Numbers of trajectories, and of releases of each, that estimate the expected size of a release."""
+"""The expected size of a release is estimated from `POOL` trajectories, each released `REPEATS` times."""
 LENGTH: Final = 200
-"""L, the steps of the longest trajectory that the paper logs. HIV's trajectories are shorter."""
+"""Number of steps of the longest trajectory that the paper logs. Those of HIV are shorter."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run.
+    """The privacy parameters of a run: first data are released, then a policy is trained.
 
     Attributes:
-        release: parameters of the release, or None.
-        training: parameters of the training.
-        reuses: whether training uses the trajectories that the release examined.
-        epsilons, deltas: the shares of epsilon and of delta for the release and the training.
+        release: the parameters of the release, or None if no data are released.
+        training: the parameters of the training.
+        reuses: whether the training also reads the trajectories that the release examined.
+        epsilons, deltas: two shares of epsilon and of delta: for the release and for the training.
     """
 
     release: ExpertReleaseParameters | None
@@ -75,7 +75,9 @@ class Plan:
 
 
 def plan_for(name: str, method: str, epsilon: float | None, size: Size) -> Plan:
-    """Return the plan of a method on the named problem, at a budget (epsilon, 1/m), or None for no privacy.
+    """Return the privacy parameters of a method on the named problem, with the target (epsilon, 1/m).
+
+    m is the number of experts. An `epsilon` of None means no privacy.
 
     >>> from dpproof.reproduction.expert.settings import QUICK
     >>> plan_for("cartpole", "DP-SGD", 10.0, QUICK).training.branch_probability
@@ -109,7 +111,10 @@ def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
 def release_plan(
     name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
 ) -> ExpertReleaseParameters:
-    """Return the release at the choice's share of (epsilon, 1/m): as printed, or with the least certified noise."""
+    """Return the parameters of the release, which gets the share of (epsilon, 1/m) that `choice` says.
+
+    m is the number of experts. The noise is the printed one, or the least certified one.
+    """
     parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
     share, delta = choice.share * epsilon, choice.delta_share / size.experts
     if printed:
@@ -150,10 +155,10 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
 
 
 def certified(plan: Plan) -> dict[str, float | None]:
-    """Return certified epsilons of the release and of the training, each at its share of delta, and of both.
+    """Return the certified epsilons of the release and of the training, each at its share of delta, and their sum.
 
-    The sum is None if nothing is proved. This is the case if the training reads the rest of trajectories that
-    the release examined (statement expert.theorem5_6), or if it is not private.
+    The sum is None if nothing is proved. This is so if the training reads the rest of the trajectories that the
+    release examined (statement expert.theorem5_6), or if neither of them is private.
     """
     p, both = plan.training.branch_probability, None
     release = training = None
@@ -177,7 +182,7 @@ def _upper(guarantee: Profile, aim: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem's experts and their logged data, for the release and, set aside, for training."""
+    """A problem's experts and their logged data: one data set for the release, and another for training."""
 
     problem: Problem
     experts: Population
@@ -186,7 +191,7 @@ class Prepared:
 
 
 def prepare(name: str, size: Size, seed: int) -> Prepared:
-    """Draw the experts and let them play."""
+    """Return random experts for the named problem, and the data of the episodes that they play."""
     problem = problem_for(name)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(list(CHOICES).index(name),)))
     experts = population(problem, size.experts, rng, common=size.common)
@@ -195,7 +200,7 @@ def prepare(name: str, size: Size, seed: int) -> Prepared:
 
 
 def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
-    """Yield (method, epsilon) for all runs on a problem."""
+    """Yield the pairs (method, epsilon) that are run on a problem."""
     yield METHODS[0], None
     for epsilon in size.epsilons:
         for method in METHODS[1:]:
@@ -206,10 +211,10 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
 def run_problems(
     size: Size, seed: int, executor: Executor | None, kept: Path
 ) -> tuple[list[Row], list[Row], list[Row]]:
-    """Return rows of returns, of releases, and of experts. `executor` affects only the time.
+    """Run all problems, and return three tables: returns of the methods, sizes of releases, and the experts.
 
-    Results of a finished problem are stored in the folder `kept`, so an interrupted run can continue. When
-    all problems are finished, the folder is removed.
+    `executor` affects only the time. The results of a finished problem are stored in the folder `kept`, so an
+    interrupted run can continue. When all problems are finished, the folder is removed.
     """
     kept.mkdir(parents=True, exist_ok=True)
     tasks = [(name, size, seed, kept) for name in size.problems]
@@ -247,7 +252,7 @@ def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list
 
 
 def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:
-    """See `run_problems`."""
+    """Run one problem, and return three tables: returns of the methods, sizes of releases, and the experts."""
     prepared = prepare(name, size, seed)
     rows = []
     for method, epsilon in arms(name, size):

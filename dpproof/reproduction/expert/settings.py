@@ -1,4 +1,4 @@
-"""Settings of the experiment: sizes, the paper's choices for each problem and budget, and the learner."""
+"""Settings of the experiment on expert-level learning: sizes, the paper's choices, and the learners."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of the run.
+    """The settings that say how much is run.
 
     Attributes:
-        problems: their names.
-        experts: number m of experts; delta is 1/m.
-        common: the share of experts from one network; the others come evenly from all networks.
-        release_each, release_steps: trajectories that an expert logs for the release, and the step at which
-            they are cut.
-        training_each: trajectories that an expert logs for training only, cut by the problem.
-        steps: gradient steps of every run.
-        batch: experts in a private batch, on average; transitions in a plain one.
-        epsilons: the budgets, in increasing order.
-        runs: seeds; all use one population of experts and one data set.
-        episodes: episodes of each of the evaluations.
+        problems: the names of the problems.
+        experts: number m of experts. delta is 1/m.
+        common: share of the experts that are made from one network. The others are made from random networks.
+        release_each, release_steps: number of trajectories that each expert logs for the release, and the number
+            of steps after which they are stopped.
+        training_each: number of trajectories that each expert logs for training only.
+        steps: number of gradient steps of every training run.
+        batch: average number of experts in a private batch, and number of transitions in a batch of released data.
+        epsilons: the values of epsilon, in increasing order.
+        runs: number of runs. All use the same experts and the same data set.
+        episodes: number of episodes in each evaluation of a policy.
     """
 
     problems: tuple[str, ...]
@@ -51,13 +51,13 @@ PAPER: Final = Size(_ALL, 3000, COMMON, 19, 200, 1, 150_000, 256, (2.5, 5.0, 7.5
 
 @dataclass(frozen=True)
 class Choice:
-    """The paper's settings at a budget.
+    """The paper's settings for one problem and one epsilon.
 
     Attributes:
-        rounds: T, trajectories that the release examines.
-        probability: p, of a private step.
-        share, delta_share: of epsilon and of delta, for the release.
-        printed: whether the paper uses its method here, and not DP-SGD alone.
+        rounds: number of trajectories that the release examines.
+        probability: probability that a training step reads private data.
+        share, delta_share: shares of epsilon and of delta that the release gets.
+        printed: whether the paper uses its own method here. Otherwise it uses DP-SGD alone.
     """
 
     rounds: int
@@ -88,9 +88,9 @@ CHOICES: Final[Mapping[str, Mapping[float, Choice]]] = {
     },
     "hiv": {epsilon: Choice(50, 0.0) for epsilon in (10.0, 7.5, 5.0, 2.5)},
 }
-"""Sharma et al. (2024), Appendix B.3.
+"""The paper's settings by problem and epsilon (Sharma et al. 2024, Appendix B.3).
 
-If the paper does not use its method at a budget, the choice is that of the next larger budget.
+If the paper does not use its own method at an epsilon, the settings are those of the next larger epsilon.
 """
 
 
@@ -99,10 +99,10 @@ class Learner:
     """A network and its training settings, which are the same for all methods on a problem.
 
     Attributes:
-        hidden: units of the hidden layers.
-        learning_rate: of Adam.
-        conservatism: alpha of the loss.
-        clip: C.
+        hidden: number of units of each hidden layer.
+        learning_rate: learning rate of Adam.
+        conservatism: factor of the conservative term in the loss of conservative Q-learning.
+        clip: clipping norm.
     """
 
     hidden: tuple[int, ...] = (64, 64)

@@ -42,7 +42,7 @@ _WHY: Final = {
 
 
 class ExpertLearning(Study[Size]):
-    """Section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
+    """The experiment of section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
 
     If Box2D is not installed, LunarLander is left out, and the page states this. If a run was interrupted and
     is started again in the same folder, it continues with the unfinished problems.
@@ -54,7 +54,7 @@ class ExpertLearning(Study[Size]):
     quick = QUICK
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run at most `workers` problems at once."""
+        """Run the experiment, with at most `workers` problems at a time, and return its results."""
         check_installed()
         from dpproof.reproduction.expert.runs import run_problems
 
@@ -66,12 +66,12 @@ class ExpertLearning(Study[Size]):
         return Measured(size, seed, dict(zip(self.tables, found, strict=True)), plots, {"skipped": skipped})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """Return the first lines. Those on the paper's claim and on equal rows depend on the numbers."""
+        """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
         returns = found.tables["returns"]
         return [*_reversed(returns), *_undecided(returns), _MISSING, *few_runs(found.size.runs)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """See ``Study.answer``."""
+        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
         return {
             "experts": found.size.experts,
             "runs": found.size.runs,
@@ -84,7 +84,7 @@ class ExpertLearning(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """See ``Study.shown``."""
+        """Return the variables of the page's template."""
         returns, releases, logged = (found.tables[name] for name in self.tables)
         return {
             **found.more,
@@ -105,7 +105,7 @@ def missing() -> list[str]:
 
 
 def check_installed() -> None:
-    """Refuse to start if a required package is missing.
+    """Check that all required packages are installed.
 
     Raises:
         ValueError: saying what to install.

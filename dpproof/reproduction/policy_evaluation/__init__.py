@@ -1,4 +1,4 @@
-"""The experiment of private policy evaluation: kinds of noise, runs on the chain, plots and a page."""
+"""The experiment of private policy evaluation (Balle, Gomrokchi and Precup 2016)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of noise that are compared: calibrations, delta, the bound on returns, features."""
+"""The kinds of noise that the experiment compares. They differ in the calibration, delta and the bound on returns."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ STATES: Final = 40
 DISCOUNT: Final = 0.99
 EPSILON: Final = "0.1"
 LOOSE: Final = 100.0
-"""Rmax/(1 - gamma), the bound on returns that the algorithms print."""
+"""The bound on returns that the paper's algorithms use: largest reward/(1 - discount)."""
 FEATURES: Final = {"tabular": tabular(STATES), "aggregated": aggregation(STATES)}
 Squares = WeightedSquares | RidgeSquares
 
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of the run.
+    """The settings that say how much is run. A batch size is a number of trajectories.
 
     Attributes:
         batches: batch sizes, in increasing order.
-        swept: the two batch sizes of the sweep over lambda.
+        swept: the two batch sizes at which several ridge parameters are compared.
         runs: number of repetitions.
         small: batch sizes of the comparison on small data, in increasing order.
         small_runs: number of repetitions of that comparison.
@@ -48,9 +48,10 @@ class Kind:
     """One way to add noise.
 
     Attributes:
-        calibration: none, printed, room (exact, independent of data), or planned (exact, for expected visits).
-        delta: the delta for epsilon 0.1.
-        bound: Fmax, the public bound on returns.
+        calibration: how the noise is computed from epsilon and delta: "none" (no noise), "printed" (the paper's
+            constants), "room" (exact, without data), or "planned" (exact, for expected visits).
+        delta: the delta. Epsilon is always 0.1.
+        bound: the public bound on returns.
     """
 
     calibration: str
@@ -59,7 +60,7 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """A unique name."""
+        """A name that no other kind of noise has."""
         return (
             "no privacy"
             if self.calibration == "none"
@@ -67,7 +68,7 @@ class Kind:
         )
 
     def noise(self, chosen: Squares, trajectories: int) -> Noise | None:
-        """Return the noise constants, which do not depend on the batch."""
+        """Return the constants of the noise for a regression, or None without noise. No data are used."""
         if self.calibration == "none":
             return None
         dimension = chosen.features.shape[1]
@@ -76,7 +77,7 @@ class Kind:
         return _constant(self.calibration, self.delta, dimension)
 
     def deviation(self, chosen: Squares, data: FirstVisits) -> float:
-        """Return the standard deviation of the noise on a batch."""
+        """Return the standard deviation of the noise of a regression on these data."""
         noise = self.noise(chosen, data.trajectories)
         if noise is None:
             return 0.0
@@ -105,7 +106,10 @@ KINDS: Final = (
 
 
 def planned(trajectories: int) -> FirstVisits:
-    """Return the expected visits of the chain. The start is uniform over the states before the last."""
+    """Return the expected number of visits of each state of the chain, rounded down, as statistics of a batch.
+
+    The start is uniform over the states before the last.
+    """
     last = STATES - 1
     shares = np.append(np.arange(1, last + 1) / last, 1.0)
     visits: NDArray[np.int64] = np.floor(trajectories * shares).astype(np.int64)
@@ -114,9 +118,9 @@ def planned(trajectories: int) -> FirstVisits:
 
 @lru_cache(maxsize=4096)
 def squares(algorithm: str, features: str, trajectories: int, given: float | None = None) -> Squares:
-    """Return the regression: LSW with w = 1/N, or LSL with rho = 1.
+    """Return the regression with equal weights for the algorithm LSW or LSL.
 
-    Unless given, lambda is 2 ||Phi||^2 sqrt(m).
+    ``given`` is the ridge parameter of LSL. The default is 2 (norm of the features)^2 sqrt(number of trajectories).
     """
     phi = FEATURES[features]
     if algorithm == "LSW":

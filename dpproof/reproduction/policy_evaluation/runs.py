@@ -1,4 +1,7 @@
-"""Runs on the chain: every kind of noise on the same batches, the data that each needs, and small data."""
+"""The runs of the experiment on private policy evaluation, all in the chain environment.
+
+Every kind of noise is tried on the same batches. Other tables show how much data each kind needs, and small data.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ _FARTHEST = 10**15
 
 
 def grown(batches: Sequence[int], rng: np.random.Generator) -> Iterator[FirstVisits]:
-    """Yield statistics of growing batches, each of which contains the one before."""
+    """Yield the statistics of batches of these sizes. Each batch contains the batch before it."""
     held: FirstVisits | None = None
     for wanted in batches:
         more = wanted - (0 if held is None else held.trajectories)
@@ -77,7 +80,10 @@ def _summary(found: Mapping[Key, Sequence[tuple[float, float, float]]]) -> list[
 
 
 def rows(size: Size, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the table by batch size, and that of the sweep over lambda (tabular, two batch sizes)."""
+    """Return the results for all batch sizes, and those for several ridge parameters, as two tables.
+
+    The second table is for tabular features and two batch sizes.
+    """
     found: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     swept: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     for child in np.random.SeedSequence(seed).spawn(size.runs):
@@ -100,7 +106,7 @@ def _swept() -> list[Kind]:
 
 
 def sweep(trajectories: int) -> list[float]:
-    """Return the values of lambda: 2 m^p, from near the least that DP-LSL permits to far beyond m.
+    """Return the compared ridge parameters for a batch of m trajectories: 2 m^p for powers p from 0 to 2.
 
     >>> [round(value) for value in sweep(10_000)][::4]
     [2, 200, 20000, 2000000, 200000000]
@@ -109,11 +115,11 @@ def sweep(trajectories: int) -> list[float]:
 
 
 def needed(error: float) -> list[dict[str, Any]]:
-    """Return how many trajectories each kind needs for noise of deviation at most `error` on expected visits.
+    """Return how many trajectories each kind of noise needs for a standard deviation of at most `error`.
 
-    On tabular and on aggregated features the noise's part of the RMSE is its deviation. It decreases with the
-    number of trajectories. The returned number is sufficient, and from 100 on it is at most 1.3 percent above
-    the least. For DP-LSL lambda is 2 ||Phi||^2 sqrt(m), as everywhere. It is None if 10^15 are not enough.
+    The states are visited as often as expected. The returned number is enough. From 100 on it is at most 1.3 percent
+    above the least one. It is None if 10^15 trajectories are not enough. The ridge parameter of DP-LSL is the default
+    of `squares`.
     """
     return [
         {
@@ -144,7 +150,10 @@ def _least(kind: Kind, algorithm: str, features: str, error: float) -> int | Non
 
 
 def other_noise(trajectories: int) -> list[dict[str, Any]]:
-    """Return each kind of noise that DP-LSW can use on expected visits, with the best smoothing tried."""
+    """Return the standard deviations of other noise distributions for DP-LSW, each with the best smoothing tried.
+
+    The states are visited as often as expected in a batch with this number of trajectories.
+    """
     table = []
     for features in FEATURES:
         chosen = squares("LSW", features, trajectories)
@@ -165,7 +174,7 @@ def other_noise(trajectories: int) -> list[dict[str, Any]]:
 
 
 def rounded_up(count: int, digits: int = 3) -> int:
-    """Return the least number with `digits` leading digits that is at least `count`.
+    """Return `count` rounded up to a number with `digits` significant digits.
 
     >>> rounded_up(142_001), rounded_up(4762), rounded_up(7)
     (143000, 4770, 7)
@@ -177,12 +186,15 @@ def rounded_up(count: int, digits: int = 3) -> int:
 SMALL_EPSILON: Final = "1"
 SMALL_DELTA: Final = "1e-5"
 BOUNDS: Final = (LOOSE, 1.0)
-"""Fmax: the default bound on returns, and the bound that is correct for this chain."""
+"""The two compared bounds on returns: the default one, and the largest return in this chain."""
 METHODS: Final = ("DP-LSW", "Gaussian counts and sums", "values of 0")
 
 
 def small_data(size: Size, seed: int) -> list[dict[str, Any]]:
-    """Return the RMSE by batch size, bound and method on tabular features: mean and standard error over the runs."""
+    """Return the root mean squared error of each method for small batches, with its standard error.
+
+    There is a row for each batch size, bound on returns and method. The features are tabular.
+    """
     found: dict[tuple[int, float, str], list[float]] = defaultdict(list)
     for child in np.random.SeedSequence(seed).spawn(size.small_runs):
         rng = np.random.default_rng(child)

@@ -1,7 +1,7 @@
 """The experiment of private policy evaluation: the sentences of its page, and the plots.
 
-For the statements in section 6 of the paper on its Figure 1, this module counts how often they hold in the
-measured tables.
+Section 6 of the paper makes statements about its Figure 1. This module counts how often they hold in the measured
+tables. lambda is the ridge parameter of DP-LSL, and m the number of trajectories.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from dpproof.reproduction.policy_evaluation.runs import (
 )
 
 ERROR: Final = 0.1
-"""Deviation of the noise in the table of trajectories."""
+"""Standard deviation of the noise for which the needed number of trajectories is computed."""
 OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
 NEAR = 1.1
-"""Factor up to which an RMSE counts as equal to the one without privacy."""
+"""An error up to this factor times the error without privacy counts as equal to it."""
 _GRID = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 
 
 class PolicyEvaluation(Study[Size]):
-    """Figure 1 of Balle, Gomrokchi and Precup (ICML 2016), with exact noise next to the printed noise."""
+    """The experiment of Figure 1 of Balle, Gomrokchi and Precup (ICML 2016), with exact and with printed noise."""
 
     paper = "policy-evaluation"
     tables = ("batches", "ridge", "small", "needed", "alternatives")
@@ -59,19 +59,19 @@ class PolicyEvaluation(Study[Size]):
     quick = Size(_GRID[::2], (10_000, 100_000), 3, (1000, 10_000, 100_000), 10)
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run everything in this process."""
+        """Run the experiment in this process, write its plots into the folder, and return its results."""
         table, swept = rows(size, seed)
         measured = (table, swept, small_data(size, seed), needed(ERROR), other_noise(size.swept[-1]))
         plots = write_plots(folder, _plots(table, swept), (9, 3.6))
         return Measured(size, seed, dict(zip(self.tables, measured, strict=True)), plots, {"error": ERROR})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """See ``Study.first_lines``."""
+        """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
         table, swept, few, *_ = (found.tables[name] for name in self.tables)
         return [*_small(few), *_schedule(swept), *_ordered(table), *_near(table), *few_runs(found.size.runs)]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """See ``Study.answer``."""
+        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
         table, *others = (found.tables[name] for name in self.tables)
         return {
             "epsilon": float(EPSILON),
@@ -84,7 +84,7 @@ class PolicyEvaluation(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """See ``Study.shown``."""
+        """Return the variables of the page's template."""
         table, swept, few, wanted, others = (found.tables[name] for name in self.tables)
         return {
             "epsilon": EPSILON,
@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """Number of rows in which something holds, number of all rows, and a word for it."""
+    """In how many rows a statement holds (`so`), the number of rows (`of`), and a word for the result."""
 
     so: int
     of: int
@@ -124,7 +124,11 @@ def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted
 
 
 def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
-    """Return noise, batch size, the row of least RMSE in the sweep, its power of m, and the row at 2 sqrt(m)."""
+    """Return which ridge parameter has the least error, for each kind of noise and each batch size m.
+
+    A tuple holds the noise, m, the row of least error, its parameter as a power p of m (2 m^p), and the row whose
+    parameter is nearest to 2 sqrt(m).
+    """
     found = []
     for kind in different(swept, "kind"):
         for size in sorted(different(swept, "trajectories")):
@@ -140,7 +144,7 @@ def _nearest(held: Table, ridge: float) -> Row:
 
 
 def scheduled(swept: Table) -> Counted:
-    """Count the rows with noise in which another lambda is clearly better than 2 sqrt(m)."""
+    """Count the rows with noise in which another ridge parameter is clearly better than 2 sqrt(m)."""
     rows = schedules(swept)
     found = [_apart(root, least) for kind, _, least, _, root in rows if kind != _NONE]
     return _counted(found, "Refuted on this chain", "Not so everywhere", "As measured here")
@@ -152,7 +156,7 @@ def _apart(root: Row, least: Row) -> bool:
 
 
 def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
-    """Yield features, noise, the batch sizes at which LSL has the smaller RMSE, and those at which LSW has it."""
+    """Yield features, noise, the batch sizes at which LSL has the smaller error, and the other batch sizes."""
     held = {(r["features"], r["kind"], r["algorithm"], r["trajectories"]): r["rmse"] for r in table}
     sizes = sorted(different(table, "trajectories"))
     for features, kind in different(table, "features", "kind"):
@@ -162,15 +166,15 @@ def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
 
 
 def ordered(table: Table) -> Counted:
-    """Count the rows with noise in which DP-LSL is better up to a batch size, and DP-LSW above it."""
+    """Count the kinds of noise and features for which DP-LSL is better up to a batch size, and DP-LSW above it."""
     found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
     return _counted(found, "Confirmed", "Confirmed in part", "Not so")
 
 
 def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
-    """Return algorithm, kind, and the ratio of its RMSE to the one without privacy, by features.
+    """Return the errors with noise divided by those without privacy, at the largest batch size.
 
-    The batch size is the largest.
+    A tuple holds the algorithm, the kind of noise, and the ratios for each kind of features.
     """
     last = where(table, trajectories=max(row["trajectories"] for row in table))
     held = {(row["algorithm"], row["kind"], row["features"]): row["rmse"] for row in last}
@@ -183,7 +187,7 @@ def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
 
 
 def near_counts(table: Table) -> list[str]:
-    """Return for LSW and LSL in how many cells of the table of ratios the ratio is about 1."""
+    """Return texts that say for DP-LSW and DP-LSL how many of the ratios in `ratios` are about 1."""
     rows = ratios(table)
     found = {name: [x for key, _, xs in rows if key == name for x in xs] for name in ("LSW", "LSL")}
     return [f"DP-{name} in {sum(x <= NEAR for x in xs)} of {len(xs)}" for name, xs in found.items()]

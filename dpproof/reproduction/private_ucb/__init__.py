@@ -1,4 +1,4 @@
-"""The experiment of PRIVATE-UCB: arms, runs over shared noise, tables, plots and a page."""
+"""The experiment of PRIVATE-UCB (Chowdhury and Zhou 2022)."""
 
 from __future__ import annotations
 

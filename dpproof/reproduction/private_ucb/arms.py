@@ -1,4 +1,7 @@
-"""The arms of the experiment and their runs. Noises that differ only in scale use the same draws."""
+"""The arms of the experiment of PRIVATE-UCB, and their runs. An arm is one curve: a learner with its noise.
+
+Arms whose noise differs only in scale use the same random draws.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 from dpproof.reproduction.curves import Curves, kept
 
 DELTA: Final = "1e-6"
-"""The delta of the arms with Gaussian noise."""
+"""The delta of the guarantee of arms with Gaussian noise."""
 STATES, ACTIONS, HORIZON = 6, 2, 20
 ALGORITHMS: Final = {"VI": PrivateUCBVI, "PO": PrivateUCBPO, "DP-UCBVI": DPUCBVI}
 _PAPER: Final[tuple[tuple[str, Any, Any], ...]] = (
@@ -53,14 +56,13 @@ class Group(enum.Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of the run.
+    """The settings that say how much is run.
 
     Attributes:
-        episodes: K.
-        seeds: runs of an arm.
-        epsilons: the epsilons of every group.
-        per_step: runs of an arm with noise on counters of every step, at most `seeds`. These arms are the
-            slowest.
+        episodes: number of episodes of a run.
+        seeds: number of runs of an arm.
+        epsilons: the values of epsilon.
+        per_step: number of runs of an arm with separate noisy counters for every step. These arms are the slowest.
     """
 
     episodes: int
@@ -76,16 +78,16 @@ class Size:
 
 @dataclass(frozen=True)
 class Arm:
-    """One curve of the figure.
+    """One curve of the figure: a learner with its noise.
 
     Attributes:
-        group: its purpose.
-        trust: joint, local or none.
+        group: the purpose of the curve.
+        trust: who adds the noise: "joint" (a trusted server), "local" (the users), or another word without privacy.
         algorithm: a key of `ALGORITHMS`.
-        epsilon: its label; infinite without privacy.
+        epsilon: the epsilon in the label; infinite without privacy.
         privatizer: the privatizer, with its noise.
-        constants: of the algorithm.
-        paths: arms with equal `paths` differ only in the noise's scale, and share its draws.
+        constants: the constants of the algorithm.
+        paths: arms with equal `paths` differ only in the scale of the noise, and use the same random draws.
     """
 
     group: Group
@@ -98,22 +100,22 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A unique name."""
+        """A name that no other arm has."""
         return f"{self.algorithm}, {self.trust}, {self.group.value}, epsilon {self.epsilon:g}"
 
     def learner(self, privatizer: Privatizer) -> Any:
-        """Return the algorithm with `privatizer` in place of the arm's own."""
+        """Return the learner of this arm with another privatizer."""
         return ALGORITHMS[self.algorithm](privatizer, self.constants)
 
     def true_epsilon(self) -> float | None:
-        """The certified epsilon for the replacement of one user, at `delta`, or None without privacy."""
+        """Return the certified epsilon at `delta` if one user is replaced, or None without privacy."""
         if not np.isfinite(self.epsilon):
             return None
         return self.privatizer.account(Adjacency.REPLACE).guarantee.epsilon(self.delta).upper
 
     @property
     def delta(self) -> str:
-        """The delta of the epsilon, which is 0 for Laplace noise."""
+        """The delta of the guarantee, which is 0 for Laplace noise."""
         return DELTA if self.group in (Group.ROOT, Group.BEST) else "0"
 
 
@@ -207,7 +209,7 @@ def _best(size: Size, algorithm: str, epsilon: float) -> Arm:
 
 @dataclass(frozen=True, eq=False)
 class SharedNoise:
-    """A privatizer with given noise: that of another scale, multiplied by a factor."""
+    """A privatizer whose noise was drawn before: the blocks of another privatizer, multiplied by a factor."""
 
     privatizer: Privatizer
     blocks: Sequence[CountNoise]
@@ -219,17 +221,17 @@ class SharedNoise:
         return self.privatizer.parameters
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """Yield the given blocks. `rng` is not used."""
+        """Yield the given blocks of noise, multiplied by the factor. `rng` is not used."""
         scale = np.float32(self.scale)
         for first, *families in self.blocks:
             yield CountNoise(first, *(family * scale for family in families))
 
     def levels(self, delta: float) -> Levels:
-        """Return the privatizer's levels."""
+        """Return the privatizer's certified bounds on the errors of the counts."""
         return self.privatizer.levels(delta)
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return the privatizer's printed levels."""
+        """Return the error bounds that the paper prints for the privatizer."""
         return self.privatizer.printed_levels(delta)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
@@ -240,9 +242,9 @@ class SharedNoise:
 def run_arms(
     environment: TabularMDP, arms: Sequence[Arm], size: Size, seed: int, workers: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Return cumulative regrets of every arm, (runs, points), by its name. The last point is the total.
+    """Run all arms, and return their cumulative regrets (runs, points) by their names. The last point is the total.
 
-    Run i uses child i of `SeedSequence(seed)` for any number of workers.
+    Run i uses child i of `SeedSequence(seed)`, so the result does not depend on the number of workers.
     """
     groups: dict[str, list[Arm]] = {}
     for arm in arms:
@@ -291,7 +293,7 @@ def _scale(privatizer: Any) -> float:
 
 
 FAILED: Final = 0.25
-"""A run has failed if its regret exceeds this share of the regret without learning."""
+"""A run counts as failed if its regret exceeds this share of the regret without learning."""
 
 
 def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:

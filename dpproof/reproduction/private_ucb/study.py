@@ -42,7 +42,7 @@ from dpproof.reproduction.private_ucb.arms import (
 
 
 class PrivateUCB(Study[Size]):
-    """Figure 2 of Chowdhury and Zhou (AAAI 2022), and the results with other noise."""
+    """The experiment of Figure 2 of Chowdhury and Zhou (AAAI 2022), with the printed noise and with other noise."""
 
     paper = "private-ucb"
     tables = ("regret",)
@@ -50,7 +50,10 @@ class PrivateUCB(Study[Size]):
     quick = Size(episodes=9_000, seeds=2, epsilons=(1.0, 100.0))
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run all arms. The results include the regret without learning."""
+        """Run the experiment, write its plots into the folder, and return its results.
+
+        They include the regret of a learner that never learns.
+        """
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
         chosen = list(arms(size))
@@ -62,7 +65,7 @@ class PrivateUCB(Study[Size]):
         return Measured(size, seed, {"regret": table}, plots, {"never": never, "plotted": plotted})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """See ``Study.first_lines``."""
+        """Return sentences on disagreements with the paper, and on what the numbers cannot show."""
         never, table = found.more["never"], found.tables["regret"]
         return [
             _constants(never, table),
@@ -75,7 +78,7 @@ class PrivateUCB(Study[Size]):
         ]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """See ``Study.answer``."""
+        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
         never, table = found.more["never"], found.tables["regret"]
         return {
             "episodes": found.size.episodes,
@@ -88,7 +91,7 @@ class PrivateUCB(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """See ``Study.shown``."""
+        """Return the variables of the page's template."""
         never, table = found.more["never"], found.tables["regret"]
         return {
             **found.more,
@@ -130,7 +133,10 @@ def _few(table: Table) -> list[str]:
 
 
 def best(table: Table, epsilon: float) -> Row:
-    """Return the row of least mean regret that is certified at `epsilon`, up to the calibration's tolerance."""
+    """Return the row with the least mean regret among those whose certified epsilon is at most `epsilon`.
+
+    Rounding in the calibration is tolerated.
+    """
     private = [row for row in table if row["epsilon"] and row["certified_epsilon"] <= 1.0001 * epsilon]
     return min(private, key=lambda row: float(row["regret"]))
 
@@ -252,9 +258,9 @@ def _least(never: float, table: Table) -> str:
 
 
 def paying(table: Table, never: float, share: float = 0.5) -> list[dict[str, Any]]:
-    """Return the least epsilon with regret below share * never, for each algorithm and kind of private counts.
+    """Return the least epsilon at which each algorithm learns, for each kind of private counts.
 
-    `never` is the regret without learning.
+    It learns if its regret is below `share` times `never`, which is the regret without learning.
     """
     as_published = (Group.THEORY.value, Group.CODE.value, Group.PRINTED.value)
     private = [row for row in table if row["epsilon"] and row["group"] not in as_published]

@@ -1,4 +1,4 @@
-"""The experiments of SDP-PE: arms, runs, tables, plots and a page."""
+"""The experiments of SDP-PE (Bai et al. 2026)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The arms of the experiments and their runs. Every arm's i-th run uses the i-th child of the seed."""
+"""The arms of the experiments of SDP-PE, and their runs. An arm is one curve: a learner with its noise.
+
+The i-th run of every arm uses the i-th child of the seed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.reproduction.curves import kept
 
 BETA: Final = "1e-6"
-"""The beta of (epsilon, beta) in all arms. The baselines use it as delta."""
+"""The delta of the guarantee of all arms. The paper calls it beta."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20
 
 
@@ -61,7 +64,10 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """The extent of the run: episodes, seeds, the epsilons in RiverSwim and that of the bandit."""
+    """The settings that say how much is run.
+
+    They are the number of episodes, the number of runs, the epsilons in RiverSwim, and the epsilon in the bandit.
+    """
 
     episodes: int
     seeds: int
@@ -71,9 +77,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Arm:
-    """One curve: in RiverSwim or the bandit, of a kind, at an epsilon.
+    """One curve: a learner with its noise, in RiverSwim or in the bandit.
 
-    Without privacy the epsilon is None.
+    ``epsilon`` is None without privacy.
     """
 
     problem: str
@@ -83,7 +89,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A unique name."""
+        """A name that no other arm has."""
         return f"{self.problem}, {self.kind.value}, epsilon {self.epsilon}"
 
 
@@ -103,19 +109,22 @@ def arms(size: Size) -> Iterator[Arm]:
 
 
 def learner_of(arm: Arm) -> Any:
-    """Return the algorithm of an arm, with its own counts."""
+    """Return the learner of an arm, with its privatizer."""
     return ARMS[arm.kind](arm)
 
 
 def environment_of(arm: Arm, rng: np.random.Generator) -> TabularMDP:
-    """Return RiverSwim, or a randomly drawn bandit."""
+    """Return the environment of an arm: RiverSwim, or a random bandit."""
     if arm.problem == "RiverSwim":
         return river_swim(STATES, HORIZON)
     return heterogeneous_bandit(rng, BANDIT_ARMS)
 
 
 def shuffled(arm: Arm) -> ShufflePrivatizer:
-    """Return the shuffle privatizer of an arm: with the printed noise, also for epsilon >= 1, or with the least."""
+    """Return the shuffle privatizer of an arm, with the printed noise or with the least noise.
+
+    The printed noise is also used for epsilon >= 1, where the paper's proof does not hold.
+    """
     if arm.kind is Kind.PRINTED:
         states, actions, horizon, _ = _sizes(arm)
         return ShufflePrivatizer.printed(horizon, states, actions, str(arm.epsilon), BETA, beyond_proof=True)
@@ -170,15 +179,16 @@ ARMS: Final[dict[Kind, Callable[[Arm], Any]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The runs of one arm.
+    """The results of all runs of one arm.
 
     Attributes:
-        curves: cumulative regret (seeds, points).
-        switches: for each seed, the number of policy changes; for an optimist, the number of changes of its
-            regret, which is at most that.
-        stages: the reports of each seed; empty for an optimist.
-        noise: standard deviation of a counter of the longest fine release; None without shuffling.
-        certified: an epsilon that all releases satisfy at beta; None without shuffling.
+        curves: cumulative regrets (runs, points).
+        switches: the number of policy changes in each run. For an optimistic learner it is the number of changes of
+            its regret, which is at most that.
+        stages: the reports on the stages of each run; empty for an optimistic learner.
+        noise: standard deviation of a counter in the release with the most users; None without shuffling.
+        certified: certified epsilon of all releases together at delta `BETA`. None if the arm is no SDP-PE with
+            privacy.
     """
 
     curves: NDArray[np.float64]
@@ -189,7 +199,7 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """Return all runs of all arms, by the arm's name. Arms with the same noise share a process."""
+    """Run all arms, and return their results by the arms' names. Arms with the same noise share a process."""
     groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
         groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
@@ -264,7 +274,7 @@ def _weakest(
 
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return one row for each arm. Regrets and switches are means over the seeds."""
+    """Return a table with one row for each arm. Regrets and numbers of policy changes are means over the runs."""
     return [_row(arm, found[arm.name]) for arm in arms]
 
 
@@ -289,7 +299,7 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
 
 
 def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return one row for each stage of each elimination arm, with means over the seeds."""
+    """Return a table with one row for each stage of each arm of policy elimination. Numbers are means over the runs."""
     return [
         {
             "problem": arm.problem,

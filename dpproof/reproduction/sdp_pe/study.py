@@ -42,7 +42,7 @@ _LEARNT: Final = 0.9
 
 
 class ShufflePE(Study[Size]):
-    """Figures 6 to 8 of Bai et al. (2026), with certified noise next to the printed noise."""
+    """The experiments of Figures 6 to 8 of Bai et al. (2026), with certified noise next to the printed noise."""
 
     paper = "sdp-pe"
     tables = ("regret", "stages")
@@ -50,7 +50,10 @@ class ShufflePE(Study[Size]):
     quick = Size(episodes=20_000, seeds=2, epsilons=(0.1, 1.0))
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run all arms. The results include the regret without learning."""
+        """Run the experiments, write their plots into the folder, and return the results.
+
+        They include the regret of a learner that never learns.
+        """
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
         chosen = list(arms(size))
@@ -64,7 +67,7 @@ class ShufflePE(Study[Size]):
         return Measured(size, seed, tables, plots, {"never": never})
 
     def first_lines(self, found: Measured[Size]) -> list[str]:
-        """Return the sentences on the rows for RiverSwim."""
+        """Return sentences on disagreements with the paper in RiverSwim, and on what the numbers cannot show."""
         swim = _on_river_swim(found.tables["regret"])
         return [
             *_order(swim),
@@ -76,7 +79,7 @@ class ShufflePE(Study[Size]):
         ]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """See ``Study.answer``."""
+        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
         return {
             "episodes": found.size.episodes,
             "seeds": found.size.seeds,
@@ -88,7 +91,7 @@ class ShufflePE(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """See ``Study.shown``."""
+        """Return the variables of the page's template."""
         never, table = found.more["never"], found.tables["regret"]
         findings = _findings(never, found.size.episodes, _on_river_swim(table), found.tables["stages"])
         return {"never": never, "beta": BETA, "table": table, "findings": findings}
