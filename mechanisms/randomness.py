@@ -154,7 +154,7 @@ def how_drawn(simulated: bool) -> str:
 
 
 def guaranteed(simulated: bool, guarantee: Callable[[], PrivacyResult]) -> PrivacyResult:
-    """Return ``guarantee()``, the privacy guarantee of a draw. A simulation has none, so it is refused.
+    """Return ``guarantee()``, the privacy guarantee of a draw. A simulation has none, so this raises an error.
 
     Raises:
         SimulationError: a fixed seed or a given generator drew it.

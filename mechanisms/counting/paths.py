@@ -2,9 +2,8 @@
 
 A counter adds one number, a leaf, in each time step. Its noise path at time t = 0, 1, 2, ... is the noise of the
 count of the first t leaves. At time 0 it is 0. Each class yields the paths in blocks of consecutive times, as
-arrays ``(n, counters)``. The noise is float32 and not protected against floating-point attacks. For a real
-release use
-`dpproof.mechanisms.counting.streaming`.
+arrays ``(n, counters)``. The noise is float32 and not protected against floating-point attacks. For a real release
+use `dpproof.mechanisms.counting.streaming`.
 
 A factorised counter writes the matrix of the running sums as a product B C. Its noise is B z. At time t this is
 b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, where z is independent noise on the entries of C x and x is the stream

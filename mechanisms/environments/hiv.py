@@ -168,7 +168,10 @@ class HIVTreatment:
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return the states after `days` days with the drugs of the actions, the rewards, and that none is over."""
+        """Return the states after `days` days with the drugs of the actions, the rewards, and False for each episode.
+
+        No episode ends by itself.
+        """
         given = _DRUGS[actions]
         if self.efficacy_noise:
             noisy = given + self.efficacy_noise * rng.standard_normal(given.shape)

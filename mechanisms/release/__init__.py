@@ -1,1 +1,1 @@
-"""Samplers for releases that keep the privacy claim to the last bit."""
+"""Exact samplers. Their guarantee covers every bit of a release."""

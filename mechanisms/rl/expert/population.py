@@ -1,10 +1,9 @@
 """Thousands of different experts: a few trained networks, and a separate last layer for each expert.
 
 An expert is one of the trained networks with a slightly disturbed last layer. There are A actions. The preferred
-action has probability 1 - (A - 1) pmin, and every other action has probability pmin. The trained networks come with
-the
-package (`tools/train_experts.py` trains them again). The effect of the disturbances on the experts' returns
-is measured, not assumed.
+action has probability 1 - (A - 1) pmin, and every other action has probability pmin. The trained networks come
+with the package (`tools/train_experts.py` trains them again). The effect of the disturbances on the experts'
+returns is measured, not assumed.
 
 Source: Sharma et al. (2024), Appendix B.1 for pmin and the softening. The paper trains every expert.
 """

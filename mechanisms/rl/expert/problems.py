@@ -30,10 +30,10 @@ class Problem:
     """One problem of the experiments.
 
     Attributes:
-        name: used in files and tables.
+        name: the name in files and tables.
         make: function that makes the environment from parameters, or the default one without parameters.
         varied: for each varied parameter, its least and largest value in the experts' training.
-        centre, spread: (d,), subtracted from observations, and then divided by.
+        centre, spread: (d,). An observation is scaled to (observation - centre) / spread.
         reward_scale: factor on the rewards that a learner sees.
         discount: discount of later rewards.
         evaluation_horizon: number of steps after which an episode of a learned policy is stopped.

@@ -165,7 +165,7 @@ class LSL(_Evaluation):
     """Ridge regression on returns from the first visit of each state on, without privacy.
 
     Args:
-        ridge: the ridge parameter. It is above the largest weight times the squared norm of the features.
+        ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.
         weights: the weight of each state (N,), in [0, 1]. The default is 1 each.
 
     The other arguments are those of `LSW`.

@@ -33,7 +33,7 @@ def exact_least_squares(
     """Return the exact solution theta of (Phi^T diag(masses) Phi + ridge I) theta = Phi^T targets.
 
     Args:
-        features: Phi (N, d), each entry taken as the rational that the double is.
+        features: Phi (N, d). Each double is taken as an exact rational.
         masses: N rationals, at least 0.
         targets: N rationals.
         ridge: a rational, at least 0; above 0 unless the weighted columns are independent.

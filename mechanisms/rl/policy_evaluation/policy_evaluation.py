@@ -37,8 +37,8 @@ _FINER = 20
 class Squares(ABC):
     """A private regression of returns on features: its coefficients, its smooth bound and its noise.
 
-    The smooth bound is an upper bound on the sensitivity for the present data that changes little between
-    neighbours.
+    The smooth bound times a constant (`unit` squared) is an upper bound on the squared sensitivity for the present
+    data. It changes little between neighbours.
     """
 
     features: Floats

@@ -47,7 +47,7 @@ class Constants:
         error: multiplies E1 and E2 in the bonus.
         shift: multiplies E1 in n = max(1, N~ + E1), where N~ is the private number of visits.
         remaining: whether the bonus's factor H is replaced by the number of steps after the present one.
-        learning_rate: multiplies eta = sqrt(2 log A/(H^2 K)) of policy optimisation.
+        learning_rate: multiplies the learning rate sqrt(2 log A/(H^2 K)) of policy optimisation in K episodes.
         projection: how released counts are changed before they are used.
         threshold: multiplies the error bounds of transitions and of costs. Counts below the product become 0.
         rewards: whether rewards are counted instead of costs. They have the same sensitivity. The cost is then N~

@@ -41,11 +41,11 @@ class CountNoise(NamedTuple):
 
     first: int
     visits: Floats
-    """(n, T, S, A)"""
+    """Noise of the visits, an array (n, T, S, A)."""
     costs: Floats
-    """(n, T, S, A)"""
+    """Noise of the summed costs, an array (n, T, S, A)."""
     transitions: Floats
-    """(n, T, S, A, S)"""
+    """Noise of the transitions, an array (n, T, S, A, S)."""
 
 
 @dataclass(frozen=True)

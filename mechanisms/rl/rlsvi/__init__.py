@@ -1,1 +1,1 @@
-"""RLSVI, and its release that is private to the last bit."""
+"""RLSVI, a private reinforcement learner, and its exact release."""

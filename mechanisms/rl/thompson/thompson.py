@@ -238,7 +238,7 @@ class Posterior:
 
     @classmethod
     def of(cls, learner: Thompson, n: int) -> Posterior:
-        """Return the posterior before any reward."""
+        """Return the numbers and sums before any reward in n runs, which are all 0."""
         shape = (n, learner.parameters.arms)
         return cls(np.zeros(shape), np.zeros(shape), learner.parameters.variance)
 
