@@ -54,7 +54,7 @@ class Entropy(np.random.Generator):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Return uniform integers in [low, high). If a bound is an array, numpy draws them."""
+        """Return uniform integers in [low, high). If a bound is an array, numpy's generator draws them."""
         if not (_whole(low) and (high is None or _whole(high))) or dtype is int:
             return super().integers(low, high, size, dtype, endpoint)
         first, end = (0, int(low)) if high is None else (int(low), int(high))

@@ -21,7 +21,7 @@ DEFINITION = "a definition: it fixes a word and asserts nothing"
 
 
 class Severity(Enum):
-    """How much a refutation changes, the most first."""
+    """How severe a refutation is. The first member is the most severe."""
 
     _value_: str
     meaning: str

@@ -99,7 +99,7 @@ class Verdict(Enum):
 
 
 class Method(Enum):
-    """How a verdict was reached, strongest first."""
+    """The method by which a verdict was reached. The first member is the strongest."""
 
     SYMBOLIC = "SYMBOLIC-EXACT"
     KERNEL = "KERNEL-CERTIFIED"

@@ -88,7 +88,7 @@ def guarantee_of_event(claim: Claim) -> Profile:
 
 
 def attained_by(claim: Claim) -> str | None:
-    """Return the pair of neighbours that reaches the guarantee of a training, as of ``dp-sgd``; None for an event."""
+    """Return in words which neighbours reach the guarantee of a training run, or None for an event."""
     return attaining_pair(claim.adjacency) if kind_of(claim) == "training" else None
 
 

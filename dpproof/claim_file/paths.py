@@ -31,7 +31,7 @@ SIGNS = re.compile(r"""[\s=:,;|&<>(){}\[\]`'"@$]+""")
 WITHIN = re.compile(r"""[\s=:,;|&<>({\[`'"@$]+""")
 """The characters in ``SIGNS`` without the closing brackets, which the name of a folder may end with."""
 FLAG = re.compile(r"^-[\w-]*?(?=\.{0,2}/)")
-"""A flag directly followed by a path, such as ``-I/usr/include``."""
+"""Matches a flag that is directly followed by a path, such as ``-I`` in ``-I/usr/include``."""
 
 
 def paths_of(claim: Claim) -> Iterator[tuple[str, Path]]:

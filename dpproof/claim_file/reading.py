@@ -32,9 +32,9 @@ TOKEN = re.compile(
     r"|[\[\]{}]|\n|[^\"'#\[\]{}\n]+|.",
     re.DOTALL,
 )
-"""A string, a comment, a bracket, the end of a line, or any text between them."""
+"""Matches one part of a TOML text: a string, a comment, a bracket, the end of a line, or text between them."""
 ENDLESS = re.compile(r"(?<![\w.:+-])[+-]?(?:\d[\d_]{4000,}|0[xob][0-9A-Fa-f_]{3000,})(?![\w.:+-])(?!\s*[=.])")
-"""An integer that is too long for Python to read or write. The limit is 4,300 digits."""
+"""Matches an integer that is too long for Python to read or write. The limit is 4,300 digits."""
 SUBJECT = re.compile(r"\W*(?:(?:audit: |parameter |key )\W*)*([\w-]+)")
 """Matches the beginning of an error message, and finds the key that the message is about."""
 

@@ -42,7 +42,7 @@ class Range(NamedTuple):
     open: tuple[bool, bool]
 
     def hull(self, closed: bool = False) -> Interval:
-        """Return the closed interval. If 0 is an excluded endpoint, mark it as without zero, unless `closed` is true."""
+        """Return the closed interval. If 0 is an excluded endpoint, it is marked as without zero, unless `closed`."""
         outside = self.lo > ia.ZERO or self.hi < ia.ZERO
         at_end = (self.lo == ia.ZERO and self.open[0]) or (self.hi == ia.ZERO and self.open[1])
         return Interval(self.lo, self.hi, outside or (at_end and not closed))

@@ -299,7 +299,7 @@ FAILED: Final = 0.25
 def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:
     """Return one row for each arm: its settings, its certified epsilon, and statistics of its total regret.
 
-    `never` is the regret without learning, and `seed` is the root of the runs.
+    `never` is the regret without learning, and `seed` is the seed from which the runs derive.
     """
     found = []
     for arm in arms:
