@@ -1,4 +1,4 @@
-"""`account`: the guarantee of a mechanism that is given by its name and its parameters."""
+"""The function `account`, which returns the guarantee of a mechanism given by its name and its parameters."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ _ELSEWHERE = {
     "epsilon": "To find the noise for an epsilon, use dpproof.calibrate with target_epsilon.",
     "delta": "To get epsilon at a delta, use .epsilon(delta) of the result.",
 }
-"""What to do instead of giving a target or a delta to `account`."""
+"""Advice for users who give `account` a target or a delta: what to use instead."""
 
 
 def check_named(accountant: Accountant, unnamed: tuple[object, ...]) -> None:
-    """Raise an error for parameters without their names.
+    """Raise an error if a parameter is given without its name.
 
     Raises:
-        TypeError: naming the first parameter of the mechanism.
+        TypeError: if ``unnamed`` is not empty. The message names the first parameter of the mechanism.
     """
     if unnamed:
         first = accountant.parameters.fields()[0].name
@@ -75,10 +75,12 @@ def check_named(accountant: Accountant, unnamed: tuple[object, ...]) -> None:
 
 
 def check_meant(accountant: Accountant, values: Mapping[str, Any], meant: Mapping[str, str]) -> None:
-    """Raise an error for names that are no parameters of the mechanism, with the advice in ``meant``.
+    """Raise an error for names that users often give by mistake, with the advice in ``meant``.
+
+    ``meant`` holds the advice for each such name. Names of real parameters of the mechanism are allowed.
 
     Raises:
-        ValueError: naming the first such name.
+        ValueError: for the first such name in ``values``.
     """
     known = {field.name for field in accountant.parameters.fields()}
     for name in values:
@@ -91,7 +93,7 @@ def check_meant(accountant: Accountant, values: Mapping[str, Any], meant: Mappin
 def result_of(
     accountant: Accountant, parameters: Parameters, relation: Adjacency, parallel: bool
 ) -> PrivacyResult:
-    """Return the result of an accountant; if ``parallel``, for runs on disjoint groups of the records."""
+    """Return the result of an accountant. If ``parallel`` is true, it is for runs on disjoint groups of the records."""
     if parallel:
         from dpproof.accountant.composing import in_parallel  # it loads numpy, which few answers need
 
@@ -100,10 +102,10 @@ def result_of(
 
 
 def parameters_of(accountant: Accountant, values: Mapping[str, Any]) -> Parameters:
-    """Return validated parameters of a mechanism. Texts are read as the command line reads them.
+    """Return checked parameters of a mechanism. Values given as text are read as the command line reads them.
 
     Raises:
-        ValueError: naming the parameter and its domain.
+        ValueError: for an invalid value. The message names the parameter and its domain.
     """
     domains = {field.name: field.metadata["domain"] for field in accountant.parameters.fields()}
     given = {name: value for name, value in values.items() if value is not None}

@@ -1,8 +1,9 @@
-"""The catalogue: the command-line name of every mechanism, and the leaf that holds it in each layer.
+"""The catalogue: the command-line name of every mechanism, and the modules that implement it.
 
-A leaf such as ``noise.laplace`` names one module in each layer: ``dpproof.accountant.noise.laplace`` holds its
-``ACCOUNTANT``, ``dpproof.mechanisms.noise.laplace`` its ``sample``, and ``dpproof.audits.targets.noise.laplace``
-its audit. A module is imported only when it is needed.
+An entry such as ``noise.laplace`` names one module in each of three packages:
+``dpproof.accountant.noise.laplace`` holds its ``ACCOUNTANT``, ``dpproof.mechanisms.noise.laplace`` its
+``sample``, and ``dpproof.audits.targets.noise.laplace`` its audit. A module is imported only when it is
+needed.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ CATALOGUE: Mapping[str, str] = {
     "selective-dpsgd": "rl.expert.selective_dpsgd",
     "expert-release": "rl.expert.release",
 }
-"""For each command-line name, the leaf of the mechanism."""
+"""The last part of the module names of each mechanism, by its command-line name."""
 
 
 def leaf_of(layer: str, name: str) -> Any:
-    """Return the module of a mechanism in the given layer, a dotted package name.
+    """Return the module of a mechanism in the package ``layer``, such as ``dpproof.accountant``.
+
+    ``name`` is the command-line name of the mechanism.
 
     >>> leaf_of("dpproof.accountant", "laplace").__name__
     'dpproof.accountant.noise.laplace'

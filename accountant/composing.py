@@ -1,4 +1,4 @@
-"""`compose`: the joint result of several mechanisms that run on the same data. Also results from JSON."""
+"""The function `compose`, for several mechanisms that run on the same data. Also reads results from JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ STATEMENT = "classic.dominating_composition"
 
 
 def compose(*results: PrivacyResult) -> PrivacyResult:
-    """Return the guarantee of mechanisms that run on the same data, each chosen after seeing earlier outputs.
+    """Return the guarantee of several mechanisms that run on the same data.
+
+    Each mechanism may be chosen after seeing the outputs of earlier ones.
 
     >>> from dpproof import account
     >>> training = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
@@ -66,7 +68,7 @@ _ALIKE = {
     "unit": "Call account with the same unit. A guarantee for one record does not cover a user with several.",
     "trust": "Guarantees against different adversaries cannot be composed.",
 }
-"""What all composed results must have in common, and what to do if they differ."""
+"""The properties that all composed results must have in common, and advice for users if they differ."""
 
 
 def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
@@ -77,10 +79,10 @@ def _check_alike(name: str, words: Sequence[str], rule: str) -> None:
 
 
 def result_from_json(text: str) -> PrivacyResult:
-    """Return the result for the JSON ``text`` of `PrivacyResult.to_json`, computed again.
+    """Read the JSON ``text`` of `PrivacyResult.to_json`, and compute the result again.
 
     Raises:
-        ValueError: for text that does not hold a question.
+        ValueError: for text that was not written by ``to_json``.
     """
     data = json.loads(text)
     if not isinstance(data, dict) or "question" not in data:
@@ -107,7 +109,7 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
     changes one group, or is removed from one and added to another. The result covers both cases.
 
     Raises:
-        ValueError: for a relation that does not say what a record is, or without a proof.
+        ValueError: for a relation other than add-remove and replace, or one without a proof.
     """
     records = getattr(parameters, "records", 1)
     if records > 1:

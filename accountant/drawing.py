@@ -1,4 +1,4 @@
-"""The picture of a guarantee: its privacy profile and its trade-off function, drawn with matplotlib."""
+"""A figure of a guarantee: its privacy profile and its trade-off function, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ STYLE = {
 TIGHT = "#1a6fb0"
 """The colour of certified curves."""
 SHORT = {True: "covers every released bit", False: "in real arithmetic"}
-"""What the picture says of released bits."""
+"""The caption that says whether the guarantee covers every released bit."""
 _FLOOR = "1e-12"
 _PLACES = 40
 
 
 class Picture(Figure):
-    """A figure of matplotlib that a notebook shows without further settings."""
+    """A matplotlib figure that a notebook shows without further settings."""
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()
@@ -40,17 +40,17 @@ class Picture(Figure):
         return stream.getvalue()
 
     def kept(self, path: str | PathLike[str] | None) -> Picture:
-        """Return the figure. If a path is given, save it there; the ending, such as .png, decides on the format."""
+        """Return the figure. If a path is given, save it there. The file ending, such as .png, sets the format."""
         if path is not None:
             self.savefig(path)
         return self
 
 
 def figure_of(found: PrivacyResult, title: str = "") -> Picture:
-    """Return the privacy profile and the trade-off function of a result, side by side.
+    """Return a figure with the privacy profile and the trade-off function of a result, side by side.
 
-    The curves are upper bounds on delta and the lower bounds on the false negative rate that follow from
-    them. The mechanism is certified to satisfy both.
+    The first curve is an upper bound on delta. The second curve is the lower bound on the false negative rate
+    that follows from it. The mechanism is certified to satisfy both.
 
     >>> from dpproof import account
     >>> len(figure_of(account("gaussian", sigma=2)).axes)
@@ -76,7 +76,7 @@ def figure_of(found: PrivacyResult, title: str = "") -> Picture:
 
 
 def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
-    """Return pairs (epsilon, upper bound on delta) up to the end of the picture; they are denser near 0."""
+    """Return pairs (epsilon, upper bound on delta) for a figure. They are denser near epsilon 0."""
     reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
     reach = reach if 0 < reach < math.inf else 1.0
     places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
@@ -84,12 +84,14 @@ def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
 
 
 def above_floor(value: float) -> float:
-    """Return the value, or NaN if it is too small to draw."""
+    """Return ``value``, or NaN if it is too small to draw."""
     return value if value >= float(_FLOOR) else math.nan
 
 
 def least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
-    """Return the false negative rate that these (epsilon, delta) impose at a false alarm rate, for drawing.
+    """Return the least false negative rate at the false alarm rate ``alarms``, for drawing.
+
+    ``points`` are pairs (epsilon, delta) that the mechanism satisfies.
 
     Source: Wasserman and Zhou, arXiv:0811.2501v1, Theorem 2.4; Kairouz, Oh and Viswanath,
     arXiv:1311.0776v4, Theorem 2.1.

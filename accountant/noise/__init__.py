@@ -1,1 +1,1 @@
-"""Noise primitives of the command line: mechanisms that have a sensitivity and do not refer to users."""
+"""Accountants of basic mechanisms, such as Laplace and Gaussian noise, DP-SGD and randomised response."""

@@ -1,6 +1,6 @@
 """Accountant of binomial noise on a count: the number of heads among fair or unfair coins is added.
 
-The outcome without any heads reveals the user, so delta is never below its probability.
+An outcome without any heads reveals the user, so delta is never below its probability.
 
 With unfair coins the noise is skewed. A count that rises and a count that falls then have different privacy
 losses. One of each may reveal more than two that rise or two that fall. So the accountant treats each
@@ -31,7 +31,10 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 
 @dataclass(frozen=True)
 class BinomialParameters(Measured):
-    """The coins whose heads are added to a count of sensitivity 1, and the number of such counts."""
+    """Parameters of the binomial mechanism: the coins whose heads are added to a count, and the number of counts.
+
+    The sensitivity of each count is 1.
+    """
 
     trials: int = parameter(Integers(1, 10**12), "coins", "how many coins are thrown")
     probability: float = parameter(
@@ -43,7 +46,9 @@ class BinomialParameters(Measured):
 
 
 def account(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The guarantee of all counts together. It is exact if the coins are fair or the direction is known.
+    """Return the guarantee of all counts together.
+
+    It is exact if the coins are fair, or if all counts are known to move in the same direction.
 
     >>> account(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
     True

@@ -21,7 +21,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class DiscreteGaussianParameters(Measured):
-    """Discrete Gaussian noise, the number of compositions, and the sensitivity."""
+    """Parameters of the discrete Gaussian mechanism: the noise, the number of compositions, and the sensitivity."""
 
     sigma: float = parameter(
         Reals(0, lower_open=True),
@@ -37,7 +37,7 @@ class DiscreteGaussianParameters(Measured):
 def account(
     parameters: DiscreteGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all numbers together. Two inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
 
     >>> account(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976

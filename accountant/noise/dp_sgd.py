@@ -29,7 +29,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class DPSGDParameters(Parameters):
-    """The probability that a user is in a step's sample, and the noise of each step.
+    """Parameters of DP-SGD: the sampling rate of a user, the noise of each step, and the number of steps.
 
     >>> DPSGDParameters(sampling_rate=1.5, noise_multiplier=1.0, steps=10)
     Traceback (most recent call last):
@@ -49,7 +49,7 @@ class DPSGDParameters(Parameters):
 
 
 def account(parameters: DPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """The exact guarantee of all noisy sums together. A pair of neighbours reaches it.
+    """Return the exact guarantee of all noisy sums together. A pair of neighbours reaches it.
 
     >>> training = DPSGDParameters(sampling_rate=0.01, noise_multiplier=1.0, steps=1000)
     >>> account(training, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper
@@ -95,7 +95,7 @@ _PROVED = {
 
 
 def attaining_pair(adjacency: Adjacency) -> str | None:
-    """Return the pair of neighbours that reaches the guarantee of every training, in words; None if none is known.
+    """Return a description of the neighbours that reach the guarantee of DP-SGD; None if none are known.
 
     >>> attaining_pair(Adjacency.EXPERT) is None
     True

@@ -1,4 +1,4 @@
-"""The accountant of the exponential mechanism: it draws r with probability ~ exp(utility(r)/scale).
+"""The accountant of the exponential mechanism, which draws r with probability ~ exp(utility(r)/scale).
 
 Source: McSherry and Talwar, FOCS 2007; Durfee and Rogers, arXiv:1905.04273, Section 3. This project's
 statement classic.exponential.
@@ -31,7 +31,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class SelectionParameters(Measured):
-    """The scale of the choice, and how far utilities move between neighbours."""
+    """Parameters of the exponential mechanism: the scale, and how much utilities change between neighbours."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "utility", "chances go with exp(utility/scale)", safer=1
@@ -45,9 +45,9 @@ class SelectionParameters(Measured):
 
 
 def loss_range(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
-    """The length of the interval that contains all losses of one choice.
+    """Return the length of the interval that contains all privacy losses of one choice.
 
-    It is 2 sensitivity/scale, or half of that if the utilities are monotone.
+    It is 2 sensitivity/scale, or half of that if ``monotone`` is true.
 
     >>> loss_range(SelectionParameters(scale=4.0)), loss_range(SelectionParameters(scale=4.0, monotone=True))
     (Fraction(1, 2), Fraction(1, 4))
@@ -62,7 +62,9 @@ def _range(parameters: SelectionParameters, moved: Sensitivity) -> Fraction:
 def account(
     parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all choices together. It is the tightest one for all mechanisms with that range of losses.
+    """Return the guarantee of all choices together.
+
+    It is the tightest one that holds for all mechanisms whose privacy losses have the same range.
 
     >>> account(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,8 +1,8 @@
 """The Gaussian mechanism's accountant: answers plus N(0, sigma^2), composed any number of times.
 
 The L2 sensitivity of each answer is ``sensitivity``, and its noise has standard deviation ``sigma`` in each coordinate.
-Together, ``compositions`` such answers, chosen adaptively, are one Gaussian pair of mu = sensitivity *
-sqrt(compositions) / sigma. The bound is attained.
+Together, ``compositions`` such answers, chosen adaptively, are mu-Gaussian DP with mu = sensitivity *
+sqrt(compositions) / sigma. A pair of inputs attains this guarantee.
 
 Source: Dong, Roth and Su, arXiv:1905.02383v3, Theorem 1 and Corollary 2; Balle and Wang,
 arXiv:1805.06530v2, Theorem 8. This project's statement classic.gaussian.
@@ -35,7 +35,7 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class GaussianParameters(Measured):
-    """Gaussian noise, the number of compositions, and the sensitivity.
+    """Parameters of the Gaussian mechanism: the noise, the number of compositions, and the sensitivity.
 
     >>> GaussianParameters(sigma=0.0)
     Traceback (most recent call last):
@@ -49,14 +49,16 @@ class GaussianParameters(Measured):
 
 
 def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Bound:
-    """The distance between the two Gaussian means in standard deviations: sensitivity * sqrt(compositions) / sigma.
+    """Return the mu of Gaussian differential privacy: sensitivity * sqrt(compositions) / sigma.
+
+    It is the distance between the means of the two worst outputs, in standard deviations.
 
     >>> mu(GaussianParameters(sigma=5.0, compositions=1000)).upper
     6.324555
 
     Raises:
-        ArithmeticError: where it is beyond double precision.
-        ValueError: for a sensitivity that is not known; see `dpproof.accountant.claims.sensitivity`.
+        ArithmeticError: if mu is beyond double precision.
+        ValueError: if the sensitivity is not known; see `dpproof.accountant.claims.sensitivity`.
 
     Source: statement classic.gaussian.
     """
@@ -76,7 +78,7 @@ def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
 
 
 def account(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
 
     >>> account(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790

@@ -23,7 +23,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class GeometricParameters(Measured):
-    """Geometric noise, the number of compositions, and the sensitivity."""
+    """Parameters of the geometric mechanism: the noise, the number of compositions, and the sensitivity."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "1", "scale b of the noise, of mass ~ exp(-|x|/b)", safer=1
@@ -38,7 +38,7 @@ class GeometricParameters(Measured):
 def account(
     parameters: GeometricParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
 
     >>> account(GeometricParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,9 +1,9 @@
 """The Laplace mechanism's accountant: numbers plus Laplace noise, composed any number of times.
 
-Each answer is a number whose sensitivity is ``sensitivity``, plus Laplace noise of scale ``scale``. Together,
-``compositions`` such answers, chosen adaptively, are dominated by the product of as many pairs of shifted
-Laplace distributions. The bound is attained. An answer with several coordinates counts as several answers,
-each with its own sensitivity.
+Each answer is a number whose sensitivity is ``sensitivity``, plus Laplace noise of scale ``scale``. The
+guarantee of ``compositions`` such answers, chosen adaptively, is that of as many pairs of shifted Laplace
+distributions. A pair of inputs attains it. An answer with several coordinates counts as several answers, each
+with its own sensitivity.
 
 Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10. This project's statement classic.laplace.
 """
@@ -33,7 +33,7 @@ from dpproof.accountant.published import published
 
 @dataclass(frozen=True)
 class LaplaceParameters(Measured):
-    """Laplace noise, the number of compositions, and the sensitivity.
+    """Parameters of the Laplace mechanism: the noise, the number of compositions, and the sensitivity.
 
     >>> LaplaceParameters(scale=-1.0)
     Traceback (most recent call last):
@@ -51,7 +51,7 @@ class LaplaceParameters(Measured):
 
 
 def pure_epsilon(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
-    """The largest privacy loss of all answers together: compositions * L1 sensitivity / scale.
+    """Return the largest privacy loss of all answers together: compositions * L1 sensitivity / scale.
 
     >>> pure_epsilon(LaplaceParameters(scale=10.0, compositions=100))
     Fraction(10, 1)
@@ -64,7 +64,7 @@ def _most(parameters: LaplaceParameters, moved: Sensitivity) -> Fraction:
 
 
 def account(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
 
     >>> account(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

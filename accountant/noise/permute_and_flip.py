@@ -25,7 +25,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class PermuteAndFlipParameters(Measured):
-    """The scale of the choice, and how far utilities move between neighbours."""
+    """Parameters of permute-and-flip: the scale, and how much utilities change between neighbours."""
 
     scale: float = parameter(
         Reals(0, lower_open=True), "utility", "coins go with exp((utility - best)/scale)", safer=1
@@ -40,7 +40,7 @@ class PermuteAndFlipParameters(Measured):
 def account(
     parameters: PermuteAndFlipParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all choices together.
+    """Return the guarantee of all choices together.
 
     >>> account(PermuteAndFlipParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,9 +1,9 @@
-"""The common part of all noise primitives: the neighbouring relation, the release and the attaining pair.
+"""The common part of the accountants of basic noise mechanisms: the neighbouring relation and the result.
 
-A primitive has a sensitivity, which depends on a neighbouring relation. It is private under every relation in
-which the answers of neighbours differ by at most the sensitivity. Without a named relation the relation is
-``by-sensitivity``. With a named relation the sensitivity is given and assumed to hold under it, or it follows
-from a named query. See `dpproof.accountant.claims.sensitivity`.
+Such a mechanism has a sensitivity, which depends on a neighbouring relation. It is private under every
+relation in which the answers of neighbours differ by at most the sensitivity. If no relation is named, the
+relation is ``by-sensitivity``. If one is named, the sensitivity is given and assumed to hold under it, or it
+follows from a named query. See `dpproof.accountant.claims.sensitivity`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def by_sensitivity(
     sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
 ) -> PrivacyResult:
-    """Return the result of a primitive. The named ``pair``, if there is one, attains the ``guarantee`` exactly.
+    """Return the result of a basic noise mechanism.
+
+    ``pair`` describes two inputs that attain the ``guarantee`` exactly. It is None if none are known.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair

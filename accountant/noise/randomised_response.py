@@ -22,7 +22,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class RandomisedResponseParameters(Parameters):
-    """The probability of a random answer, the number of possible answers, and the number of questions."""
+    """Parameters of randomised response: the probability of a random answer, the number of answers, and of questions."""
 
     randomness: float = parameter(
         Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random", safer=1
@@ -32,7 +32,7 @@ class RandomisedResponseParameters(Parameters):
 
 
 def truth(parameters: RandomisedResponseParameters) -> Fraction:
-    """The probability of the true answer: 1 - randomness + randomness/categories.
+    """Return the probability of the true answer: 1 - randomness + randomness/categories.
 
     >>> truth(RandomisedResponseParameters(randomness=0.5))
     Fraction(3, 4)
@@ -44,7 +44,7 @@ def truth(parameters: RandomisedResponseParameters) -> Fraction:
 def account(
     parameters: RandomisedResponseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers of one person. Two people with different true answers reach it.
+    """Return the exact guarantee of all answers of one person. Two people with different true answers reach it.
 
     Raises:
         UnprovedAdjacencyError: for a relation under which a person may be absent.

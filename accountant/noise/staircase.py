@@ -1,8 +1,8 @@
 """Accountant of the staircase mechanism: numbers plus noise whose density falls in steps.
 
 Of all additive epsilon-differentially private noise on a number, a staircase with the right ``gamma`` has the
-smallest mean size. If answers move by at most the width of one step, they are dominated by the product of as
-many pairs of shifted staircases. The bound is attained.
+smallest mean size. If each answer changes by at most the width of one step, the guarantee of all answers is
+that of as many pairs of shifted staircase distributions. A pair of inputs attains it.
 
 Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the mechanism;
 docs/notes/staircase.md for its privacy at delta above 0, and under composition. This project's statement
@@ -30,7 +30,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class StaircaseParameters(Measured):
-    """Staircase noise, the number of compositions, and the sensitivity."""
+    """Parameters of the staircase mechanism: the noise, the number of compositions, and the sensitivity."""
 
     scale: float = parameter(
         Reals(0, lower_open=True),
@@ -56,13 +56,14 @@ class StaircaseParameters(Measured):
 
 
 def width(parameters: StaircaseParameters) -> Fraction:
-    """The width of a step: the given one, or else the sensitivity, or else 1.
+    """Return the width of a step of the noise: ``step`` if given, otherwise the sensitivity, otherwise 1.
 
     >>> width(StaircaseParameters(scale=10.0, sensitivity=3.0))
     Fraction(3, 1)
 
     Raises:
-        ValueError: a query is given, and no width; the sampler does not know what neighbours are.
+        ValueError: if a query is given without a step, because a sampler does not know the neighbouring
+            relation.
     """
     if parameters.step is not None:
         return exact(parameters.step)
@@ -74,7 +75,7 @@ def width(parameters: StaircaseParameters) -> Fraction:
 def account(
     parameters: StaircaseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee of all answers together. Two inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
 
     >>> account(StaircaseParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,1 +1,1 @@
-"""Smooth sensitivity: the guarantee of noise scaled by a smooth upper bound on local sensitivity."""
+"""Accountants of noise that is scaled by a smooth upper bound on the local sensitivity."""

@@ -20,9 +20,9 @@ from dpproof.accountant.smooth_sensitivity.notion import unattained
 
 @dataclass(frozen=True)
 class SmoothCauchyParameters(Parameters):
-    """Generalised Cauchy noise scaled by a smooth bound, for one real answer.
+    """Parameters of generalised Cauchy noise scaled by a smooth bound on local sensitivity, for one real answer.
 
-    Its density is proportional to 1/(1 + |z|^exponent).
+    The density of the noise is proportional to 1/(1 + |z|^exponent).
     """
 
     noise: float = parameter(
@@ -37,7 +37,9 @@ class SmoothCauchyParameters(Parameters):
 def account(
     parameters: SmoothCauchyParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Pure privacy. Its epsilon is exact over all answers and all smooth bounds on their local sensitivity.
+    """Return the guarantee, which is pure privacy. It is the worst case over all answers and all smooth bounds.
+
+    Epsilon is exact for this worst case.
 
     >>> found = account(SmoothCauchyParameters(6.0, 0.125))
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

@@ -1,8 +1,9 @@
 """Heavy-tailed noise on every coordinate, scaled by a smooth bound on the L2 sensitivity: zCDP and pure privacy.
 
-Both families have two costs. A shift by ``a`` scales costs at most ``shift a``, and a dilation by exp(t)
-costs at most ``dilation |t|``. One coordinate is zCDP with rho half the square of the sum of the two costs.
-Coordinates are independent, so their rhos add up. By the triangle inequality in dimension d
+Each kind of noise has two privacy costs. A shift of the noise by ``a`` times its scale costs at most ``shift
+a``. A change of the scale by the factor exp(t), a dilation, costs at most ``dilation |t|``. One coordinate is
+zCDP with rho half the square of the sum of the two costs. Coordinates are independent, so their rhos add up.
+By the triangle inequality in dimension d
 
     rho <= (shift a + sqrt(d) dilation beta)^2 / 2,   a the L2 shift, beta the smoothing.
 
@@ -30,14 +31,14 @@ from dpproof.accountant.smooth_sensitivity.notion import positive
 
 @dataclass(frozen=True)
 class Coordinates:
-    """A family of noise distributions that is applied to each coordinate.
+    """A kind of noise, such as Student's t, that is added to each coordinate of an answer.
 
     Attributes:
-        name: its name, with its shape parameter.
-        shift: cost of a shift by one scale.
-        dilation: cost of a dilation by a factor e.
-        deviation: standard deviation at scale 1.
-        bounded: whether the two costs bound the loss of a coordinate itself.
+        name: the name of the noise, with its shape parameter.
+        shift: the privacy cost if the noise is shifted by its scale.
+        dilation: the privacy cost if the scale of the noise changes by the factor e.
+        deviation: the standard deviation of the noise at scale 1.
+        bounded: whether the costs also bound the privacy loss, so that the noise is purely private.
     """
 
     name: str
@@ -47,7 +48,10 @@ class Coordinates:
     bounded: bool = False
 
     def account(self, noise: Number, smoothing: Number, dimension: int) -> ZCDP:
-        """Return the proved zCDP of noise whose scale is ``noise`` times a ``smoothing``-smooth bound.
+        """Return the proved zCDP guarantee of an answer with this noise on each of ``dimension`` coordinates.
+
+        The scale is ``noise`` times a smooth bound. The log of this bound changes by at most ``smoothing``
+        between neighbours.
 
         >>> student(3).account(20, "0.001", 40).epsilon("1e-6").upper
         0.32437...
@@ -63,13 +67,16 @@ class Coordinates:
             return ZCDP(bound_of((moved + scaled) ** 2 / 2))
 
     def pure(self, noise: Number, smoothing: Number, dimension: int) -> ApproxDP:
-        """Return the proved epsilon at delta 0 of scale ``noise`` times a ``smoothing``-smooth bound.
+        """Return the proved pure privacy guarantee of an answer with this noise on each of ``dimension`` coordinates.
+
+        The scale is ``noise`` times a smooth bound. The log of this bound changes by at most ``smoothing``
+        between neighbours.
 
         >>> student(3).pure(2, "0.01", 1).epsilon(0).upper
         0.60735...
 
         Raises:
-            ValueError: for a family whose loss is not bounded.
+            ValueError: for noise that is not purely private.
         """
         if not self.bounded:
             raise ValueError(f"noise ({self.name}) must give pure differential privacy")
@@ -81,7 +88,9 @@ class Coordinates:
 
 
 def student(degrees: int) -> Coordinates:
-    """Student's t: the log of its density has slope at most (n+1)/(2 sqrt n); its dilation cost is n.
+    """Return Student's t noise with n degrees of freedom.
+
+    The log of its density has slope at most (n+1)/(2 sqrt n), and its dilation cost is n.
 
     Args:
         degrees: n, an integer at least 3, so that the variance is finite.
@@ -98,7 +107,9 @@ def student(degrees: int) -> Coordinates:
 
 
 def laplace_log_normal(spread: float) -> Coordinates:
-    """X exp(w Y), X Laplace, Y normal: a shift costs exp(3 w^2/2), a dilation 1/w (classic.smooth_log_normal).
+    """Return Laplace-log-normal noise: X exp(w Y) with X Laplace and Y standard normal.
+
+    A shift costs exp(3 w^2/2), and a dilation 1/w (classic.smooth_log_normal).
 
     Args:
         spread: w, above 0.
@@ -123,7 +134,9 @@ def _most_rho(target: Target) -> float:
 def least_coordinates(
     family: Coordinates, epsilon: Number, delta: Number, dimension: int, smoothing: Number
 ) -> float:
-    """The scale certified to meet a target by zCDP or by pure privacy, about the smallest such scale.
+    """Return about the smallest scale of the noise that is certified to meet (``epsilon``, ``delta``).
+
+    It is certified by zCDP or by pure privacy, and multiplies a smooth bound with this ``smoothing``.
 
     >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001"), least_coordinates(student(3), 1, "1e-6", 40, 0)
     (1.15817..., 5.2318...)

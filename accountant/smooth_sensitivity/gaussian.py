@@ -1,9 +1,9 @@
 """Gaussian noise scaled by a smooth bound: its exact guarantee, in any dimension, and its accountant.
 
-Among all admissible pairs of neighbours, the worst one has the largest shift. Its scales are equal, or differ
-by the full factor exp(beta) in one of the two directions. The reason is that the hockey-stick divergence, as
-a function of the ratio, first falls and then rises in each direction (docs/notes/smooth_sensitivity.md). So
-three evaluations suffice; the two extreme ratios alone do not.
+Among all pairs of outputs that neighbours can have, the worst one has the largest shift of the mean. Its
+noise scales are equal, or differ by the full factor exp(beta) in one of the two directions. The reason is
+that the hockey-stick divergence, as a function of the ratio, first falls and then rises in each direction
+(docs/notes/smooth_sensitivity.md). So three evaluations suffice; the two extreme ratios alone do not.
 
 Source: this project's statement classic.smooth_gaussian. The literature's conditions: Nissim, Raskhodnikova
 and Smith (STOC 2007); Balle, Gomrokchi and Precup (arXiv:1603.02010), whose beta is that of the variance.
@@ -35,7 +35,10 @@ _DIMENSIONS = Integers(1, 1_000_000)
 
 @dataclass(frozen=True)
 class SmoothGaussian(SmoothNoise):
-    """The guarantee of f(x) + noise S(x) N(0, I) in ``dimension`` d, S a ``smoothing``-smooth bound (L2).
+    """The guarantee of Gaussian noise scaled by a smooth bound S on the L2 local sensitivity.
+
+    The release is f(x) + noise S(x) N(0, I) in ``dimension`` dimensions. log S changes by at most
+    ``smoothing`` between neighbours.
 
     >>> SmoothGaussian(noise=10, smoothing="0.01", dimension=40).delta(1).upper
     1.006830e-09
@@ -56,14 +59,15 @@ class SmoothGaussian(SmoothNoise):
             raise ValueError(f"dimension ({self.dimension!r}) must be {_DIMENSIONS}")
 
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """Return the largest of three hockey-stick divergences, enclosed at the precision in force."""
+        """See ``SmoothNoise.profile``. The worst noise scales are equal or differ by the full factor exp(smoothing)."""
         ratios = self.log_ratios
         return largest([spherical_delta(self.shift, ratio, self.dimension, epsilon) for ratio in ratios])
 
     def renyi(self) -> RenyiDP:
-        """Return the exact Renyi curve, for composition; finite at orders below 1 + 1/(exp(2 smoothing) - 1).
+        """Return the exact Renyi DP guarantee, for composition.
 
-        At every order above 1 the worst pair has the wider Gaussian first, at the full ratio.
+        It is finite at orders below 1 + 1/(exp(2 smoothing) - 1). At every order above 1 the worst pair has
+        the wider Gaussian first, and scales that differ by the full factor exp(smoothing).
 
         >>> SmoothGaussian(noise=10, smoothing="0.01", dimension=40).renyi().epsilon("1e-6").upper
         0.780879
@@ -87,7 +91,7 @@ class SmoothGaussian(SmoothNoise):
 
 @dataclass(frozen=True)
 class SmoothGaussianParameters(Parameters):
-    """Gaussian noise scaled by a smooth bound on the L2 local sensitivity.
+    """Parameters of Gaussian noise scaled by a smooth bound on the L2 local sensitivity.
 
     >>> SmoothGaussianParameters(noise=0.0, smoothing=0.1)
     Traceback (most recent call last):
@@ -109,7 +113,7 @@ class SmoothGaussianParameters(Parameters):
 def account(
     parameters: SmoothGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee over all answers and all smooth bounds on their local sensitivity.
+    """Return the exact worst-case guarantee over all answers and all smooth bounds on their local sensitivity.
 
     >>> found = account(SmoothGaussianParameters(30.0, 0.005, 40))
     >>> found.guarantee.epsilon("1e-6").upper

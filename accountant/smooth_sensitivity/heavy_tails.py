@@ -1,10 +1,10 @@
 """Noise with polynomial tails scaled by a smooth bound: its exact epsilon of pure differential privacy.
 
-Let the noise have a density exp(-phi(|z|)), with phi increasing and z phi'(z) nondecreasing. Over all
-admissible pairs, the largest privacy loss has the largest shift, and scales that are equal or differ by the
-full factor exp(beta) (docs/notes/smooth_sensitivity.md). It remains to maximise a function of one variable.
-For Student's t the maximum is at the root of a quadratic. For generalised Cauchy noise the root is enclosed
-by bisection.
+Let the noise have a density exp(-phi(|z|)), with phi increasing and z phi'(z) nondecreasing. Over all pairs
+of outputs that neighbours can have, the largest privacy loss has the largest shift, and scales that are equal
+or differ by the full factor exp(beta) (docs/notes/smooth_sensitivity.md). It remains to maximise a function
+of one variable. For Student's t the maximum is at the root of a quadratic. For generalised Cauchy noise the
+root is enclosed by bisection.
 
 Source: this project's statement classic.smooth_pure.
 """
@@ -26,14 +26,17 @@ _Scales = tuple[flint.arb, flint.arb]
 
 
 def student_epsilon(noise: Number, smoothing: Number, degrees: Number) -> Bound:
-    """The exact pure epsilon of f(x) + noise S(x) T, where T has Student's t distribution with ``degrees``.
+    """Return the exact pure epsilon of f(x) + noise S(x) T, where T has Student's t distribution.
+
+    T has ``degrees`` degrees of freedom. S is a smooth bound on the local sensitivity of f, and log S changes
+    by at most ``smoothing`` between neighbours.
 
     >>> student_epsilon(3, "0.1", 3).upper
     0.516481
 
     Raises:
         ValueError: for ``noise`` or ``degrees`` not above 0, ``smoothing`` below 0, or numbers so extreme
-            that no enclosure is found.
+            that no bounds are found.
 
     Source: this project's statement classic.smooth_pure.
     """
@@ -81,16 +84,17 @@ def _student_at(a: flint.arb, nu: flint.arb, p: flint.arb, q: flint.arb) -> flin
 
 
 def cauchy_epsilon(noise: Number, smoothing: Number, exponent: Number = 2) -> Bound:
-    """The pure epsilon of f(x) + noise S(x) Z, where Z has density proportional to 1/(1 + |z|^exponent).
+    """Return the pure epsilon of f(x) + noise S(x) Z, where Z has density proportional to 1/(1 + |z|^exponent).
 
-    With exponent 2 this is the Cauchy distribution.
+    With exponent 2 this is the Cauchy distribution. S is a smooth bound on the local sensitivity of f, and
+    log S changes by at most ``smoothing`` between neighbours.
 
     >>> cauchy_epsilon(6, "0.1", 2).upper, cauchy_epsilon(10, "0.1", 4).upper
     (0.187191, 0.457573)
 
     Raises:
         ValueError: for ``noise`` not above 0, ``smoothing`` below 0, ``exponent`` not above 1, or numbers so
-            extreme that no enclosure is found.
+            extreme that no bounds are found.
 
     Source: this project's statement classic.smooth_pure.
     """

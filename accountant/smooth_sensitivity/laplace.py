@@ -29,10 +29,11 @@ from dpproof.accountant.smooth_sensitivity.notion import SmoothNoise, largest, s
 
 
 def laplace_delta(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.arb:
-    """Sup over events of P(A) - e^epsilon Q(A) for two Laplace distributions, enclosed at the precision in force.
+    """Return an enclosure of the hockey-stick divergence of two Laplace distributions P and Q.
 
-    ``log_ratio`` is the log of P's scale over Q's. ``shift`` is the distance between their centres in units
-    of the smaller scale.
+    It is the largest P(A) - e^epsilon Q(A) over all events A, at the current working precision. ``log_ratio``
+    is the log of P's scale over Q's. ``shift`` is the distance between their centres in units of the smaller
+    scale.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(laplace_delta(Fraction(1), Fraction(1, 10), Fraction(1, 2)))
@@ -79,7 +80,10 @@ def _narrow(shift: Fraction, log_ratio: Fraction, epsilon: Fraction) -> flint.ar
 
 @dataclass(frozen=True)
 class SmoothLaplace(SmoothNoise):
-    """The guarantee of f(x) + noise S(x) Z, Z of density exp(-|z|)/2, S a ``smoothing``-smooth bound.
+    """The guarantee of Laplace noise scaled by a smooth bound S on the local sensitivity of one real answer.
+
+    The release is f(x) + noise S(x) Z, where Z has density exp(-|z|)/2. log S changes by at most
+    ``smoothing`` between neighbours.
 
     >>> SmoothLaplace(noise=2, smoothing="0.02").epsilon("1e-6").upper
     0.665860
@@ -91,11 +95,11 @@ class SmoothLaplace(SmoothNoise):
     """
 
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """Return the largest of three hockey-stick divergences, enclosed at the precision in force."""
+        """See ``SmoothNoise.profile``. The worst noise scales are equal or differ by the full factor exp(smoothing)."""
         return largest([laplace_delta(self.shift, ratio, epsilon) for ratio in self.log_ratios])
 
     def pure(self) -> Bound:
-        """Return 1/noise without smoothing, and infinity otherwise."""
+        """See ``SmoothNoise.pure``. It is 1/noise if the smoothing is 0, and infinite otherwise."""
         if exact(self.smoothing):
             return exactly(math.inf)
         with precision(128):
@@ -104,7 +108,7 @@ class SmoothLaplace(SmoothNoise):
 
 @dataclass(frozen=True)
 class SmoothLaplaceParameters(Parameters):
-    """Laplace noise scaled by a smooth bound on the local sensitivity of one real answer."""
+    """Parameters of Laplace noise scaled by a smooth bound on the local sensitivity of one real answer."""
 
     noise: float = parameter(
         Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound (1/alpha)", safer=1
@@ -117,7 +121,7 @@ class SmoothLaplaceParameters(Parameters):
 def account(
     parameters: SmoothLaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The exact guarantee over all answers and all smooth bounds on their local sensitivity.
+    """Return the exact worst-case guarantee over all answers and all smooth bounds on their local sensitivity.
 
     >>> account(SmoothLaplaceParameters(4.0, 0.02)).published.epsilon("1e-6").upper
     0.580347

@@ -1,7 +1,7 @@
 """Laplace-log-normal noise scaled by a smooth bound: concentrated privacy, and its accountant.
 
 The noise is X exp(spread Y), where X has density exp(-|x|)/2 and Y is standard normal. Its tails are lighter
-than any power and heavier than any exponential. A dilation of the noise shifts Y. A shift of the noise
+than any power and heavier than any exponential. A change of the noise's scale shifts Y. A shift of the noise
 changes its log-density by at most exp(3 spread^2/2) times the shift. So the release is rho-zCDP,
 
     rho = (smoothing/spread + exp(3 spread^2/2)/noise)^2 / 2.
@@ -28,7 +28,10 @@ from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 
 
 def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
-    """The rho of Laplace-log-normal noise scaled by a smooth bound.
+    """Return the zCDP parameter rho of Laplace-log-normal noise scaled by a smooth bound on local sensitivity.
+
+    The log of the bound changes by at most ``smoothing`` between neighbours. ``noise`` is the scale of the
+    noise divided by the bound, and ``spread`` the standard deviation of the log of the scale.
 
     >>> log_normal_rho(10, "0.02", "0.5").upper
     0.017205
@@ -53,7 +56,7 @@ def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
 
 @dataclass(frozen=True)
 class SmoothLogNormalParameters(Parameters):
-    """Laplace-log-normal noise scaled by a smooth bound on the local sensitivity of one real answer."""
+    """Parameters of Laplace-log-normal noise scaled by a smooth bound on local sensitivity, for one real answer."""
 
     noise: float = parameter(
         Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound", safer=1
@@ -69,7 +72,7 @@ class SmoothLogNormalParameters(Parameters):
 def account(
     parameters: SmoothLogNormalParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Concentrated privacy with the proved rho.
+    """Return the guarantee, which is zCDP with the proved rho.
 
     >>> account(SmoothLogNormalParameters(10.0, 0.02, 0.5)).guarantee.epsilon("1e-6").upper
     0.830370

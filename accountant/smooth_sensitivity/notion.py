@@ -1,9 +1,10 @@
-"""Noise scaled by a smooth bound: its privacy profile, and the common part of all its accountants.
+"""Noise scaled by a smooth bound on local sensitivity: the common part of all accountants of such noise.
 
-S is beta-smooth if S(x) <= exp(beta) S(x') for neighbours and |f(x) - f(x')| <= S(x). The release is f(x) +
-noise S(x) Z. For two neighbours the scales differ by a factor within exp(+-beta). The answers differ by at
-most the smaller of the two bounds, which is 1/noise in units of the smaller scale. The profile is the largest
-of a few exact profiles. The result states whether a pair attains it.
+A bound S on the local sensitivity of f is beta-smooth if S(x) <= exp(beta) S(x') for neighbours and |f(x) -
+f(x')| <= S(x). The release is f(x) + noise S(x) Z. For two neighbours the noise scales differ by a factor
+within exp(+-beta). The answers differ by at most the smaller of the two bounds, which is 1/noise in units of
+the smaller scale. The privacy profile is the largest of a few exact profiles. The result of an accountant
+states whether a pair attains it.
 """
 
 from __future__ import annotations
@@ -36,16 +37,18 @@ from dpproof.accountant.numbers.inversion import bracket, refined
 
 @dataclass(frozen=True)
 class SmoothNoise(Profile):
-    """Noise of scale ``noise`` times a ``smoothing``-smooth bound on local sensitivity.
+    """The guarantee of noise whose scale is ``noise`` times a smooth bound on local sensitivity.
+
+    It is the worst case over all answers and all bounds with this ``smoothing``.
 
     Raises:
         ValueError: for ``noise`` not above 0, or ``smoothing`` below 0.
     """
 
     noise: Number
-    """Scale of the noise over the smooth bound: 1/alpha of the literature."""
+    """The scale of the noise divided by the smooth bound: 1/alpha in the literature."""
     smoothing: Number
-    """beta: the logarithm of the smooth bound changes by at most this amount between neighbours."""
+    """The smoothing, called beta: the log of the smooth bound changes by at most this much between neighbours."""
 
     def __post_init__(self) -> None:
         positive(self.noise, "noise")
@@ -53,7 +56,10 @@ class SmoothNoise(Profile):
 
     @abstractmethod
     def profile(self, epsilon: Fraction) -> flint.arb:
-        """Return the largest hockey-stick divergence over all admissible pairs, enclosed at the precision in force."""
+        """Return an enclosure of the worst-case delta at ``epsilon``, at the current working precision.
+
+        It is the largest hockey-stick divergence over all pairs of outputs that neighbours can have.
+        """
 
     def _delta_at(self, point: Fraction) -> Bound:
         """Bounds on delta, exact over all admissible pairs in both directions."""
@@ -64,23 +70,23 @@ class SmoothNoise(Profile):
         return self.pure() if target == 0 else Bound(*bracket(self.profile, target))
 
     def pure(self) -> Bound:
-        """Return epsilon at delta 0. It is infinite unless the tails of the noise allow a finite one."""
+        """Return bounds on epsilon at delta 0. It is infinite unless the tails of the noise allow a finite one."""
         return Bound(float("inf"), float("inf"))
 
     @property
     def shift(self) -> Fraction:
-        """The largest distance between two answers, in units of the smaller scale."""
+        """The largest distance between the answers of two neighbours, in units of the smaller of their noise scales."""
         return 1 / exact(self.noise, "noise")
 
     @property
     def log_ratios(self) -> tuple[Fraction, ...]:
-        """The log ratios of scales that include the worst one: 0 and the two extreme ratios."""
+        """The logs of ratios of two neighbours' noise scales that can be the worst: 0 and the two extreme ones."""
         beta = exact(self.smoothing, "smoothing")
         return (Fraction(0), beta, -beta) if beta else (Fraction(0),)
 
 
 def largest(values: list[flint.arb]) -> flint.arb:
-    """Return an enclosure of the largest of some enclosed numbers.
+    """Return an enclosure of the largest of several numbers, given enclosures of them.
 
     >>> largest([flint.arb(1), flint.arb(3), flint.arb(2)])
     3.000000
@@ -95,7 +101,7 @@ def positive(value: Number, name: str) -> Fraction:
     """Return the exact value of a number that must be above 0.
 
     Raises:
-        ValueError: naming value and rule.
+        ValueError: for a value that is not above 0. The message names it.
     """
     found = exact(value, name)
     if found <= 0:
@@ -107,7 +113,7 @@ _NOTE = "the smoothing is to be chosen without looking at the data: the noise it
 
 
 def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
-    """The assumptions of noise scaled by a smooth bound: the smoothing, and the relation of the bound.
+    """Return the assumptions of noise scaled by a smooth bound: on its smoothing, and on the neighbouring relation.
 
     >>> smooth_notes(Adjacency.REPLACE)[-1]
     'the smooth bound is taken to be one under replace neighbours'
@@ -123,7 +129,7 @@ def unattained(
     published: PublishedGuarantee | None = None,
     notes: tuple[str, ...] = (),
 ) -> PrivacyResult:
-    """Return the result of a primitive whose ``guarantee`` is proved but not attained at every delta.
+    """Return the result of a mechanism whose ``guarantee`` is proved but not attained at every delta.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> unattained(PureDP(1), Adjacency.BY_SENSITIVITY, "classic.smooth_pure").attained is None
@@ -141,20 +147,20 @@ def unattained(
 
 
 def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
-    """The smallest ``smoothing``-smooth bound: the largest exp(-smoothing t) profile[t].
+    """Return bounds on the smallest smooth bound on local sensitivity: the largest exp(-smoothing t) profile[t].
 
-    Entry t of the profile bounds the local sensitivity on data sets that differ from the given one in at most
-    t records (Nissim, Raskhodnikova and Smith, STOC 2007). A larger smoothing gives distant data sets less
-    weight, but needs more noise per unit of the bound. The smoothing must not depend on the private data:
-    choose it on public data, or on a profile that you expect. The last entry must also bound the local
-    sensitivity at all larger distances.
+    Smooth means that its log changes by at most ``smoothing`` between neighbours. Entry t of ``profile``
+    bounds the local sensitivity on data sets that differ from the given one in at most t records (Nissim,
+    Raskhodnikova and Smith, STOC 2007). A larger smoothing gives distant data sets less weight, but needs
+    more noise per unit of the bound. The smoothing must not depend on the private data: choose it on public
+    data, or on a profile that you expect. The last entry must also bound the local sensitivity at all larger
+    distances.
 
     >>> smooth_bound([1, 2, 3], "0.5").upper
     1.213062
 
     Raises:
-        ValueError: for an empty profile, a negative entry, one below the entry before it, or a negative
-            smoothing.
+        ValueError: for an empty profile, a negative or a decreasing entry, or a negative smoothing.
     """
     values, beta = (
         [exact(value, "local sensitivity") for value in profile],

@@ -1,13 +1,13 @@
-"""Hockey-stick divergence of two spherical Gaussians of different variances: exact, in any dimension.
+"""The exact hockey-stick divergence of two spherical Gaussians with different variances, in any dimension.
 
 P = N(0, s1^2 I) and Q = N(m, s2^2 I) in dimension d. The set where the privacy loss exceeds epsilon is a ball
-or the outside of one. Its mass is a non-central chi-square probability, whose upper tail is
-``chi_square_tail``. Both masses are Bessel sums with the same argument. Their difference is a sum of positive
-terms, so the relative accuracy holds at any delta (docs/notes/smooth_sensitivity.md).
+or the outside of one. Its probability is that of a non-central chi-square distribution, whose upper tail is
+``chi_square_tail``. Both probabilities are sums of Bessel functions with the same argument. Their difference
+is a sum of positive terms, so the relative accuracy holds at any delta (docs/notes/smooth_sensitivity.md).
 
-The ratios rho_n = I_{n+1}(z)/I_n(z) of modified Bessel functions satisfy rho_{n-1} = 1/(2n/z + rho_n) (DLMF
-10.29.1). One pass downwards in the order gives all of them in a stable way, and Horner's rule gives every sum
-over them.
+The ratios rho_n = I_{n+1}(z)/I_n(z) of modified Bessel functions I_n satisfy rho_{n-1} = 1/(2n/z + rho_n)
+(DLMF 10.29.1). Computed from the largest order downwards, they are stable. Horner's rule gives every sum of
+such functions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _CUT = (
 
 
 class TooManyTermsError(ArithmeticError):
-    """Raised if a sum needs more than 60,000 terms."""
+    """Raised if a sum of Bessel functions needs more than 60,000 terms."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights w_j = 1 - exp(-rate (start + step j)) of a sum, j = 0, 1, ...; step is 1 or -1.
+    """The weights w_j of the terms j = 0, 1, ... of a sum of Bessel functions.
 
-    Without a rate all weights are 1.
+    w_j = 1 - exp(-rate (start + step j)), where the step is 1 or -1. Without a rate all weights are 1.
     """
 
     rate: flint.arb | None = None
@@ -43,32 +43,34 @@ class Weights:
     step: int = 1
 
     def decay(self, index: int) -> flint.arb:
-        """Return 1 - w_j."""
+        """Return 1 - w_j for j = ``index``, where w_j is the weight of term j."""
         if self.rate is None:
             return flint.arb(0)
         return (-self.rate * (self.start + self.step * index)).exp()
 
     def growth(self) -> flint.arb:
-        """Return the factor (1 - w_{j-1})/(1 - w_j)."""
+        """Return the factor (1 - w_{j-1})/(1 - w_j), which is the same for all weights w_j."""
         return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
 
 
 def bessel(z: flint.arb, order: float) -> flint.arb:
-    """Return exp(-z) I_order(z)."""
+    """Return exp(-z) I_order(z), where I is the modified Bessel function."""
     return z.bessel_i(flint.arb(order), scaled=True)
 
 
 def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weights: Weights,
                rest: flint.arb | None = None) -> flint.arb:  # fmt: skip
-    """The sum over j < count of w_j factor^j exp(-z) I_{order+j}(z), and ``rest`` times the next term.
+    """Return the sum over j < count of w_j factor^j exp(-z) I_{order+j}(z), plus ``rest`` for all further terms.
+
+    I is the modified Bessel function, and w_j are the ``weights``.
 
     Args:
         z: positive.
         factor: positive.
-        order: of the first term, at least -1/2.
-        count: number of terms.
-        weights: the w_j.
-        rest: what stands for w_count and all further terms; nothing by default.
+        order: the order of the first term, at least -1/2.
+        count: the number of terms.
+        weights: the weights w_j.
+        rest: replaces w_count, so that the next term stands for all further terms. By default it is 0.
     """
     total = flint.arb(0) if rest is None else rest
     if count == 0:
@@ -86,13 +88,14 @@ def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weight
 
 
 def endless_sum(z: flint.arb, factor: flint.arb, order: float, weights: Weights) -> flint.arb:
-    """The sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z), with weights in [0, 1].
+    """Return the sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z).
 
-    The rest after a cut is at most a geometric series, since I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n +
+    I is the modified Bessel function, and w_j are the ``weights``, which must be in [0, 1]. After some number
+    of terms, the rest is bounded by a geometric series, because I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n +
     1/2)^2)), which falls in n (Amos, Math. Comp. 28, 1974, inequality 11).
 
     Raises:
-        TooManyTermsError: if the cut comes after 60,000 terms.
+        TooManyTermsError: if more than 60,000 terms are needed.
     """
     count = _cut(_clipped(z), _clipped(factor), order)
     half = order + count + flint.arb(1) / 2
@@ -120,19 +123,21 @@ def _cut(z: float, factor: float, order: float) -> int:
 
 
 def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:
-    """P[X > point] for the non-central chi-square distribution, at the precision in force; all terms are positive.
+    """Return P[X > point] for X with a non-central chi-square distribution, at the current working precision.
+
+    It is a sum of positive terms.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(chi_square_tail(flint.arb(3), flint.arb(1), 2))
     0.379357
 
     Args:
-        point: positive.
-        noncentral: at least 0.
-        degrees: at least 1.
+        point: a positive number.
+        noncentral: the noncentrality parameter, at least 0.
+        degrees: the number of degrees of freedom, at least 1.
 
     Raises:
-        TooManyTermsError: for even degrees and noncentralities of tens of millions.
+        TooManyTermsError: for even degrees with a noncentrality of tens of millions.
 
     Source: this project, docs/notes/smooth_sensitivity.md, section 3.
     """
@@ -152,10 +157,11 @@ def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> fl
 
 
 def spherical_delta(shift: Fraction, log_ratio: Fraction, dimension: int, epsilon: Fraction) -> flint.arb:
-    """Sup over events of P(A) - e^epsilon Q(A), enclosed at the precision in force.
+    """Return an enclosure of the hockey-stick divergence of two spherical Gaussians P and Q.
 
-    ``log_ratio`` is log(s1/s2). ``shift`` is |m| in units of the smaller of s1 and s2. If the precision is
-    too low, the enclosure is crude; ``refined`` raises the precision.
+    It is the largest P(A) - e^epsilon Q(A) over all events A. P = N(0, s1^2 I), Q = N(m, s2^2 I),
+    ``log_ratio`` is log(s1/s2), and ``shift`` is |m| in units of the smaller of s1 and s2. If the working
+    precision is too low, the enclosure is crude. ``refined`` raises the precision.
 
     >>> from dpproof.accountant.numbers.enclosures import precision, round_up
     >>> with precision(128): round_up(spherical_delta(Fraction(1, 5), Fraction(3, 5000), 1000, Fraction(5)))

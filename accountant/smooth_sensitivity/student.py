@@ -15,7 +15,7 @@ from dpproof.accountant.smooth_sensitivity.notion import unattained
 
 @dataclass(frozen=True)
 class SmoothStudentParameters(Parameters):
-    """Student's t noise scaled by a smooth bound on the local sensitivity of one real answer."""
+    """Parameters of Student's t noise scaled by a smooth bound on the local sensitivity of one real answer."""
 
     noise: float = parameter(
         Reals(0, lower_open=True), "1", "scale of the noise over the smooth bound", safer=1
@@ -29,7 +29,9 @@ class SmoothStudentParameters(Parameters):
 def account(
     parameters: SmoothStudentParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Pure privacy. Its epsilon is exact over all answers and all smooth bounds on their local sensitivity.
+    """Return the guarantee, which is pure privacy. It is the worst case over all answers and all smooth bounds.
+
+    Epsilon is exact for this worst case.
 
     >>> account(SmoothStudentParameters(3.0, 0.1)).guarantee.epsilon(0).upper
     0.516481

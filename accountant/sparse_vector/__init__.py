@@ -1,1 +1,1 @@
-"""The sparse vector technique: its exact pure epsilon, its profile at delta > 0, and the attaining pair."""
+"""The sparse vector technique: its exact pure epsilon, its guarantee at delta > 0, and the worst neighbours."""

@@ -13,10 +13,10 @@ If all queries move in the same direction between neighbours (monotone, as count
 of S/b_threshold + c max(S/b_query, S/b_answer) and c (S/b_query + S/b_answer). No smaller epsilon holds for
 streams of every length.
 
-With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison is a coin that
-always shows heads, always shows tails, or is randomised response with the epsilon of the queries. So c
-positive answers are a post-processing of coins that are thrown until the c-th head. They cost about sqrt(c)
-times one answer, not c times.
+With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison has a certain
+answer, or it is randomised response with the epsilon of the queries, which is an unfair coin. So c positive
+answers are a post-processing of coins that are thrown until the c-th head. They cost about sqrt(c) times one
+answer, not c times.
 
 The neighbours that attain epsilon have N queries answered below, followed by the positive ones. Unless the
 threshold's noise is large, some of the N queries would have been answered above. So these answers make a
@@ -60,10 +60,11 @@ _NEGLIGIBLE = 1e-280
 
 @dataclass(frozen=True)
 class CoinsUntilHeads:
-    """The pair of coins thrown until one shows heads, with odds exp(epsilon) under P and exp(-epsilon) under Q.
+    """The dominating pair (P, Q) of a coin that is thrown until it shows heads.
 
-    After n tails the loss is (1 - n) epsilon. The probability of n tails or more is (1 - a)^n under P and a^n
-    under Q, with a = 1/(1 + exp(-epsilon)).
+    The odds of heads are exp(epsilon) under P and exp(-epsilon) under Q. After n tails the privacy loss is (1
+    - n) epsilon. The probability of n tails or more is (1 - a)^n under P and a^n under Q, with a = 1/(1 +
+    exp(-epsilon)).
 
     >>> cells = CoinsUntilHeads(math.log(3)).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
@@ -81,7 +82,7 @@ class CoinsUntilHeads:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the losses, which are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of it."""
         return self.epsilon
 
     def cells(self, edges: Floats) -> Cells:
@@ -103,7 +104,7 @@ class CoinsUntilHeads:
         return -math.inf, self.epsilon
 
     def characteristic(self) -> None:
-        """Return None: the losses lie on a lattice, and the grid of losses is used."""
+        """See ``DominatingPair.characteristic``. Return None: composition uses the grid of losses."""
         return
 
 
@@ -120,7 +121,10 @@ def _between(first: Floats, last: Floats, log: float) -> tuple[Floats, Floats]:
 def loss_of_runs(
     rates: tuple[Fraction, Fraction, Fraction], monotone: bool, runs: int, positives: int
 ) -> PrivacyLoss:
-    """Return an upper bound: the profile of ``runs`` thresholds, each used for ``positives`` positive answers.
+    """Return an upper bound on the privacy loss of ``runs`` thresholds, each used for ``positives`` positive answers.
+
+    ``rates`` are the sensitivity divided by the noise scales of threshold, query and numeric answer; the last
+    is 0 without numeric answers. ``monotone`` is that of ``SparseVectorParameters``.
 
     >>> one = (Fraction(1, 100), Fraction(1, 100), Fraction(0))
     >>> loss_of_runs(one, monotone=False, runs=1, positives=50).epsilon("1e-6").upper
@@ -129,7 +133,7 @@ def loss_of_runs(
     Source: statement classic.sparse_vector_profile.
 
     Raises:
-        ValueError: for noise beyond the ranges of the pairs, or no sensitivity at all.
+        ValueError: for too much or too little noise, or a sensitivity of 0.
     """
     threshold, query, answer = rates
     if not threshold:
@@ -161,15 +165,19 @@ _MOST_QUERIES = 40
 
 @dataclass(frozen=True)
 class Moves:
-    """The difference between the two data sets: how many sensitivities each kind of query moves."""
+    """How much queries change between two neighbours, in units of the sensitivity."""
 
     below: int
-    """The move of the queries answered below: 1 or 0."""
+    """The change of the queries that are answered "below": 1 or 0."""
     above: int
-    """The move of the queries answered above: 1, 0 or -1."""
+    """The change of the queries that are answered "above": 1, 0 or -1."""
 
     def epsilon(self, threshold: Fraction, query: Fraction, answer: Fraction, positives: int) -> Fraction:
-        """Return the log-ratio of the probabilities of the answers, in the limit of many queries."""
+        """Return the log of the ratio of the probabilities of these answers, in the limit of many queries.
+
+        ``threshold``, ``query`` and ``answer`` are the sensitivity divided by the noise scales. There are
+        ``positives`` positive answers.
+        """
         return self.below * threshold + positives * (
             (self.below - self.above) * query + abs(self.above) * answer
         )
@@ -177,9 +185,10 @@ class Moves:
 
 @dataclass(frozen=True)
 class AlternatingPair(Profile):
-    """A profile with the pair's losses as lower bounds and a pure guarantee's as upper bounds.
+    """Bounds on delta and epsilon of the sparse vector technique, for neighbours with given changes of the queries.
 
-    ``rates`` are the sensitivity divided by the scales of threshold, query and numeric answer.
+    Lower bounds come from these neighbours, upper bounds from the pure guarantee ``above``. ``rates`` are the
+    sensitivity divided by the noise scales of threshold, query and numeric answer.
     """
 
     moves: Moves
@@ -236,7 +245,7 @@ class AlternatingPair(Profile):
 
 @dataclass(frozen=True)
 class SparseVectorParameters(Measured):
-    """The noise of the sparse vector technique, and when the run stops.
+    """Parameters of the sparse vector technique: the noise, and the number of answers after which the run stops.
 
     >>> SparseVectorParameters(query_scale=40.0, positives=4).threshold
     20.0
@@ -260,7 +269,7 @@ class SparseVectorParameters(Measured):
 
     @property
     def threshold(self) -> float:
-        """The threshold's scale: the given one, or the one with the least total variance at equal epsilon.
+        """The noise scale of the threshold: the given one, or the one with the least total variance at equal epsilon.
 
         Source: Lyu, Su and Li, arXiv:1603.01699v4, Section 4.2: epsilon_1 : epsilon_2 = 1 : (2c)^(2/3), and
         1 : c^(2/3) for monotone queries.
@@ -272,17 +281,17 @@ class SparseVectorParameters(Measured):
 
     @property
     def runs(self) -> int:
-        """The number of thresholds that are drawn."""
+        """The number of times that noise is drawn for the threshold."""
         return self.positives if self.redraw else 1
 
     @property
     def run_positives(self) -> int:
-        """The number of positive answers for which one threshold is used."""
+        """The number of positive answers for which the same noisy threshold is used."""
         return 1 if self.redraw else self.positives
 
 
 Rates = tuple[Fraction, Fraction, Fraction]
-"""The sensitivity divided by the scales of threshold, query and numeric answer; 0 without numeric answers."""
+"""The sensitivity divided by the noise scales of threshold, query and numeric answer; 0 without numeric answers."""
 
 
 def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:
@@ -304,7 +313,7 @@ def _worst(parameters: SparseVectorParameters, rates: Rates) -> tuple[Moves, Fra
 def pure_epsilon(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> Fraction:
-    """The smallest epsilon for which all answers together are epsilon-DP, for any queries.
+    """Return the smallest epsilon for which all answers together are epsilon-DP, for any queries.
 
     >>> pure_epsilon(SparseVectorParameters(query_scale=8.0, positives=2, threshold_scale=2.0))
     Fraction(1, 1)
@@ -318,7 +327,7 @@ def pure_epsilon(
 def account(
     parameters: SparseVectorParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """The guarantee of all answers, exact at delta 0. Runs of several thresholds compose.
+    """Return the guarantee of all answers together. It is exact at delta 0.
 
     >>> once = SparseVectorParameters(query_scale=200.0, positives=50, threshold_scale=100.0)
     >>> account(once).guarantee.epsilon("1e-6").upper
