@@ -26,18 +26,20 @@ def account(
 
     Args:
         mechanism: the name of the mechanism, as in ``dpproof account --help``.
-        adjacency: the neighbouring relation. Only noise mechanisms may be asked without one: the answer then holds
-            for inputs whose results differ by at most the sensitivity.
-        unit: whose data one record holds, in a word of your own, such as "patient". `compose` refuses different ones.
-        parallel: the mechanism runs separately on disjoint groups of the records, and a record alone decides its group.
-        parameters: the parameters of the mechanism. A text such as "0.1" is that decimal, a float its exact double.
+        adjacency: the neighbouring relation. Mechanisms with a sensitivity do not need one. Without
+            one the answer holds for any two inputs whose results differ by at most the sensitivity.
+        unit: whose data one record holds, in a word of your own, such as "patient". `compose` accepts results
+            of the same unit only.
+        parallel: whether the mechanism runs separately on disjoint groups of the records. A record alone
+            decides its group.
+        parameters: the parameters of the mechanism. A text such as "0.1" means this decimal, and a float its exact value.
 
     >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
     >>> print(result.epsilon("1e-6"))
     2.124516 (certified, 11 digits)
 
     Raises:
-        ValueError: for an unknown mechanism or parameter, a value outside its domain, a missing relation, or one under
+        ValueError: for an unknown mechanism or parameter, a value outside its domain, a missing relation, or a relation under
             which no guarantee is proved.
     """
     accountant = accountant_for(mechanism)

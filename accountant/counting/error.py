@@ -2,7 +2,7 @@
 
 A stream has K leaves, one for each time, and a running count is released at each time.
 
-- Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of that many
+- Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of as many
   independent copies of the noise. The number of times with a given number of ones is counted exactly.
 - Factorised counter. Release t has a normal error of variance sigma^2 (b_0^2 + ... + b_{t-1}^2), where the
   b_i are the coefficients of the factor B (``Strategy``). The variance grows with t. So all terms of the
@@ -79,9 +79,10 @@ _FACTORISED_BITS, _BLOCKS = 192, 200
 
 
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
-    """Bounds on the smallest x at which the union over all releases of P(|error| > x) is ``beta``.
+    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
 
-    With probability at least 1 - ``beta`` no release has an error above the upper bound.
+    This is for a factorised counter with Gaussian noise of standard deviation ``sigma``. With probability at
+    least 1 - ``beta`` no running count has an error above the upper bound.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")

@@ -33,7 +33,7 @@ class Orders:
             raise ValueError("listed (()) must hold at least one order")
 
     def admits(self, order: Fraction) -> bool:
-        """Whether the curve is known at ``order``."""
+        """Return whether the curve is known at ``order``."""
         inside = order > 1 and (self.below is None or order < self.below)
         return inside and (self.listed is None or order in self.listed)
 

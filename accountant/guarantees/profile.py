@@ -198,7 +198,7 @@ class BestOf(Profile):
     (2.0, 1.16033)
 
     Raises:
-        ValueError: if there is no route.
+        ValueError: if ``routes`` is empty.
     """
 
     routes: tuple[Profile, ...]
@@ -216,7 +216,8 @@ class BestOf(Profile):
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """See ``Profile.trade_off_ends``. Return the greatest of the routes' bounds.
 
-        The profile of several routes need not be convex, so a search could stop at the maximum of one route.
+        The privacy profile of several guarantees need not be convex, so a search could stop at a local
+        maximum.
         """
         return greatest(self.routes, alpha)
 

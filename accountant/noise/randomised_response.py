@@ -22,7 +22,7 @@ from dpproof.accountant.privacy_loss.notion import composed
 
 @dataclass(frozen=True)
 class RandomisedResponseParameters(Parameters):
-    """Parameters of randomised response: the probability of a random answer, the number of answers, and of questions."""
+    """Parameters of randomised response: the probability of a random answer, and numbers of answers and questions."""
 
     randomness: float = parameter(
         Reals(0, 1, lower_open=True), "1", "probability that the answer is drawn uniformly at random", safer=1

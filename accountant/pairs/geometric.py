@@ -24,8 +24,8 @@ class Geometric:
     for shift 1 it is the pair of randomised response. The pair dominates every smaller integer shift. Both
     directions have the same privacy loss.
 
-    Source: Ghosh, Roughgarden and Sundararajan, arXiv:0811.2841, Definition 2.1 (the law); the masses are
-    geometric sums; smaller shifts: docs/notes/pairs.md, section 4.
+    Source: Ghosh, Roughgarden and Sundararajan, arXiv:0811.2841, Definition 2.1 (the distribution); the
+        probabilities are geometric sums; smaller shifts: docs/notes/pairs.md, section 4.
 
     >>> import numpy as np
     >>> Geometric(1).cells(np.array([0.0])).p  # exp(1) : 1

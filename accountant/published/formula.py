@@ -22,7 +22,7 @@ FUNCTIONS: Mapping[str, int] = {"exp": 1, "log": 1, "sqrt": 1}
 
 
 def parse(text: str, functions: Mapping[str, int] = FUNCTIONS) -> Expression:
-    """Parse a formula in Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, rationals, names.
+    """Return a formula as a nested tuple, from Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, names.
 
     ``functions`` gives the functions that may be called, and how many arguments each takes.
 

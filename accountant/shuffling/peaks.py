@@ -74,7 +74,7 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 
     Raises:
         ValueError: for a threshold outside (0, users].
-        UndecidedError: too many peaks are too near the target.
+        UndecidedError: if too many peaks are too close to the target.
     """
     if not 0 < threshold <= users:
         raise ValueError(f"threshold ({threshold!r}) must be in (0, {users}]")
@@ -91,7 +91,7 @@ def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fra
     Return None if all peaks there are certified to be at most the target.
 
     Raises:
-        UndecidedError: too many peaks are too near the target.
+        UndecidedError: if too many peaks are too close to the target.
     """
     scale = _scale(epsilon)
     behind = _first(users, place, scale), math.floor(users / (1 + scale))
@@ -216,7 +216,7 @@ def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction
     target. If one is not, it moves the threshold.
 
     Raises:
-        UndecidedError: too many peaks are too near the target.
+        UndecidedError: if too many peaks are too close to the target.
     """
     counts = (_last_peak(users, below), _last_peak(users, below, mirrored=True))
     lefts = [

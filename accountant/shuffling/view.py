@@ -66,7 +66,7 @@ class BinomialView(Profile):
     1.0747764e-10
 
     Raises:
-        ValueError: naming the value, for trials outside 0 .. 10^15 or a chance outside [0, 1].
+        ValueError: for trials outside 0 .. 10^15, or a probability outside [0, 1].
     """
 
     trials: int
