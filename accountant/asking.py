@@ -32,15 +32,16 @@ def account(
             of the same unit only.
         parallel: whether the mechanism runs separately on disjoint groups of the records. A record alone
             decides its group.
-        parameters: the parameters of the mechanism. A text such as "0.1" means this decimal, and a float its exact value.
+        parameters: the parameters of the mechanism, by name. A text such as "0.1" means this decimal, a float
+            its exact value.
 
     >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
     >>> print(result.epsilon("1e-6"))
     2.124516 (certified, 11 digits)
 
     Raises:
-        ValueError: for an unknown mechanism or parameter, a value outside its domain, a missing relation, or a relation under
-            which no guarantee is proved.
+        ValueError: for an unknown mechanism or parameter, a value outside its domain, a missing relation, or
+            a relation under which no guarantee is proved.
     """
     accountant = accountant_for(mechanism)
     check_named(accountant, unnamed)

@@ -71,7 +71,7 @@ def leaf_of(layer: str, name: str) -> Any:
 
 
 def accountant_for(name: str) -> Accountant:
-    """Return the accountant with the given command-line name.
+    """Return the accountant of the mechanism with the given command-line name.
 
     >>> accountant_for("rlsvi").parameters.__name__
     'RLSVIParameters'

@@ -24,7 +24,7 @@ STYLE = {
     "grid.alpha": 0.25,
 }
 TIGHT = "#1a6fb0"
-"""The colour of certified curves."""
+"""The colour in which certified curves are drawn."""
 SHORT = {True: "covers every released bit", False: "in real arithmetic"}
 """The caption that says whether the guarantee covers every released bit."""
 _FLOOR = "1e-12"

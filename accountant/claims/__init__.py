@@ -1,1 +1,1 @@
-"""Claims about a deployment, and the answers of an accountant."""
+"""Privacy claims about a deployment, the parameters of mechanisms, and the results of accountants."""

@@ -64,7 +64,7 @@ class Accountant:
     unit: str = "record"
     """What one record of the neighbouring relation stands for, such as a user."""
     by_records: bool = False
-    """Whether the same parameters describe one mechanism under add-remove and under replace neighbours."""
+    """Whether the same parameters describe the same mechanism under ``add-remove`` and under ``replace`` neighbours."""
     unsampled: str | None = None
     """The reason why ``dpproof.mechanisms`` has no ``sample`` for this mechanism; None if it has one."""
 

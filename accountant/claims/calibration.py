@@ -50,9 +50,9 @@ class Target:
     epsilon: Fraction
     delta: Fraction
     below: float = field(init=False)
-    """The largest double that is at most epsilon. The sufficient noise must meet this value."""
+    """The largest double that is at most epsilon. The noise that meets the target is checked at this value."""
     above: float = field(init=False)
-    """The smallest double above epsilon. The insufficient noise must miss this value."""
+    """The smallest double above epsilon. The noise that misses the target is checked at this value."""
 
     def __post_init__(self) -> None:
         at_least_zero(self.epsilon, "epsilon")
@@ -129,7 +129,7 @@ class AttackTarget:
 
 
 class Goal(Protocol):
-    """A goal that calibration meets with the least noise: `Target` or `AttackTarget`."""
+    """A goal for calibration, which finds the least noise that meets it: a `Target` or an `AttackTarget`."""
 
     def meets(self, guarantee: Profile) -> bool:
         """Return whether the guarantee is certified to meet the goal."""

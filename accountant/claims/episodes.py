@@ -111,7 +111,7 @@ class Episodes:
         return found
 
     def save(self, path: Path) -> None:
-        """Write the batch as NPZ. The file is replaced completely or not at all."""
+        """Write the batch to an NPZ file. An existing file is replaced completely or not at all."""
         with replacing(path) as stream:
             arrays: dict[str, Any] = {"format": _FORMAT} | self.fields()
             np.savez_compressed(stream, **arrays)

@@ -136,7 +136,7 @@ class Choice:
         return isinstance(value, str) and value in self.words
 
     def read(self, text: str) -> str:
-        """Return the text itself."""
+        """Return ``text`` unchanged."""
         return text
 
     def some(self) -> str:
@@ -279,7 +279,7 @@ def parameter(
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base class of every mechanism's parameters. Each field is checked against its domain on construction."""
+    """The base class of every mechanism's parameters. The constructor checks each field against its domain."""
 
     def __post_init__(self) -> None:
         for field in self.fields():

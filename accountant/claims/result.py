@@ -28,7 +28,7 @@ SHOWN_DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 SHOWN_DELTA = "1e-6"
 """The delta at which a result shows its epsilon, unless the guarantee has a finite epsilon at delta 0."""
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
-"""The description of a guarantee for which no exact sampler of this library draws the release."""
+"""The words for a guarantee of a release that no exact sampler of this library draws."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Attained:
 
 @dataclass(frozen=True, repr=False)
 class PrivacyResult:
-    """A proved guarantee of one mechanism under one neighbouring relation."""
+    """The result of `account`: a proved guarantee of one mechanism under one neighbouring relation."""
 
     guarantee: Profile
     adjacency: Adjacency
@@ -109,7 +109,7 @@ class PrivacyResult:
     See `accountant.numbers.arithmetic`.
     """
     mechanism: str = field(default="", compare=False)
-    """The mechanism's name, as the command line spells it."""
+    """The name of the mechanism, as on the command line."""
     parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
     """The mechanism's parameters by name, as they were given."""
     parallel: bool = field(default=False, compare=False)

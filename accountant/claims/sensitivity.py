@@ -26,7 +26,7 @@ _SUM = re.compile(r"\s*sum\s+in\s*\[([^,\[\]]+),([^,\[\]]+)\]\s*")
 
 @dataclass(frozen=True)
 class Query:
-    """A query of a data set in which each record belongs to one user, and each user has one record.
+    """A count, a histogram or a sum over a data set in which each user has exactly one record.
 
     A count is the number of records with a property. A histogram has one count for each cell, and each record
     is in exactly one cell. A sum adds one number of [lower, upper] for each record.
@@ -103,7 +103,7 @@ class Queries:
             return False
 
     def read(self, text: str) -> str:
-        """Return the text itself."""
+        """Return ``text`` unchanged."""
         return text
 
     def some(self) -> str:

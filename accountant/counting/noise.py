@@ -93,7 +93,7 @@ class Noise(Protocol):
 
     @property
     def variance(self) -> Fraction:
-        """The variance of one copy."""
+        """The variance of the noise on one node."""
         ...
 
     def tail(self, terms: int, point: Fraction) -> flint.arb:
@@ -110,7 +110,7 @@ def _positive(value: Number, name: str) -> Fraction:
 
 @dataclass(frozen=True)
 class GaussianNoise:
-    """Normal noise of standard deviation ``sigma``.
+    """Gaussian noise with standard deviation ``sigma``.
 
     >>> GaussianNoise("0.5").variance
     Fraction(1, 4)
@@ -137,7 +137,7 @@ class GaussianNoise:
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """Laplace noise, of density exp(-|x|/scale)/(2 scale).
+    """Laplace noise with density exp(-|x|/scale)/(2 scale).
 
     >>> LaplaceNoise(3).variance
     Fraction(18, 1)

@@ -296,9 +296,9 @@ class Errors:
     mean: Bound
     """The mean variance over all running counts, if the noise has variance 1."""
     largest_at_mu_1: Bound
-    """``largest`` times ``squared_norm``, which is the largest variance if the run is 1-GDP."""
+    """The largest variance of a running count if the run is 1-GDP: ``largest`` times ``squared_norm``."""
     mean_at_mu_1: Bound
-    """``mean`` times ``squared_norm``, which is the mean variance if the run is 1-GDP."""
+    """The mean variance of the running counts if the run is 1-GDP: ``mean`` times ``squared_norm``."""
 
 
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:

@@ -146,7 +146,9 @@ class BoundedLoss(Profile):
 
 @dataclass(frozen=True)
 class GaussianDP(Profile):
-    """mu-Gaussian differential privacy (Dong, Roth and Su, arXiv:1905.02383v3, Definition 4).
+    """mu-Gaussian differential privacy: no easier to attack than N(0,1) against N(mu,1).
+
+    Source: Dong, Roth and Su, arXiv:1905.02383v3, Definition 4.
 
     >>> GaussianDP(1.0).delta(1.0).upper
     0.126937

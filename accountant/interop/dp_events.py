@@ -35,7 +35,7 @@ _RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
 
 
 class UnsupportedEventError(ValueError):
-    """Raised if an event cannot be accounted for under the requested relation."""
+    """Raised if dpproof has no guarantee for an event under the requested neighbouring relation."""
 
     def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
         self.event, self.adjacency = event, adjacency

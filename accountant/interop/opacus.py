@@ -17,9 +17,9 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 
 class CertifiedOpacusAccountant(IAccountant):  # type: ignore[misc] # Opacus's interface is untyped
-    """Certified accounting of Poisson-sampled Gaussian steps under ``add-remove``.
+    """An Opacus accountant with certified results, for Poisson-sampled Gaussian steps under ``add-remove``.
 
-    ``history`` holds (noise_multiplier, sample_rate, steps), as for Opacus's own accountants.
+    ``history`` holds triples (noise_multiplier, sample_rate, steps), as for Opacus's own accountants.
     """
 
     def __init__(self) -> None:

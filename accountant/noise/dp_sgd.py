@@ -1,9 +1,9 @@
 """Accountant of DP-SGD: Poisson-sampled sums of clipped vectors with Gaussian noise, any number of steps.
 
 For ``add-remove`` neighbours delta(epsilon) is the larger of two numbers, one for a user who leaves and one
-for a user who joins. For ``replace`` there is one pair. A user whose vectors are all the same reaches each of
-these values. Every noisy sum is released, so a step may also depend on earlier steps without a loss of
-privacy.
+for a user who joins. For ``replace`` both directions are the same. A user whose vectors are all the same
+reaches each of these values. Every noisy sum is released, so a step may also depend on earlier steps without
+a loss of privacy.
 
 Source: Abadi et al., arXiv:1607.00133v2 (the algorithm); Zhu, Dong and Wang, arXiv:2106.08567v4, Theorems 10
 and 11. This project's statements classic.dp_sgd and classic.poisson_replaced_gaussian.

@@ -1,7 +1,7 @@
 """Accountant of permute-and-flip, which chooses better than the exponential mechanism at the same epsilon.
 
 It is differentially private with epsilon 2 sensitivity/scale. No smaller bound is proved for its privacy
-losses, so the accountant uses the pair of randomised response.
+losses, so the accountant uses the dominating pair of randomised response at this epsilon.
 
 Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1. This project's statement classic.permuted.
 """

@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Assumption(enum.Enum):
-    """An unproved assumption about the machine's arithmetic, used by a bound."""
+    """An unproved assumption about the machine's arithmetic, on which a bound depends."""
 
     FFT = "fft-error"
     """The error of scipy's Fourier transform."""
@@ -67,7 +67,7 @@ _RECORD: ContextVar[set[Assumption]] = ContextVar("_RECORD", default=_PROCESS)
 
 
 def assume(*assumptions: Assumption) -> None:
-    """Record assumptions that the current computation uses."""
+    """Record that the current computation uses these assumptions."""
     _RECORD.get().update(assumptions)
 
 
@@ -108,7 +108,7 @@ def scoped(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def listed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
-    """Return assumptions as JSON data, in a fixed order.
+    """Return a list of assumptions as JSON data, in a fixed order.
 
     >>> [entry["id"] for entry in listed({Assumption.FFT, Assumption.ELEMENTARY})]
     ['fft-error', 'elementary-4ulp']

@@ -17,7 +17,7 @@ Of = Literal["guarantee", "mechanism"]
 
 
 class UndecidedError(ArithmeticError):
-    """Raised if an undecided comparison is used as a truth value."""
+    """Raised if an undecided comparison is used as true or false."""
 
 
 class Truth(enum.Enum):
@@ -185,7 +185,7 @@ class Bound:
 
 
 def exactly(value: float) -> Bound:
-    """Return the bound that contains only one number.
+    """Return the bound whose lower and upper end are both ``value``.
 
     >>> exactly(0.5).width
     0.0

@@ -81,7 +81,7 @@ class ShiftedBinomial:
         return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
     def reversed(self) -> ShiftedBinomial:
-        """See ``DominatingPair.reversed``. Reflecting the outcomes gives the noise of the complementary probability."""
+        """See ``DominatingPair.reversed``. Reflecting the outcomes gives the pair with 1 - probability."""
         if 2 * exact(self.probability) == 1:
             return self
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))

@@ -160,7 +160,9 @@ def _around(
 
 
 def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
-    """Return the pair of a mechanism on a uniformly random subset of ``sample`` out of ``records`` records.
+    """Return the pair of a mechanism that reads a random subset of ``sample`` out of ``records`` records.
+
+    The subset is uniform. Neighbours differ in one replaced record. ``pair`` is the mechanism's own pair.
 
     Source: see ``FixedSize``.
 

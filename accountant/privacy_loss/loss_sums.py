@@ -1,7 +1,8 @@
-"""Sums of losses on a grid: composition under an exponential tilt, and the resulting privacy profile.
+"""Composition of privacy losses on a grid, and the resulting privacy profile.
 
-The composition is a convolution power of nonnegative sequences. It is computed by FFT with a bound on the
-rounding error of every entry.
+Probabilities are first multiplied by an exponential function of the loss, the tilt, for accuracy. The
+composition is a convolution power of such sequences. It is computed by a fast Fourier transform (FFT) with a
+bound on the rounding error of every entry.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Variables by topic:
 
-- Noise primitives: ``s`` the sensitivity of everything released together, ``sigma`` and ``b`` the scale of the
+- Basic noise: ``s`` the sensitivity of everything released together, ``sigma`` and ``b`` the scale of the
   noise, ``T`` the number of answers, ``delta`` the failure probability.
 - Composition and the sparse vector: ``k`` mechanisms (or positive answers), each (``epsilon``, delta)-DP; ``slack``
   the additional delta; ``E`` a target epsilon; ``x``, ``y``, ``w`` the sensitivity over the scale of threshold, query

@@ -1,8 +1,9 @@
 """The formulas of "Preserving Expert-Level Privacy in Offline Reinforcement Learning".
 
 Variables: E and delta are the budget of the release (the paper's epsilon_1 and delta_1). epsilon and beta are
-what one trajectory may spend (primed in the paper). There are T trajectories of length L. x is the smallest
-probability of an action (or, in the rate, of the coin). There are m experts and batches of b.
+    the budget of one trajectory (epsilon' and delta' in the paper). There are T trajectories of length L. x
+    is the smallest probability of an action; in the formula of the rate, it is the probability of a noisy
+    step. There are m experts and batches of b experts.
 """
 
 from __future__ import annotations

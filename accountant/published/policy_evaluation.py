@@ -2,8 +2,8 @@
 
 Variables: ``d`` is the number of features, ``epsilon`` and ``delta`` are the privacy parameters. ``s``
 converts a unit of sensitivity to the released parameters (the bound on a return times an operator norm).
-``x`` is the smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are those of Lemma 1;
-``beta`` smooths the variance. Logarithms are natural.
+``x`` is the smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are those of the paper's
+Lemma 1: alpha scales the noise, and beta smooths the variance. Logarithms are natural.
 """
 
 from __future__ import annotations

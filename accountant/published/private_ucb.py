@@ -1,9 +1,9 @@
 """The formulas of "Differentially Private Regret Minimization in Episodic Markov Decision Processes".
 
 Variables: S states, A actions, H steps per episode, K episodes. ``epsilon`` is the privacy parameter and
-``delta`` the confidence parameter. b is the scale of the noise, ``E1`` and ``E2`` are the precision levels,
-n = max(1, N + E1). Logarithms are natural, as the paper names no base; formulas in ``.binary`` use log K to
-base 2.
+``delta`` the confidence parameter. b is the scale of the noise. The precision levels ``E1`` and ``E2`` are
+bounds on the errors of noisy counts. n = max(1, N + E1) for a noisy count N of visits. Logarithms are
+natural, because the paper names no base; formulas in ``.binary`` use log K to base 2.
 """
 
 from __future__ import annotations

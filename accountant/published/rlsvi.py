@@ -1,7 +1,7 @@
 """The formulas of "Randomized Least Squares Value Iteration itself is Joint Differentially Private".
 
 Variables: S states, A actions, H steps per episode, K episodes, k the current episode, N the visits of a
-cell, ``alpha`` the Renyi order, ``delta`` the failure probability. Logarithms are natural.
+    state and action, ``alpha`` the Renyi order, ``delta`` the failure probability. Logarithms are natural.
 """
 
 from __future__ import annotations

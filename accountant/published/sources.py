@@ -1,4 +1,4 @@
-"""Sources of formulas and theorems, as data."""
+"""``Source``: the place in the literature of a formula or theorem."""
 
 from __future__ import annotations
 

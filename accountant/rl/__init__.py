@@ -1,3 +1,3 @@
-"""Accountants of the reinforcement-learning algorithms, one module each."""
+"""Accountants of the reinforcement-learning algorithms, one subpackage for each paper or algorithm."""
 
 __all__: list[str] = []

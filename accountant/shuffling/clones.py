@@ -356,8 +356,8 @@ _SURE = 100
 def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
     """Return the guarantee of shuffling the messages of ``local_epsilon``-differentially private randomisers.
 
-    Each user may have any such randomiser. The guarantee is for replacing one user's data. The randomisers
-    may be chosen one after the other.
+    Each user may have another such randomiser, also one that is chosen after seeing earlier messages. The
+    guarantee is for replacing one user's data.
 
     >>> general_randomiser(2000, 2).delta("0.8").upper
     2.9117271e-18

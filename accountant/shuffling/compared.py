@@ -217,12 +217,12 @@ def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bou
 
 @dataclass(frozen=True)
 class AmplificationBounds:
-    """Epsilon of one shuffled count of randomised bits at one delta, by several methods."""
+    """Bounds on epsilon for one shuffled count of randomised bits at one delta, by several methods."""
 
     exact: Bound
     """Lower bound that a pair of data sets attains, and upper bound from users who look like clones."""
     closed_form: Bound | None
-    """Bound by Theorem 3.1 of Feldman, McMillan and Talwar; None if its hypothesis does not hold."""
+    """Epsilon by Theorem 3.1 of Feldman, McMillan and Talwar; None if the condition of the theorem does not hold."""
     same_noise: Bound
     """Exact epsilon of SDP-PE's protocol, where users send plain bits and noise bits of at most the same variance.
 

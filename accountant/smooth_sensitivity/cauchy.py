@@ -1,4 +1,7 @@
-"""Accountant of generalised Cauchy noise scaled by a smooth bound: pure privacy (classic.smooth_pure)."""
+"""Accountant of generalised Cauchy noise scaled by a smooth bound on local sensitivity.
+
+The guarantee is pure privacy (classic.smooth_pure).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Laplace noise scaled by a smooth bound: its exact guarantee for one real answer, and its accountant.
 
-The hockey-stick divergence of two Laplace distributions of different scales is elementary. As for the
+The hockey-stick divergence of two Laplace distributions of different scales has a closed form. As for the
 Gaussian, it first falls and then rises with the ratio of scales in each direction, so three evaluations
 suffice (docs/notes/smooth_sensitivity.md). With smoothing above 0 the loss is unbounded, so there is no pure
 privacy.

@@ -86,7 +86,7 @@ class CoinsUntilHeads:
         return self.epsilon
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. A cell contains the numbers of tails between two whole numbers."""
+        """See ``DominatingPair.cells``. A cell contains the numbers of tails whose loss is in it."""
         upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
         first = np.concatenate([upto, [0.0]])
         last = np.concatenate([[np.inf], upto])

@@ -29,7 +29,7 @@ _Amounts = tuple[Fraction, ...]
 
 
 class BudgetExceededError(ValueError):
-    """Raised if a cost does not fit into the budget. Nothing is spent in that case."""
+    """Raised if the cost of a release does not fit into a filter's budget. The filter is unchanged."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class ApproxOdometer:
         _amount(self.spent)
 
     def spend(self, cost: ZCDP) -> ApproxOdometer:
-        """Return the odometer after a release of this cost."""
+        """Return the odometer after a release with this ``cost``."""
         return replace(self, spent=self.spent + ends_of(cost.rho, "rho")[1])
 
     @property

@@ -1,1 +1,1 @@
-"""Expert-level private offline reinforcement learning."""
+"""Accountants of offline reinforcement learning that protects each expert with all of its trajectories."""

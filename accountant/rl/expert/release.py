@@ -192,7 +192,7 @@ class ExpertReleaseParameters(Parameters):
 
     @property
     def logged(self) -> Logged:
-        """The number of rounds and the logged data."""
+        """The number of rounds and the size of the logged data."""
         return Logged(self.trajectories, self.experts, self.per_expert)
 
     @property

@@ -53,9 +53,9 @@ def last_place(gap: Callable[[float], float], start: float, least: float, close:
 
 
 def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, int]) -> tuple[int, float]:
-    """Return a whole number where ``at`` is about smallest, and its value.
+    """Return a whole number where the function ``at`` is about smallest, and the value of ``at`` there.
 
-    The search starts at the best of ``begin`` and halves its steps.
+    The search starts at the best number of ``begin``, stays between the two ``ends``, and halves its steps.
 
     >>> descent(lambda x: (x - 5) ** 2, (12, -4, -20), (-28, 20))
     (5, 0)

@@ -1,7 +1,8 @@
 """Files of visits: how many trajectories visit each state, and the weight of each state.
 
 The file is CSV with a header, Parquet, or NPZ. The columns are ``visits`` (integers) and optionally
-``weight`` (w or rho; 1/N by default). A column ``state`` is allowed, and must then count 0, 1, ....
+``weight`` (w or rho of the paper; by default 1 divided by the number of states). A column ``state`` is
+allowed, and must then count 0, 1, ....
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SUFFIXES = (".csv", ".npz", ".parquet")
 
 @dataclass(frozen=True)
 class VisitsFile:
-    """The domain of names of files of visits.
+    """A parameter whose value is the name of a file with numbers of visits.
 
     >>> VisitsFile().admits("visits.csv"), VisitsFile().admits("visits")
     (True, False)
@@ -142,7 +143,7 @@ def decoded(column: Any) -> Any:
 
 
 def read_visits(path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the visits (N,) and weights (N,) of a file.
+    """Return the number of visits and the weight of each of N states from a file; both have shape (N,).
 
     Raises:
         ValueError: for a missing or unknown column, columns of unequal lengths, states out of order, visits

@@ -83,7 +83,7 @@ class BatchedCountsParameters(Parameters):
 
     @property
     def batches(self) -> int:
-        """The number of releases."""
+        """The number of times that counts are released."""
         return self.last // self.every
 
 

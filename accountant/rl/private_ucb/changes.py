@@ -64,12 +64,12 @@ class Change:
 
     @property
     def total(self) -> int:
-        """The largest sum of absolute changes."""
+        """The largest sum of absolute changes: the L1 sensitivity."""
         return sum(size * count for size, count in self.worst)
 
     @property
     def squares(self) -> int:
-        """The largest sum of squared changes."""
+        """The largest sum of squared changes: the squared L2 sensitivity."""
         return sum(size * size * count for size, count in self.worst)
 
 

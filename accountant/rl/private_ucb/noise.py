@@ -219,7 +219,9 @@ def _composed(moved: Moved, side: Callable[[Change], Moves]) -> Profile | None:
 
 
 def discrete_gaussian(mu: Bound) -> ZCDP:
-    """Return the guarantee of discrete Gaussian noise: (mu^2/2)-zCDP if Gaussian noise of its scale is mu-GDP.
+    """Return the guarantee of discrete Gaussian noise, which is (mu^2/2)-zCDP.
+
+    mu is that of continuous Gaussian noise with the same scale, which is mu-GDP.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Theorem 4; zCDP adds up (Bun and Steinke).
     """

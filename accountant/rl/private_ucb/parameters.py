@@ -239,7 +239,7 @@ class CentralCountsParameters(CountsParameters):
 
     @property
     def levels(self) -> int:
-        """The largest number of tree nodes that contain one user: ceil(log2 K), the binary digits of K - 1."""
+        """The largest number of tree nodes that contain one user: ceil(log2 K) for K episodes."""
         return self.leaves.bit_length()
 
     @property

@@ -98,7 +98,7 @@ class RLSVIParameters(Parameters):
 
     @property
     def log_scale(self) -> int:
-        """2HSA, the constant inside the paper's logarithms."""
+        """2HSA, the constant inside the paper's logarithms, for H steps, S states and A actions."""
         return 2 * self.horizon * self.states * self.actions
 
 

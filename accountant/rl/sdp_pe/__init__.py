@@ -1,1 +1,1 @@
-"""SDP-PE: policy elimination in the shuffle model."""
+"""Accountants of SDP-PE, an algorithm that learns by policy elimination in the shuffle model."""

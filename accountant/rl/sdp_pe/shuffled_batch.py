@@ -72,7 +72,7 @@ class ShuffledBatchParameters(Parameters):
 
     @property
     def shape(self) -> ReleaseShape:
-        """The counters of a release."""
+        """The number and the kinds of the counters in a release."""
         fine = self.release == "fine"
         own = self.visits == "released"
         return ReleaseShape(self.horizon if fine else 1, self.states, self.actions, fine, own)

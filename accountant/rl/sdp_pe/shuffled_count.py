@@ -64,13 +64,16 @@ class ShuffledCountParameters(Parameters):
 
     @property
     def noise_bits(self) -> int:
-        """The number m of fair noise bits of each user: ceil(tau / n) if n <= tau, otherwise 0."""
+        """The number of fair noise bits of each user: ceil(threshold / users) if users <= threshold, otherwise 0.
+
+        A fair bit is 1 with probability 1/2.
+        """
         ratio = exact(self.threshold) / self.users
         return math.ceil(ratio) if ratio >= 1 else 0
 
     @property
     def noise_chance(self) -> Fraction:
-        """The probability of the single noise bit of each user: tau / (2 n) if n > tau, otherwise 1/2."""
+        """The probability that a noise bit is 1: threshold / (2 users) if users > threshold, otherwise 1/2."""
         return exact(self.threshold) / (2 * self.users) if self.noise_bits == 0 else Fraction(1, 2)
 
 

@@ -1,1 +1,1 @@
-"""Thompson sampling with Gaussian rewards."""
+"""The accountant of Gaussian Thompson sampling."""
