@@ -48,7 +48,7 @@ def of_account(found: Account) -> list[str]:
     >>> gaussian = accountant_for("gaussian")
     >>> asked = account(gaussian, gaussian.parameters(sigma=5), Adjacency.BY_SENSITIVITY, delta="1e-6")
     >>> of_account(asked)[1]
-    'Epsilon is at most 0.8341176 at delta 1e-06.'
+    'Epsilon is at most 0.8341176 at delta 1e-6.'
     """
     groups = ", on each of several disjoint groups" if found.result and found.result.parallel else ""
     lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from dpproof.accountant.numbers.enclosures import Written
 from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.statement import Severity
@@ -12,7 +13,9 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 
 def figure(value: float | None) -> str:
-    """Return a number as text with at most seven digits, or a dash for None."""
+    """Return a number as text with at most seven digits or as it was typed, or a dash for None."""
+    if isinstance(value, Written):
+        return value.text
     return "-" if value is None else f"{value:.7g}"
 
 

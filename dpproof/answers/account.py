@@ -17,7 +17,7 @@ from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.arithmetic import Assumption, recorded
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.enclosures import Number, exact
+from dpproof.accountant.numbers.enclosures import Number, Written, exact
 from dpproof.answers.verify import results
 from dpproof.proofs_check.verdict import Result
 
@@ -98,7 +98,7 @@ def checked_number(value: Number, name: str) -> float:
         raise ValueError(f"delta ({value!r}) must be in [0, 1)")
     if rational < 0:
         raise ValueError(f"{name} ({value!r}) must be at least 0")
-    return shown
+    return Written(value) if isinstance(value, str) and "/" not in value else shown
 
 
 def account(
