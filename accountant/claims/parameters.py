@@ -243,7 +243,7 @@ class Flag:
         return isinstance(value, bool)
 
     def read(self, text: str) -> bool:
-        """Return the truth value that ``text`` denotes: true or false."""
+        """Return True for the text ``true``, and False for the text ``false``."""
         if text not in ("true", "false"):
             raise ValueError(f"text ({text!r}) must be {self}")
         return text == "true"

@@ -38,7 +38,10 @@ class PublishedGuarantee:
     statement: str
     """The name of the statement that prints the epsilon."""
     epsilon: Callable[[Any], Bound]
-    """A function of delta that returns bounds on the epsilon of the printed formula. It is infinite at delta 0."""
+    """A function of delta that returns bounds on the epsilon of the printed formula.
+
+    At delta 0 epsilon is infinite, unless the paper proves pure privacy.
+    """
     exact: Profile
     """The guarantee that follows from the paper's privacy losses if they are composed and converted exactly."""
     exact_statement: str

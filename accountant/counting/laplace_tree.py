@@ -4,12 +4,12 @@ Every complete node of the tree gets independent Laplace noise. A user who is in
 many nodes as the length of the stream has binary digits. Each of them changes by the sensitivity. The
 guarantee is the composition of as many Laplace mechanisms. A change of the first leaf attains it.
 
-A user who is in several leaves changes nodes by different amounts. Here a profile is a tuple n that says that
-n[c - 1] nodes change by c. A Laplace pair of a larger shift dominates one of a smaller shift, and also two
-pairs whose shifts add up to its own. So one profile dominates another if the changes of the other can be
-packed into its own changes, as into boxes of these sizes. If the leaves are fixed before the run, the worst
-case is among the profiles that no other profile dominates. If there are too many of them, the accountant
-states only the pure guarantee.
+A user who is in several leaves changes nodes by different amounts. Here a profile is a tuple n: n[c - 1]
+nodes change by c. A Laplace pair of a larger shift dominates one of a smaller shift, and also two pairs whose
+shifts add up to its own. So one profile dominates another if the changes of the other can be packed into its
+own changes, as into boxes of these sizes. If the leaves are fixed before the run, the worst case is among the
+profiles that no other profile dominates. If there are too many of them, the accountant states only the pure
+guarantee.
 
 Source: Chan, Shi and Song, Private and continual release of statistics (2011), binary mechanism. Proofs:
 docs/notes/counting.md.

@@ -1,6 +1,6 @@
 """Sensitivity of the nodes of a tree to one user: exact maxima over all sets of leaves that a user may be in.
 
-A user changes k leaves by at most 1 each, and a node's count changes by the number of those leaves below it.
+A user changes k leaves by at most 1 each, and a node's count changes by the number of these leaves below it.
 All overlaps are nonnegative, so raising every leaf by 1 is the worst case. A dynamic programme over the
 levels finds the maximum, because all subtrees of one level are alike.
 

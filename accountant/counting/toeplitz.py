@@ -254,8 +254,8 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
     3.75
 
     Raises:
-        ValueError: for participations or a separation below 1. If there are more bands than the separation
-            says, also for several participations with coefficients that are not nonnegative and decreasing.
+        ValueError: for participations or a separation below 1. Also for coefficients that are not nonnegative
+            and decreasing, if there are several participations and more bands than ``separation``.
     """
     for name, value in (("participations", participations), ("separation", separation)):
         whole(value, name, 1)

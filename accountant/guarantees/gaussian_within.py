@@ -26,9 +26,10 @@ _FARTHEST = 40.0
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
-    ``gaussian_within``'s module defines the error. The upper bound is certified. On a cell [a, b] of
-    epsilons, every mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves
-    the cell that needs the largest mu, until a single point needs nearly as much.
+    With f the trade-off function of the guarantee and G that of mu-Gaussian DP, this means that f(alpha) >=
+    G(alpha + kappa) - kappa at every alpha. The upper bound is certified. On a cell [a, b] of epsilons, every
+    mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves the cell that
+    needs the largest mu, until a single point needs nearly as much.
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.

@@ -3,8 +3,8 @@
 An outcome without any heads reveals the user, so delta is never below its probability.
 
 With unfair coins the noise is skewed. A count that rises and a count that falls then have different privacy
-losses. One of each may reveal more than two that rise or two that fall. So the accountant treats each
-direction separately only if the counts are known to move in one direction.
+losses. One count that rises and one that falls may together reveal more than two that rise or two that fall.
+So the accountant treats each direction separately only if the counts are known to move in one direction.
 
 Source: Dwork, Kenthapadi, McSherry, Mironov and Naor, EUROCRYPT 2006, Section 4. This project's statement
 classic.binomial.

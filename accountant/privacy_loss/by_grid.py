@@ -331,7 +331,7 @@ def delta_by_grid(parts: Sequence[tuple[DominatingPair, int]], epsilon: Fraction
 
 
 def epsilon_by_grid(parts: Sequence[tuple[DominatingPair, int]], delta: Fraction) -> tuple[float, float]:
-    """Return certified bounds on the smallest epsilon >= 0 with at most ``delta`` in (0, 1), by a grid of losses.
+    """Return certified bounds on the smallest epsilon >= 0 whose delta is at most ``delta``, by a grid of losses.
 
     Raises:
         GridTooLargeError: if no grid of the allowed size covers the losses.

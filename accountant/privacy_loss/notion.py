@@ -55,7 +55,7 @@ def delta_by_inversion(parts: Parts, epsilon: Fraction) -> tuple[float, float]:
 
 
 def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
-    """Return certified bounds on the smallest epsilon >= 0 with at most ``delta``, from moment-generating functions.
+    """Return certified bounds on the smallest epsilon >= 0 at ``delta`` in (0, 1), from moment-generating functions.
 
     Raises:
         Inapplicable: if this method has no answer.

@@ -1,4 +1,4 @@
-"""Peaks of a shuffled count's delta as a function of the noise probability: more noise can mean larger delta.
+"""Peaks of a shuffled count's delta as a function of the noise probability: more noise can mean a larger delta.
 
 X is the number of ones among n noise bits, each 1 with probability p, and s = exp(epsilon). If the true count
 is raised by one, the event "the sum is at most K" contributes f_K(p) = P[X <= K] - s P[X <= K - 1] to delta.

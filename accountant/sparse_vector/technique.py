@@ -2,8 +2,9 @@
 
 Laplace noise of ``threshold_scale`` is added to the threshold and of ``query_scale`` to each query. Each
 query is answered "above" or "below", and the run stops after ``positives`` answers "above". With
-``answer_scale`` each of those also releases the query's value with separate noise. The threshold's noise is
-drawn once. With ``redraw`` it is drawn again after each positive answer, and the runs in between compose.
+``answer_scale`` each answer "above" also releases the query's value with separate noise. The threshold's
+noise is drawn once. With ``redraw`` it is drawn again after each positive answer, and the runs in between
+compose.
 
 With S the sensitivity and c the positives, the pure epsilon of one threshold is exactly
 
@@ -173,7 +174,7 @@ class Moves:
     """The change of the queries that are answered "above": 1, 0 or -1."""
 
     def epsilon(self, threshold: Fraction, query: Fraction, answer: Fraction, positives: int) -> Fraction:
-        """Return the log of the ratio of the probabilities of these answers, in the limit of many queries.
+        """Return the privacy loss of the answers of two neighbours with these changes, in the limit of many queries.
 
         ``threshold``, ``query`` and ``answer`` are the sensitivity divided by the noise scales. There are
         ``positives`` positive answers.

@@ -2,8 +2,8 @@
 
 The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data
 there are two variants. In the first, experts are drawn uniformly and each gives its next unused trajectory,
-until one has none left. In the second, the rounds go through the shuffled trajectories, as printed. Both are
-close to fresh draws (docs/notes/expert_accounting.md, section 6).
+until one has none left. In the second, the rounds go through the shuffled trajectories, as in the paper. Both
+are close to fresh draws (docs/notes/expert_accounting.md, section 6).
 
 The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), where d is the profile of
 fresh draws. shift, factor and slack are constants that bound the difference. This bound may rise in e, but a
@@ -109,8 +109,9 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
     """Return triples (shift, factor, slack) that bound a walk through shuffled trajectories by fresh draws.
 
-    ``Redrawn`` defines the three constants. Slack decreases from triple to triple. A single round is a fresh
-    draw. The result is empty if the factor is so large that no useful guarantee is left.
+    Delta of the walk at e is at most factor (d(e - shift) + slack exp(e - shift)), where d is the privacy
+    profile of fresh draws. Slack decreases from triple to triple. A single round is a fresh draw. The result
+    is empty if the factor is so large that no useful guarantee is left.
 
     >>> walk_constants(Logged(rounds=10**6, experts=10**5, each=20))
     ()

@@ -1,4 +1,4 @@
-"""Accountant of the release of stable prefixes: the guarantee of the printed noise, and the least noise.
+"""Accountant of the release of stable prefixes: the guarantee of the paper's noise, and the least noise.
 
 A round draws an expert and releases the longest prefix of its trajectory whose noisy counts pass a noisy
 threshold. b_t and b_q are the noise scales of the threshold and of each count, m the number of experts, and
@@ -115,7 +115,8 @@ class ExpertReleaseParameters(Parameters):
 
     Raises:
         ValueError: for a value outside its domain; a least probability of 1/actions or more; more rounds than
-            logged trajectories; a scale together with a printed budget; one half of a printed budget.
+            logged trajectories; ``scale`` together with ``printed_epsilon``; only one of ``printed_epsilon``
+            and ``printed_delta``.
     """
 
     trajectories: int = parameter(Integers(1, 10**6), "rounds", "number T of trajectories drawn")

@@ -265,7 +265,7 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
     "independent": _independent,
     "fixed": _scheduled,
 }
-"""The function that composes the steps, for each ``coin``: the word for who sees which steps are noisy."""
+"""The functions that compose all steps, by the value of ``coin``, which says who sees which steps are noisy."""
 
 
 def composed_steps(training: _Training, kind: Kind) -> Composed:

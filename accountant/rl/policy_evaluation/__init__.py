@@ -1,1 +1,1 @@
-"""The accountant of private policy evaluation (DP-LSW and DP-LSL), whose noise follows a smooth sensitivity."""
+"""The accountant of private policy evaluation (DP-LSW and DP-LSL), with noise scaled by smooth bounds."""

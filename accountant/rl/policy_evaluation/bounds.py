@@ -284,7 +284,7 @@ class RidgeBound:
         return self._at(0)
 
     def squared(self, beta: float) -> float:
-        """See ``SmoothBound.squared``. Bisection finds the maximum of the concave logarithm."""
+        """See ``SmoothBound.squared``. Bisection finds the maximum, because the logarithm is concave in k."""
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
         high = max(self.trajectories - int(self.visits.min()), 0)

@@ -51,8 +51,8 @@ class PolicyEvaluationParameters(Parameters):
     Noise(alpha=26.93..., beta=0.00458...)
 
     Raises:
-        ValueError: for a value outside its domain, noise together with a printed target, or visits for DP-LSL
-            without trajectories and ridge.
+        ValueError: for a value outside its domain, noise together with a target for the paper's constants, or
+            visits for DP-LSL without trajectories and ridge.
     """
 
     dimension: int = parameter(Integers(1, 100_000), "coordinates", "number of features d")
@@ -96,7 +96,7 @@ class PolicyEvaluationParameters(Parameters):
 
     @property
     def constants(self) -> Noise:
-        """The noise constants alpha and beta: the given ones, otherwise the paper's for the printed target.
+        """The noise constants alpha and beta: the given ones, otherwise the paper's for its target.
 
         Raises:
             ValueError: for noise without a smoothing.

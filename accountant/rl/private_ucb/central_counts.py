@@ -1,11 +1,11 @@
-"""Accountant of CENTRAL-PRIVATIZER: the exact guarantee of its noise, beside the printed epsilon.
+"""Accountant of CENTRAL-PRIVATIZER: the exact guarantee of its noise, beside the paper's epsilon.
 
 Each user is one of K episodes of H steps. Running counts of visits, costs and transitions are released before
 each episode through one binary tree for each counter. The paper's scale 3H log K/epsilon assumes that a user
 changes one count of each kind in each step, but replacing a user changes two. It also assumes that a user is
 in log K noisy nodes of a tree, but there are ceil(log2 K). So the true epsilon is (2 - 1/H) ceil(log2 K)/log
-K times the printed one, and it is attained (docs/notes/ucb_privacy.md). Gaussian noise, averaged subtrees and
-the square root of the running count are accounted for in the same way.
+K times the paper's, and some pair of users attains it (docs/notes/ucb_privacy.md). Gaussian noise, averaged
+subtrees and the square root of the running count are accounted for in the same way.
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.1; the exact statements are this project's own.
 """

@@ -1,9 +1,9 @@
-"""Accountant of LOCAL-PRIVATIZER: the exact guarantee of one user's noise, beside the printed epsilon.
+"""Accountant of LOCAL-PRIVATIZER: the exact guarantee of one user's noise, beside the paper's epsilon.
 
 Every user adds noise to each of its own counts and sends them. The paper's scale 3H/epsilon assumes that two
 trajectories differ in one count of each kind (visits, costs, transitions) in each step, but they differ in
-two. So the true epsilon is twice the printed one. For trajectories that share the first state and action it
-is 2 - 1/H times the printed one (docs/notes/ucb_privacy.md).
+two. So the true epsilon is twice the paper's. For trajectories that share the first state and action it is 2
+- 1/H times the paper's (docs/notes/ucb_privacy.md).
 
 Source: Chowdhury and Zhou (AAAI 2022), Lemma 5.4; the exact statements are this project's own.
 """
