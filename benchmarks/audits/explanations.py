@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import dpproof
 from benchmarks.audits.own_data import TWINS
@@ -71,7 +72,7 @@ CORPUS: Mapping[str, tuple[str, ...]] = {
 """The explanation that is right -> cases; none of them is for the last."""
 
 
-def measured(seeds: tuple[int, ...] = SEEDS) -> dict[str, dict[str, int]]:
+def measured(seeds: tuple[int, ...] = SEEDS) -> dict[str, Any]:
     """Of each explanation in how many cases it was given, and in how many of these it was right."""
     right, given = Counter[str](), Counter[str]()
     for name, truth, found in _all(seeds):
@@ -80,7 +81,8 @@ def measured(seeds: tuple[int, ...] = SEEDS) -> dict[str, dict[str, int]]:
         print(f"{name}: {truth or 'none'}, said {dict(kinds)}", file=sys.stderr)
         given[said] += 1
         right[said] += said == truth
-    return {kind: {"right": right[kind], "given": given[kind]} for kind in EXPLANATIONS}
+    kinds = {kind: {"right": right[kind], "given": given[kind]} for kind in EXPLANATIONS if given[kind]}
+    return {"tuned": True, **kinds}
 
 
 def _all(seeds: tuple[int, ...]) -> Iterator[tuple[str, str, list[Evidence]]]:

@@ -225,7 +225,7 @@ def test_a_violation_says_which_event_and_what_it_looks_like(name, event, looks_
     assert looks_like in said
     assert found.shown.kind == NAMED[name].kind
     right, given = rates()[found.shown.kind]
-    assert f"right in {right} of the {given} known faults" in said
+    assert f"right in {right} of {given} faults" in said
     assert found._repr_html_().startswith(f"<p><b>{found.claim}: violation")
     assert found.plot().axes[0].get_xlabel() == found.shown.what
     assert found.plot()._repr_png_().startswith(b"\x89PNG")
@@ -236,7 +236,7 @@ def test_an_explanation_that_is_seldom_right_is_not_offered(monkeypatch):
     assert not explanations.offered("scale", "too little noise")
     assert not explanations.offered("plain", "a kind that was never measured")
     monkeypatch.setattr(explanations, "rates", lambda: {"scale": (8, 10)})
-    assert "8 of the 10" in explanations.offered("scale", "too little noise")
+    assert "8 of 10" in explanations.offered("scale", "too little noise")
 
 
 @pytest.mark.slow

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 WIDEST, PAIRED = 64, 6
 """The number of parts of an output that are looked at, and the number of those that are compared in pairs."""
+VARIED = 4
+"""A number with more different values than this varies. Integer noise of scale 1 has about ten in 1,000 outputs."""
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -103,9 +105,9 @@ def _double(value: object) -> float:
 
 
 def recurring(held: Floats) -> list[float]:
-    """Return at most eight values, the most frequent ones that occur in at least 1 % of the outputs."""
+    """Return at most eight values, the most frequent ones that occur in at least 0.5 % of the outputs."""
     values, counts = np.unique(held, return_counts=True)
-    often = np.flatnonzero(counts >= max(4, 0.01 * held.size))
+    often = np.flatnonzero(counts >= max(4, 0.005 * held.size))
     return [float(values[place]) for place in often[np.argsort(-counts[often])][:8]]
 
 
@@ -122,4 +124,4 @@ def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
 def varies(values: Floats) -> bool:
     """Whether a number has more than a few different values."""
     held = values[~np.isnan(values)]
-    return held.size > 1 and len(np.unique(np.round(held, 9))) > max(8, 0.01 * held.size)
+    return held.size > 1 and len(np.unique(np.round(held, 9))) > VARIED
