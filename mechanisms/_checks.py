@@ -35,7 +35,7 @@ def discount(value: float) -> float:
 
 
 def unit_interval(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a read-only float64 copy, or raise ValueError at the first entry outside [0, 1] or NaN."""
+    """Return `values` as a read-only float64 array, or raise ValueError for an entry outside [0, 1] or NaN."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"the dtype of {name} ({array.dtype}) must be real")
@@ -44,7 +44,7 @@ def unit_interval(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def indices(name: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return a read-only int64 copy, or raise ValueError unless all entries are integers in [0, size)."""
+    """Return `values` as a read-only int64 array, or raise ValueError unless all are integers in [0, size)."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise ValueError(f"the dtype of {name} ({array.dtype}) must be an integer type")
@@ -53,9 +53,10 @@ def indices(name: str, values: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def distributions(name: str, values: ArrayLike, tolerance: float = 1e-12) -> NDArray[np.float64]:
-    """Return a read-only float64 copy, or raise ValueError unless each row of the last axis sums to one.
+    """Return `values` as a read-only float64 array after checking that its rows are probability distributions.
 
-    Entries lie in [0, 1]. A row's sum may differ from one by `tolerance`, because of rounding.
+    A row is along the last axis. Raise ValueError unless all entries are in [0, 1] and each row sums to one, up to
+    `tolerance`.
     """
     array = unit_interval(name, values)
     sums = array.sum(axis=-1)

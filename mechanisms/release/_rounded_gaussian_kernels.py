@@ -160,7 +160,10 @@ def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) 
 def rounded(
     words: Any, at: int, which: Any, begin: int, fractions: Any, scales: Any, shifts: Any, found: Any
 ) -> Any:  # pragma: no cover - compiled
-    """Fill `found` from draw `begin` on. Return why it ended, the next draw, and where its words begin."""
+    """Make draws from the words, and write them into `found`, from draw number `begin` on.
+
+    Return why it stopped (`ALL`, `MORE_WORDS` or `UNDECIDED`), the number of the next draw, and where its words begin.
+    """
     draw = begin
     while draw < len(which):
         law, start = which[draw], at

@@ -1,14 +1,14 @@
-"""Optimistic tabular learning from noisy counts, compiled: one loop for every algorithm and privatizer.
+"""Optimistic tabular learning from noisy counts as compiled code: one loop for all algorithms and privatizers.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
 (AAAI 2022), Algorithms 1 and 2; Qiao and Wang, "Near-optimal differentially private reinforcement learning"
 (AISTATS 2023), Algorithm 1. The noise of a privatizer does not depend on the data. It is drawn before and
-passed in, a block of episodes at a time. Between blocks the state of a run stays in its arrays. A family of
-counters without noise has arrays of no columns.
+passed in, a block of episodes at a time. Between blocks the state of a run stays in its arrays. Counters
+without noise have arrays of no columns.
 
 All compiled functions are in this file, for the reason given in `mechanisms.compiled`. H, S, A, K are the
-numbers of steps, states, actions and episodes, numbered from 0 here; a cell is s A + a; G is H, or 1 where
-the counters are pooled over the steps.
+numbers of steps, states, actions and episodes, numbered from 0 here. A cell is a state s and an action a, with the
+number s A + a. G is the number of tables: H, or 1 if all steps share one table.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ GREEDY, MIRROR, VARIANCE = 0, 1, 2
 
 
 class Noise(NamedTuple):
-    """Noise added to the counts read before episodes first, first + 1, ..., with a row for each episode.
+    """Noise of the counts that are read before the episodes `first`, `first` + 1, ..., one row for each.
 
-    A column is a counter, in the order of (G, S, A[, S]). `reads` (K,) marks the episodes of the whole run
-    that read new counts. The others use the counts that were read last. Nothing is read before episode 0.
+    A column is a counter, in the order table, state, action and for transitions next state. `reads` (K,) marks the
+    episodes of the whole run that read new counts. The others use the counts that were read last. Nothing is read
+    before episode 0.
     """
 
     first: int
@@ -54,10 +55,11 @@ class Noise(NamedTuple):
 class Learner(NamedTuple):
     """The state of a run besides its counts: policy, values and working arrays.
 
-    `policy` (H, S) is greedy, `chances` (A, H S) and its logarithms `logs` randomised. `values` (H+1, S) are
-    optimistic, `table` (H, S A) are their Q. `met` (G, S A) are an episode's visits, `path` (H, 2) its
-    counters (g, c). `scratch` (H+1, S) has exact values, `q` (S A,) and `sizes` (S,) those of one step, and
-    `tops` (H S,) values common to the actions. `optimum` and `regret` are one number each.
+    `policy` (H, S) is the policy of greedy algorithms. `chances` (A, H S) are the action probabilities of a
+    randomised policy, and `logs` their logarithms. `values` (H+1, S) and `table` (H, S A) are the optimistic values
+    of states and of actions. `met` (G, S A) counts the visits of the present episode, and `path` (H, 2) lists its
+    tables and cells. `scratch`, `q`, `sizes` and `tops` are working arrays. `optimum` is the optimal value, and
+    `regret` that of the present policy; each is an array with one number.
     """
 
     policy: NDArray[np.int64]
@@ -78,8 +80,9 @@ class Learner(NamedTuple):
 class Bernstein(NamedTuple):
     """The constants of DP-UCBVI's bonus, already multiplied by powers of its logarithm iota.
 
-    With m = N~_{h+1}(s') the bonus is error / n, and over sqrt(n): variance times the standard deviation of V
-    under P~, plus reward, plus spread sqrt(sum P~(s') min(once/m + twice/m^2, H^2)).
+    After n private visits the bonus is error/n + w/sqrt(n). Here w is `variance` times the standard deviation of the
+    next state's value, plus `reward`, plus `spread` sqrt(sum P~(s') min(once/m + twice/m^2, H^2)). The sum is over
+    next states s' with estimated probability P~(s') and m private visits.
     """
 
     variance: float
@@ -94,15 +97,15 @@ NO_BONUS = Bernstein(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Rule(NamedTuple):
-    """How counts become estimates and bonuses, and how policies are improved.
+    """How private counts become estimates and exploration bonuses, and how policies are improved.
 
-    n = max(1, N~ + shift); the bonus of step h is widths[h]/sqrt(n) + errors[h]/n. `projection`: 0 none; 1
-    the nearest non-negative counts of sum max(0, N~); 2 the nearest ones (in the largest difference) whose
-    sum is within a quarter of `margin` of N~, then margin/2 more for each cell; 3 counts below `threshold`
-    are set to 0, N~ is the sum of the rest, and payoffs below `payoff_threshold` are 0. `rewards`: the
-    payoffs counted are rewards, 1 less the costs. An episode counts at most `cap` visits of a counted cell.
-    With `monotone` a Q never becomes more optimistic than before. `way` is `GREEDY`, `MIRROR` with learning
-    rate `rate`, or `VARIANCE` with the constants `bernstein`.
+    N~ is the private number of visits of a cell, and n = max(1, N~ + `shift`). The bonus of step h is
+    widths[h]/sqrt(n) + errors[h]/n. `projection` changes the private counts of next states: 0 not at all; 1 to the
+    nearest non-negative counts with the sum max(0, N~); 2 to the nearest ones whose sum is within margin/4 of N~, and
+    adds margin/2 to each cell; 3 sets counts below `threshold` to 0, N~ to the sum of the rest, and payoffs below
+    `payoff_threshold` to 0. `rewards` says whether payoffs are rewards, not costs. An episode counts at most `cap`
+    visits of a cell. With `monotone` an action value never becomes more optimistic. `way` is `GREEDY`, `MIRROR` with
+    learning rate `rate`, or `VARIANCE` with the constants `bernstein`.
     """
 
     shift: float
@@ -121,10 +124,10 @@ class Rule(NamedTuple):
 
 
 class Model(NamedTuple):
-    """True counts (the first three), and the estimates that the learner makes of the released counts.
+    """True counts (the first three arrays), and the estimates that the learner computes from the private counts.
 
-    `sizes` are n, `roots` 1/sqrt(n), `inverses` 1/n, `means` c~ and `chances` P~; `row` and `sorted_row` are
-    working arrays for the transitions of one cell.
+    `sizes` are the numbers n of visits that the bonus uses, `roots` 1/sqrt(n), `inverses` 1/n, `means` the mean
+    costs and `chances` the probabilities of next states. `row` and `sorted_row` are working arrays.
     """
 
     visits: NDArray[np.float64]
@@ -141,7 +144,7 @@ class Model(NamedTuple):
 
 @njit
 def empty_model(G: int, S: int, A: int) -> Model:
-    """Return a model without data: arrays (G, S A), of transitions (G, S A, S), of chances (G, S, S A)."""
+    """Return a model without data for G tables, S states and A actions."""
     cells = (G, S * A)
     return Model(
         np.zeros(cells),
@@ -159,7 +162,10 @@ def empty_model(G: int, S: int, A: int) -> Model:
 
 @njit
 def begin(law: Law, best: NDArray[np.int64], G: int, rule: Rule, first: float) -> tuple[Model, Learner]:
-    """Return a run before its first episode. `best` is an optimal policy (H, S); Q starts as `first`."""
+    """Return the model and the learner before the first episode of a run.
+
+    `best` is an optimal policy (H, S). All action values are `first` at the beginning.
+    """
     H, S = best.shape
     A = law.rewards.shape[1]
     model = empty_model(G, S, A)
@@ -205,7 +211,7 @@ def waterfill(row: NDArray[np.float64], scratch: NDArray[np.float64], total: flo
 
 @borrowing
 def project(model: Model, visits: float, rule: Rule) -> float:
-    """Make the released `model.row` non-negative, by the rule. Return its new sum."""
+    """Change the private counts in `model.row` as `rule.projection` says. Return their new sum."""
     S = model.row.size
     if rule.projection == 3:
         kept = 0.0
@@ -230,7 +236,7 @@ def project(model: Model, visits: float, rule: Rule) -> float:
 
 @inlined
 def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
-    """Read the counters of cell c with the noise of row r. Write its n, 1/sqrt(n), mean and chances."""
+    """Add the noise in row r to the counts of cell c in table g, and write the estimates for this cell."""
     S = model.row.size
     at = g * model.visits.shape[1] + c
     noisy = noise.transitions.shape[1] > 0
@@ -261,9 +267,9 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
 
 @inlined
 def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
-    """Read the counts released before episode k, if there are any.
+    """Update the estimates by the counts that are released before episode k. Return whether there are any.
 
-    Without noise, read only what has changed.
+    Without noise, only cells with new visits are updated.
     """
     if k == 0 or not noise.reads[k]:
         return False
@@ -283,7 +289,7 @@ def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bo
 
 @njit
 def initial(model: Model, rule: Rule) -> None:
-    """Set the estimates for private counts that are all 0, as before the first episode."""
+    """Set the estimates as they follow from private counts that are all 0, as before the first episode."""
     n = max(1.0, rule.shift + (rule.margin / 2 if rule.projection == 2 else 0.0))
     model.sizes[:] = n
     model.roots[:] = 1.0 / math.sqrt(n)
@@ -308,7 +314,7 @@ def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> in
 def count(
     model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
 ) -> None:
-    """Count one visit, unless the episode has already visited the counter `cap` times."""
+    """Count one visit of cell c in table g, unless the episode has already visited it `rule.cap` times."""
     met[g, c] += 1
     if met[g, c] <= rule.cap:
         model.visits[g, c] += 1.0
@@ -318,14 +324,17 @@ def count(
 
 @inlined
 def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
-    """Reset the numbers of visits of an episode to 0."""
+    """Reset to 0 the numbers of visits of the episode with this path."""
     for h in range(path.shape[0]):
         met[path[h, 0], path[h, 1]] = 0
 
 
 @inlined
 def backup(model: Model, h: int, following: NDArray[np.float64], q: NDArray[np.float64]) -> None:
-    """Write mean + chances V_{h+1} of every cell into `q` (S A,), adding the successors in their order."""
+    """Write the estimated cost of each cell, plus the mean value of the next state, into `q` (S A,).
+
+    `following` (S,) holds the values of the next states.
+    """
     g = min(h, model.visits.shape[0] - 1)
     for c in range(q.size):
         q[c] = model.means[g, c] + model.chances[g, 0, c] * following[0]
@@ -364,7 +373,7 @@ def walk(
     actions: NDArray[np.int64],
     randomised: bool,
 ) -> None:
-    """Run a policy for one episode. Count the episode, and write it into `states` and `actions`."""
+    """Play one episode with the present policy. Count its visits, and write it into `states` and `actions`."""
     G, path, policy = model.visits.shape[0], learner.path, learner.policy
     S, A = payoffs.shape
     s = law.start
@@ -382,7 +391,10 @@ def walk(
 
 @inlined
 def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
-    """Write the policy of least optimistic cost, the first one of equal ones. Return whether it changed."""
+    """Write the policy with the least optimistic costs into the learner. Return whether the policy changed.
+
+    Of several best actions it takes the first.
+    """
     policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
     H, S = policy.shape
     A = q.size // S
@@ -410,7 +422,7 @@ def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
 
 @inlined
 def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
-    """Write the optimistic Q and values of the randomised policy."""
+    """Write the optimistic values of actions and states under the randomised policy into the learner."""
     policy, values, table, q = learner.chances, learner.values, learner.table, learner.q
     A, (H, S) = policy.shape[0], learner.policy.shape
     for h in range(H - 1, -1, -1):
@@ -430,7 +442,7 @@ def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
 
 @inlined
 def exponential(x: float) -> float:
-    """Return exp(x) for x <= 0, with an error below one ulp; below -708, where doubles lose digits, return 0.
+    """Return exp(x) for x <= 0, with an error below one unit in the last place. Return 0 below x = -708.
 
     It is 2^k exp(r), with k the integer nearest to x/ln 2. exp(r) is Taylor's polynomial, with error below
     5e-18 since |r| < 0.347. There is no branch or call, so a loop over states is vectorised and takes a fifth
@@ -450,9 +462,10 @@ def exponential(x: float) -> float:
 
 @inlined
 def mirror_step(rate: float, learner: Learner) -> None:
-    """Subtract rate Q from the logarithms, shift them so that the largest is 0, and write the policy.
+    """Multiply the randomised policy by exp(-rate Q), where Q are the action values, and normalise it.
 
-    Each loop handles all steps and states for one action, so that it is vectorised.
+    The policy is stored as logarithms, shifted so that the largest is 0. Each loop handles all steps and states for
+    one action, so that it is vectorised.
     """
     policy, logs, tops, table = learner.chances, learner.logs, learner.tops, learner.table.reshape(-1)
     A, columns = logs.shape
@@ -483,10 +496,11 @@ def bernstein_bonus(
     most: float,
     b: Bernstein,
 ) -> float:
-    """Return the bonus of Qiao and Wang for one cell. `next_sizes` (S,) is N~_{h+1}(s'), `most` is H.
+    """Return the bonus of Qiao and Wang for cell c in table g.
 
-    With at most one visit it is H. Their bonus divides by N~, which is never 0 because of the margin they
-    add.
+    `next_sizes` (S,) are the private visits of the next states, `following` (S,) their values, and `most` is the
+    number of steps. With at most one visit the bonus is `most`. Their own bonus divides by the private visits, which
+    are never 0 because of the margin that they add.
     """
     if model.sizes[g, c] <= 1.0:
         return most
@@ -505,7 +519,10 @@ def bernstein_bonus(
 
 @borrowing
 def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
-    """Lower the table to the optimistic rewards of the counts. Return whether the greedy policy changed."""
+    """Lower the table of action values to the optimistic values of the counts. Return whether the policy changed.
+
+    Values never grow, and the policy is the best one by the table.
+    """
     policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
     H, S = policy.shape
     A = table.shape[1] // S
@@ -543,7 +560,7 @@ def block(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run an algorithm over a block, and fill the `regrets` of its episodes.
+    """Run a learner for a block of episodes, and fill their `regrets`.
 
     `states` and `actions` have a row for each episode of the block, or one row that is overwritten. A greedy
     policy is improved when counts were read, and a randomised one after every episode.
@@ -581,5 +598,5 @@ def loop(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run `block`, and release the generator afterwards."""
+    """Run a learner for a block of episodes as `block` does, and release the generator afterwards."""
     block(law, payoffs, model, learner, rule, noise, rng, regrets, states, actions)

@@ -1,4 +1,4 @@
-"""RLSVI, compiled: one backup, one update of the counts, and the loops that call them.
+"""RLSVI as compiled code: the computation of a table, the update of the counts, and the loops over episodes.
 
 Source: arXiv:2606.01952v1, Algorithm 1 and equation (1). All compiled functions are in this file, because the
 cache depends only on the date of a function's own file. Steps, states, actions and episodes are numbered from
@@ -18,7 +18,7 @@ from dpproof.mechanisms.compiled import njit
 from dpproof.mechanisms.environments.successors import Law, policy_value, step
 
 SMALLEST = 2.0**-1022
-"""Added to a cost. It covers underflow, and a variance too large for a double."""
+"""A tiny number that is added to each privacy cost, so that rounding to 0 cannot make the sum too small."""
 
 
 class Scale(NamedTuple):
@@ -36,13 +36,13 @@ class Scale(NamedTuple):
 
 
 def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
-    """Return the noise's standard deviation over sqrt(beta_k) for each number of visits: 1/sqrt(N + 1)."""
+    """Return 1/sqrt(N + 1) for each number of visits N: the standard deviation of the noise over sqrt(beta_k)."""
     widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
     return widths
 
 
 def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
-    """Return beta_k without its logarithm, log(2HSA), the range of V after clipping, and the noise's widths."""
+    """Return the parameters of the noise and of the clipping as a `Scale`, for compiled code."""
     S, A, H = parameters.states, parameters.actions, parameters.horizon
     floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
     beta = 0.5 * parameters.beta_scale * S * H**3
@@ -50,13 +50,11 @@ def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
 
 
 class Model(NamedTuple):
-    """The empirical model per (h, s, a).
+    """The data of all users so far, for each step h, state s and action a.
 
-    It is stored so that a backup needs no division and skips empty cells.
-
-    `visits` is N, `rewards` the sum of rewards and `mean_rewards` its quotient by N (0 at N = 0). The first
-    `successors` entries of `next_states`, `next_counts` and `next_chances` (last axis) list the observed next
-    states, their counts, and the counts divided by N.
+    `visits` is the number of visits N, `rewards` the sum of rewards and `mean_rewards` their mean (0 without
+    visits). `successors` is the number of different next states. The first entries of `next_states`, `next_counts`
+    and `next_chances` (last axis) list these states, their counts, and the counts divided by N.
     """
 
     visits: NDArray[np.int64]
@@ -70,7 +68,7 @@ class Model(NamedTuple):
 
 @njit
 def empty_model(H: int, S: int, A: int) -> Model:
-    """Return the model before the first episode."""
+    """Return a model without any data, as before the first episode."""
     cells = (H, S, A)
     return Model(
         np.zeros(cells, np.int64),
@@ -103,7 +101,10 @@ def update(model: Model, h: int, s: int, a: int, reward: float, after: int) -> N
 
 @njit
 def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -> float:
-    """Return Rhat + Phat V_{h+1} of one cell. `following` is V_{h+1}, an array (S,)."""
+    """Return the mean reward of action a in state s at step h, plus the mean value of the next state.
+
+    `following` (S,) holds the values of the next states.
+    """
     total = model.mean_rewards[h, s, a]
     for j in range(model.successors[h, s, a]):
         total += model.next_chances[h, s, a, j] * following[model.next_states[h, s, a, j]]
@@ -112,7 +113,7 @@ def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -
 
 @njit
 def clip(value: float, scale: Scale) -> float:
-    """Return the value that the previous step uses: unchanged, or clipped if the parameters say so."""
+    """Return a value clipped to the range in `scale`, which is infinite if the parameters name no clipping."""
     return min(max(value, scale.floor), scale.ceiling)
 
 
@@ -140,10 +141,11 @@ def plan(
     policy: NDArray[np.int64],
     values: NDArray[np.float64],
 ) -> bool:
-    """Write episode k's perturbed Q into `table`, and its greedy policy. Return whether the policy changed.
+    """Write the noisy action values of episode k and the best policy by them. Return whether the policy changed.
 
-    `normals` and `table` are (H, S, A), and may be one array; `policy` is (H, S); `values`, (H+1, S), is V
-    and stays 0 in its last row. The policy takes the first of equally good actions.
+    The action values go into `table` (H, S, A). `normals` (H, S, A) are standard normal numbers, and may be the
+    same array. `policy` is (H, S). `values` (H+1, S) receives the values of the states; its last row stays 0. The
+    policy takes the first of equally good actions.
     """
     H, S, A = table.shape
     unit = math.sqrt(beta(scale, k))
@@ -166,11 +168,11 @@ def plan(
 
 @njit
 def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
-    """Add the cost in rho of releasing episode k's tables to `costs` (H, S, A). Return the worst user's sum.
+    """Add the privacy cost (rho of zCDP) of releasing episode k's table to `costs` (H, S, A).
 
-    A cell of N visits costs (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a
-    cell is the worst case, so costs count from the first visit on. All terms are positive, so the returned
-    slack covers K H roundings.
+    Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits costs
+    (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a cell is the worst case, so
+    costs count from the first visit on. All terms are positive, so a factor covers K H rounding errors.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)
@@ -199,11 +201,11 @@ def run_loop(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> int:
-    """Run K episodes. Fill `regrets` (K,) and, unless they are empty, `states` (K, H+1) and `actions` (K, H).
+    """Run K episodes. Return in how many of them a table was released.
 
-    `best` is an optimal policy (H, S). Its value and that of every other policy are summed in one order.
-    Tables are released, and the policy changes, while their cost in rho stays within `budget`. Return the
-    number of these episodes.
+    Fill `regrets` (K,) and, unless they are empty, `states` (K, H+1) and `actions` (K, H). `best` is an optimal
+    policy (H, S). Tables are released, and the policy changes, while their privacy cost (rho of zCDP) is at most
+    `budget`.
     """
     H, S = best.shape
     A = law.rewards.shape[1]
@@ -258,9 +260,9 @@ def release_loop(
     tables: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Turn the standard normals in `tables` (runs, K, H, S, A) into releases, and fill `counts` with their N.
+    """Turn the standard normal numbers in `tables` (runs, K, H, S, A) into the noisy tables of RLSVI, in place.
 
-    If `counts` is empty, the counts are not stored.
+    Fill `counts` with the numbers of visits before each episode, unless it is empty.
     """
     runs, K, H, S, A = tables.shape
     policy, values = np.full((H, S), -1), np.zeros((H + 1, S))
@@ -300,10 +302,11 @@ def likelihood_loop(
     tables: NDArray[np.float64],
     ratios: NDArray[np.float64],
 ) -> None:
-    """Fill `ratios` (runs,) with ln p1/p0 of `tables`. Under p1 user `user`'s rewards are larger by `change`.
+    """Fill `ratios` (runs,) with ln(p1/p0) of the noisy tables.
 
-    Given the tables so far, the trajectories are the same under both distributions. Only the mean of the cell
-    that `user` visited in each step differs, by change / N.
+    p0 is their density for the given users, and p1 the density if the rewards of `user` are larger by `change`.
+    Given the tables so far, the trajectories are the same for both. Only one mean differs in each step: that of the
+    state and action that `user` visited. It differs by change / (number of visits).
     """
     runs, K, H, S, A = tables.shape
     policy, values, cells = np.zeros((H, S), np.int64), np.zeros((H + 1, S)), np.zeros((H, 2), np.int64)

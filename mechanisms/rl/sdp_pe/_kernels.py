@@ -1,9 +1,9 @@
-"""Policy elimination, compiled: the values of all policies, and the policies that visit a pair most often.
+"""Policy elimination as compiled code: the values of all policies, and which policies visit an action most often.
 
 Policies are numbered as in `dpproof.mechanisms.rl.sdp_pe.policies`. Policies with the same last steps share
-the values of these steps. Policies with the same first steps share the probabilities of the visited states.
-Each is computed once. A state is numbered among those reachable at its step. All compiled functions are in
-this file, for the reason given in `mechanisms.compiled`.
+the values of these steps. Policies with the same first steps (the same beginning) share the probabilities of the
+visited states. Each is computed once. A state has a number among those reachable at its step. All compiled functions
+are in this file, for the reason given in `mechanisms.compiled`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class Layout(NamedTuple):
 
 @njit
 def digits(layout: Layout, h: int, configuration: int, out: Ints) -> None:
-    """Write the actions of a step's configuration, one for each reachable state."""
+    """Write the actions of step h into `out`, one for each reachable state.
+
+    `configuration` is the number of these choices of actions, written in base A.
+    """
     for i in range(layout.sizes[h] - 1, -1, -1):
         out[i] = configuration % layout.actions
         configuration //= layout.actions
@@ -48,11 +51,11 @@ def digits(layout: Layout, h: int, configuration: int, out: Ints) -> None:
 
 @njit
 def all_values(layout: Layout, transitions: Floats, rewards: Floats, tables: Floats) -> None:
-    """Fill the tables of action values. The first step's table has the values of all policies, in order.
+    """Fill `tables` with action values. It begins with the values of all policies, in order.
 
-    `transitions` is (H, n, A, n) and `rewards` is (H, n, A). Rows of `transitions` may sum to less than 1;
-    the missing mass pays nothing. For step h, entry (i, a, j) of its table is the value of action a in state
-    i if the policy continues as suffix j.
+    `transitions` is (H, n, A, n) and `rewards` is (H, n, A), for n reachable states. Rows of `transitions` may sum to
+    less than 1; the missing probability pays nothing. For step h, entry (i, a, j) of its table is the value of action
+    a in state i if the later steps follow choice number j.
     """
     H, A = layout.sizes.size, layout.actions
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -83,7 +86,7 @@ def all_values(layout: Layout, transitions: Floats, rewards: Floats, tables: Flo
 
 @njit
 def greedy(layout: Layout, transitions: Floats, rewards: Floats) -> int:
-    """Return the number of a best policy among all, by the Bellman equation. Ties go to the first action."""
+    """Return the number of the best policy among all, by the Bellman equation. Ties go to the first action."""
     H, A = layout.sizes.size, layout.actions
     values, before = np.zeros(layout.states.shape[1]), np.zeros(layout.states.shape[1])
     number, weight = 0, 1
@@ -129,9 +132,9 @@ def drop(values: Floats, active: NDArray[np.bool_], top: float, threshold: float
 
 @njit
 def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Ints]:
-    """Return for each step and each beginning the active policy of the best score with it, or -1.
+    """Return, for each step and each choice of the actions up to this step, an active policy with these actions.
 
-    Ties go to the first policy.
+    It is the one with the best score, or the first in a tie. It is -1 if no active policy has these actions.
     """
     H = layout.sizes.size
     last = np.full(active.size, -1, np.int64)
@@ -154,7 +157,10 @@ def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Int
 
 @njit
 def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floats:
-    """Return the probabilities of the states of step h + 1, given those of step h, for every beginning."""
+    """Return the probabilities of the states of step h + 1 from those of step h (`passed`).
+
+    There is a row for each choice of the actions in the steps before.
+    """
     width = layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
     found = np.zeros((passed.shape[0] * width, layout.states.shape[1]))
@@ -173,9 +179,9 @@ def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floa
 def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) -> tuple[Ints, Floats]:
     """Return for each state and action of step h an active policy that visits it most, and the probability.
 
-    `passed` has the probabilities of step h's states for every beginning, and `head` is the result of `heads`
-    for step h. Ties go to the best score, then to the first policy. The policy is -1 if no active policy
-    takes the action.
+    `passed` has the probabilities of step h's states, with a row for each choice of the actions before. `head` is the
+    result of `heads` for step h. Ties go to the best score, then to the first policy. The policy is -1 if no active
+    policy takes the action.
     """
     A, n, width = layout.actions, layout.sizes[h], layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -203,7 +209,7 @@ def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) 
 
 @njit
 def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> None:
-    """Write the probability (H, n, A) of every state and action under one policy."""
+    """Write into `out` (H, n, A) how probable each state and action is under the policy with this number."""
     H = layout.sizes.size
     choice = np.zeros(layout.states.shape[1], np.int64)
     passed = np.zeros(layout.states.shape[1])
@@ -222,13 +228,12 @@ def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> No
 
 @njit
 def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float:
-    """Maximise the sum of the logarithms of the mixed probabilities over the weights of the rows.
+    """Find the weights of a mixture of policies with the largest sum of log probabilities. Return the largest gain.
 
-    Stop if no row gains more than `slack`.
-
-    `rows` (m, D) has each policy's probabilities of D pairs. A step multiplies a weight by its gain, the mean
-    over the pairs of its probability divided by the mixed one. This never lowers the sum. Return the largest
-    gain.
+    `rows` (m, D) has the probabilities of m policies to visit D pairs of state and action, and the mixture is their
+    average with the `weights` (m,), which are changed in place. The gain of a policy is the mean of its probabilities
+    divided by those of the mixture. A step multiplies each weight by the gain of its policy. This never lowers the
+    sum. Stop if no gain is above 1 + `slack`, or after `most` steps.
     """
     m, D = rows.shape
     mixed, gains = np.zeros(D), np.zeros(m)
@@ -260,9 +265,10 @@ def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float
 def pull(
     means: Floats, noise: NDArray[np.float32], root: float, counts: Floats, uniforms: Floats, regrets: Floats
 ) -> None:
-    """Pull the arm of the largest index in every episode of a block.
+    """Pull the arm with the largest index in every episode of a block, and fill `regrets`.
 
-    `counts` (2, A) has visits and rewards.
+    `counts` (2, A) has the numbers of pulls and the sums of rewards, and is updated. `root` is the factor of
+    1/sqrt(n) in the index.
     """
     A = means.size
     for k in range(regrets.size):
