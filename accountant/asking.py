@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import MISSING, replace
 from typing import Any
 
 from dpproof.accountant.catalogue import accountant_for
@@ -91,6 +91,12 @@ def check_meant(accountant: Accountant, values: Mapping[str, Any], meant: Mappin
             raise ValueError(
                 f"{name} ({values[name]!r:.60}) is no parameter of {accountant.name}. {meant[name]}"
             )
+
+
+def noise_to_begin(accountant: Accountant) -> Any:
+    """Return the noise at which a calibration begins if none is given."""
+    field = next(one for one in accountant.parameters.fields() if one.name == accountant.noise)
+    return field.metadata["domain"].some() if field.default is MISSING else field.default
 
 
 def result_of(

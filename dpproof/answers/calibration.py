@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.accountant.asking import check_meant, check_named, parameters_of
+from dpproof.accountant.asking import check_meant, check_named, noise_to_begin, parameters_of
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.accountant import Accountant, check_run
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
@@ -317,12 +317,6 @@ def asked_for(
 
 
 TARGETS = ("target_epsilon", "target_advantage", "target_tpr")
-
-
-def noise_to_begin(accountant: Accountant) -> Any:
-    """Return the noise at which the search begins if none is given."""
-    field = next(one for one in accountant.parameters.fields() if one.name == accountant.noise)
-    return field.metadata["domain"].some() if field.default is MISSING else field.default
 
 
 def noise_for_other_targets(
