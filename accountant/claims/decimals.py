@@ -4,8 +4,7 @@ Accountants compute with doubles (64-bit floating-point numbers), but a typed de
 number. For many parameters it is known whether a larger value is more or less private (the parameter's
 ``safer``). Then the exact mechanism lies between two mechanisms whose parameters are the doubles on both
 sides. The less private one bounds the guarantee from above. The more private one bounds it from below. Proofs
-of the
-directions: docs/notes/typed_decimals.md.
+of the directions: docs/notes/typed_decimals.md.
 """
 
 from __future__ import annotations
