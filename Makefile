@@ -52,7 +52,7 @@ coq: setup
 # The generated pages, then the site in build/site, warnings being errors; its code blocks run in the tests.
 docs: setup
 	$(BIN)/python -m dpproof.report.pages
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 docs-check: setup
 	$(BIN)/python -m dpproof.report.pages --check

@@ -137,7 +137,8 @@ def test_the_runner_sees_a_block_that_fails():
 
 @pytest.mark.slow
 def test_the_site_is_built_with_warnings_as_errors(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
+    # --quiet would hide the warnings from --strict, too
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path]
     ran = subprocess.run(
         command,
         cwd=ROOT,
@@ -147,4 +148,8 @@ def test_the_site_is_built_with_warnings_as_errors(tmp_path):
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert (tmp_path / "tutorial" / "index.html").is_file()
+    page = (tmp_path / "ledger" / "rlsvi" / "index.html").read_text(encoding="utf-8")
+    assert "<math" in page
+    assert "../../proofs_check/certificates/rlsvi.jsonl#L" in page
+    assert (tmp_path / "proofs_check" / "certificates" / "rlsvi.jsonl").is_file()
+    assert not [path for path in tmp_path.rglob("*.html") if r"\[" in path.read_text(encoding="utf-8")]

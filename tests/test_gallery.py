@@ -18,6 +18,7 @@ def test_the_page_shows_every_script_and_its_picture():
     assert len(SCRIPTS) >= 12
     for script in SCRIPTS:
         assert f'--8<-- "examples/gallery/{script.name}"' in PAGE
+        assert f"](../examples/gallery/{script.name})" in PAGE
         picture = script.stem.partition("_")[2]
         if ".svg" in script.read_text(encoding="utf-8"):
             assert f"images/gallery/{picture}.svg" in PAGE

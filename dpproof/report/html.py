@@ -17,7 +17,6 @@ from typing import Any
 
 import jinja2
 import sympy
-from latex2mathml.converter import convert as to_mathml
 from markupsafe import Markup
 
 from dpproof.accountant.catalogue import CATALOGUE
@@ -39,6 +38,7 @@ from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph, overview, plots
 from dpproof.report.formal import goal_text
+from dpproof.report.formulas import mathml
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
 from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, would_see
@@ -54,8 +54,7 @@ _ENVIRONMENT = jinja2.Environment(
 
 def _formula(latex: str) -> Markup:
     """Return the formula as MathML, which browsers render. The input is this project's own text."""
-    text = latex.replace("''", r"^{\prime\prime}").replace("'", r"^{\prime}")
-    return Markup(to_mathml(text, display="block")) if latex else Markup("")
+    return Markup(mathml(latex)) if latex else Markup("")
 
 
 def _svg(text: str) -> Markup:
