@@ -6,8 +6,7 @@ two intervals of outputs. For spherical Gaussians in any dimension d, P = N(m, e
 
     log M(z) = a^2 z (z + 1)/(2 g(z)) - (d/2) (h z + log g(z)),    Re g(z) > 0,
 
-and the loss is an affine function of a non-central chi-square variable, under P, under Q and under every tilt
-(docs/notes/smooth_sensitivity.md, section 7).
+and the loss is affine in a non-central chi-square variable (docs/notes/smooth_sensitivity.md, section 7).
 """
 
 from __future__ import annotations

@@ -146,11 +146,7 @@ def audit(
         refuse({"view": view}, [], f"unless the target is {auditing.VIEWED} and --epsilon is not given")
     if target == "corpus":
         refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "if the target is corpus")
-        with journal_at(journal):
-            asked: Asked = {"seed": seed, "alpha": alpha}
-            if budget is not None:
-                asked["budget"] = budget
-            audit_corpus(asked, only, workers, cluster, witnesses, json)
+        _corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
@@ -197,6 +193,23 @@ def _again(found: Sequence[Evidence], witnesses: Path | None, console: Console) 
             console.print(f"to run it again: {command}", markup=False, highlight=False, soft_wrap=True)
     if witnesses is None and any(one.verdict.violated for one in found):
         console.print("to be able to run it again, add --witnesses FOLDER", highlight=False, soft_wrap=True)
+
+
+def _corpus(
+    asked: Asked,
+    budget: int | None,
+    journal: Path | None,
+    only: str | None,
+    workers: int | None,
+    cluster: str | None,
+    witnesses: Path | None,
+    json: bool,
+) -> None:
+    """Audit the corpus, and exit with its code."""
+    with journal_at(journal):
+        audit_corpus(
+            asked if budget is None else {**asked, "budget": budget}, only, workers, cluster, witnesses, json
+        )
 
 
 def _replay(path: Path, witnesses: Path | None, json: bool) -> None:
