@@ -262,7 +262,7 @@ def nan_rows(outputs: NDArray[Any]) -> int:
 
 def texts(outputs: NDArray[Any]) -> Sequence[str]:
     """Return the canonical text of each output."""
-    form = _alike(outputs)
+    form = _form_of(outputs)
     return [canonical_text(value) for value in outputs] if form is None else form.texts()
 
 

@@ -59,13 +59,12 @@ CORPUS: Mapping[str, tuple[str, ...]] = {
         "rlsvi reused noise",
     ),
     "plain": ("rlsvi first visit unprotected",),
+    "local": ("policy evaluation, local sensitivity", "policy evaluation, range from the data"),
     "": (
         "largest noisy count",
         "randomised response, 1.5 claimed as 1",
         "sparse vector 5",
         "shuffled count, as printed",
-        "policy evaluation, local sensitivity",
-        "policy evaluation, range from the data",
         "expert release, threshold without noise",
     ),
 }

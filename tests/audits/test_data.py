@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import random
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -304,3 +306,49 @@ def test_bounds_of_the_command_line_and_of_the_fixture():
     claim = Claim("a", "a", {}, REPLACE, {"epsilon": 8})
     found = Privacy(claim, 0.01, 0, 20_000).audit(noisy_total, data=NUMBERS, bounds=(0, 9), power=False)
     assert "(not in your data: " in found.pair
+
+
+def some_data(rng):
+    """Return random data of one of the kinds that are read."""
+    values = {
+        "whole": lambda: rng.randint(-3, 5),
+        "any": lambda: rng.choice([0.0, -0.0, 0.5, math.nan, math.inf, 5e-324]),
+        "text": lambda: rng.choice(["", "a", "b"]),
+        "some": lambda: rng.choice([None, 1, 2.5]),
+    }
+    columns = [values[rng.choice(sorted(values))] for _ in range(rng.randint(1, 3))]
+    table = [tuple(one() for one in columns) for _ in range(rng.choice([2, 3, 5]))]
+    kinds = {
+        "list": lambda: [row[0] for row in table],
+        "tuples": lambda: table,
+        "dictionaries": lambda: [dict(zip("abc", row, strict=False)) for row in table],
+        "by key": lambda: {f"u{place}": row for place, row in enumerate(table)} | {"v": (1,) * 9},
+        "ragged": lambda: [[rng.randint(0, 3) for _ in range(rng.randint(0, 3))] for _ in table],
+        "array": lambda: np.array([row[0] for row in table], object),
+    }
+    return kinds[rng.choice(sorted(kinds))]()
+
+
+def keys_of(data):
+    return [sealed(one) for one in (data.items() if isinstance(data, dict) else data)]
+
+
+def test_all_pairs_of_random_data_are_neighbours_and_the_data_stay():
+    rng = random.Random(0)
+    for _ in range(60):
+        data = some_data(rng)
+        before = sealed(data)
+        for relation in (REPLACE, Adjacency.ADD_REMOVE):
+            try:
+                pairs = Extremes(data, relation).pairs()
+            except ValueError as refused:
+                assert "only equal records" in str(refused)  # noqa: PT017 (other data are not refused)
+                continue
+            for first, second in ((keys_of(pair.first), keys_of(pair.second)) for pair in pairs):
+                small, large = sorted((first, second), key=len)
+                if relation is REPLACE:
+                    assert len(first) == len(second) == len(data)
+                    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
+                else:
+                    assert any(small == large[:at] + large[at + 1 :] for at in range(len(large)))
+        assert sealed(data) == before
