@@ -180,7 +180,7 @@ class Words:
         return [self.words[0]]
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of a list of the words."""
+        """Return the JSON Schema of a list whose elements are allowed words."""
         return {"type": "array", "items": {"enum": list(self.words)}, "minItems": 1, "uniqueItems": True}
 
     def __str__(self) -> str:

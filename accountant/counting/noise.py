@@ -97,7 +97,7 @@ class Noise(Protocol):
         ...
 
     def tail(self, terms: int, point: Fraction) -> flint.arb:
-        """Return an enclosure of P(sum of ``terms`` independent copies > ``point``), for ``point`` at least 0."""
+        """Return bounds on the probability that ``terms`` noise values add up to more than ``point``, at least 0."""
         ...
 
 

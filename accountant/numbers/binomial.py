@@ -126,7 +126,9 @@ def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
         ValueError: for a count outside [0, (trials + 1) probability], or equal to trials.
     """
     if not 0 <= count <= (trials + 1) * probability or count >= trials:
-        raise ValueError(f"count ({count!r}) must be in [0, (trials + 1) probability] and below trials")
+        raise ValueError(
+            f"count ({count!r}) must be at least 0, at most (trials + 1) * probability, and less than trials"
+        )
     spread = math.sqrt(trials * probability * (1 - probability))
     if spread > _WIDE and count > trials * probability - 2 * spread:
         other = Fraction(count + math.ceil(3 * spread), trials)

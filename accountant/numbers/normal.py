@@ -88,7 +88,7 @@ _TAIL_ERROR, _SHORT_ERROR = 28 * _U, 48 * _U
 def upper_tail(y: Floats) -> Floats:
     """Return Q(y) = P(N(0,1) >= y) with relative error at most 28 u, where u is 2^-53.
 
-    Smaller values are replaced by ``SMALLEST_MASS``.
+    A value below ``SMALLEST_MASS`` is replaced by ``SMALLEST_MASS``.
 
     >>> float(upper_tail(np.array([1.0]))[0])
     0.15865525393145705

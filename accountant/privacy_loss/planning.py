@@ -192,7 +192,7 @@ def plan(
 
 @dataclass(frozen=True)
 class Aim:
-    """What a grid is chosen for: the epsilon at which the profile is needed, and the losses that matter there.
+    """The purpose of a grid: the epsilon at which delta is computed, and the losses that matter for it.
 
     ``guide`` holds the coarse distributions, clipped to the ranges from ``lows`` to ``highs``. ``saddle`` is
     the saddle point, and ``log_delta`` an estimate of the logarithm of delta.

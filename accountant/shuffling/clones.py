@@ -87,10 +87,10 @@ def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
 
 
 def left_out(messages: int, chance: Fraction, reach: float) -> float:
-    """Return an upper bound on the probability of the values of N0 + N1 that ``excess`` leaves out.
+    """Return an upper bound on the probability of the values of N0 + N1 that ``excess`` ignores.
 
     N0 and N1 count messages of two kinds among ``messages``. Each message is of one of the kinds with
-    probability ``chance``, and the user's own message always is. ``reach`` is that of ``excess``.
+    probability ``chance``, and the user's own message always is. ``reach`` has the same meaning as in ``excess``.
     """
     sums = _likely(messages, chance, reach)
     with precision(_BITS):

@@ -134,9 +134,9 @@ def _most_rho(target: Target) -> float:
 def least_coordinates(
     family: Coordinates, epsilon: Number, delta: Number, dimension: int, smoothing: Number
 ) -> float:
-    """Return about the smallest scale of the noise that is certified to meet (``epsilon``, ``delta``).
+    """Return a noise scale that is certified to meet (``epsilon``, ``delta``), close to the smallest such scale.
 
-    It is certified by zCDP or by pure privacy, and multiplies a smooth bound with this ``smoothing``.
+    The proof uses zCDP or pure privacy. The noise is this scale times a smooth bound with this ``smoothing``.
 
     >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001"), least_coordinates(student(3), 1, "1e-6", 40, 0)
     (1.15817..., 5.2318...)

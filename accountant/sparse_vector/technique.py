@@ -3,8 +3,7 @@
 Laplace noise of ``threshold_scale`` is added to the threshold and of ``query_scale`` to each query. Each
 query is answered "above" or "below", and the run stops after ``positives`` answers "above". With
 ``answer_scale`` each answer "above" also releases the query's value with separate noise. The threshold's
-noise is drawn once. With ``redraw`` it is drawn again after each positive answer, and the runs in between
-compose.
+noise is drawn once. With ``redraw`` it is drawn again after each positive answer.
 
 With S the sensitivity and c the positives, the pure epsilon of one threshold is exactly
 
@@ -14,15 +13,12 @@ If all queries move in the same direction between neighbours (monotone, as count
 of S/b_threshold + c max(S/b_query, S/b_answer) and c (S/b_query + S/b_answer). No smaller epsilon holds for
 streams of every length.
 
-With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison has a certain
-answer, or it is randomised response with the epsilon of the queries, which is an unfair coin. So c positive
-answers are a post-processing of coins that are thrown until the c-th head. They cost about sqrt(c) times one
-answer, not c times.
+With delta > 0 the noise of each threshold is a Laplace pair. Given that noise, a comparison is certain, or it
+is randomised response, an unfair coin. So c positive answers are a post-processing of coins that are thrown
+until the c-th head. They cost about sqrt(c) times one answer, not c times.
 
-The neighbours that attain epsilon have N queries answered below, followed by the positive ones. Unless the
-threshold's noise is large, some of the N queries would have been answered above. So these answers make a
-large noise likely. For large noise every Laplace tail is exactly exponential, and every inequality of the
-privacy proof is an equality. Proofs, and the wrong variants of the literature: docs/notes/sparse_vector.md.
+The neighbours that attain epsilon have many queries answered below, followed by the positive ones. Proofs, and
+the wrong variants of the literature: docs/notes/sparse_vector.md.
 
 Source: Dwork and Roth 2014, Algorithms 1-3; Lyu, Su and Li, arXiv:1603.01699v4, Theorems 4 and 5. The exact
 pure epsilon is this project's statement classic.sparse_vector, the profile its statement
@@ -46,77 +42,14 @@ from dpproof.accountant.claims.sensitivity import LARGEST, Measured, check_monot
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.notions import PureDP
 from dpproof.accountant.guarantees.profile import BestOf, Profile
-from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision, round_down, round_up
-from dpproof.accountant.pairs.base import Cells, DominatingPair, Floats
+from dpproof.accountant.pairs.base import DominatingPair
+from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.theorems.composition import advanced_epsilon
 from dpproof.accountant.theorems.optimal_composition import compose_approx_optimal
-
-_U = 2.0**-53
-_NEGLIGIBLE = 1e-280
-
-
-@dataclass(frozen=True)
-class CoinsUntilHeads:
-    """The dominating pair (P, Q) of a coin that is thrown until it shows heads.
-
-    The odds of heads are exp(epsilon) under P and exp(-epsilon) under Q. After n tails the privacy loss is (1
-    - n) epsilon. The probability of n tails or more is (1 - a)^n under P and a^n under Q, with a = 1/(1 +
-    exp(-epsilon)).
-
-    >>> cells = CoinsUntilHeads(math.log(3)).cells(np.array([0.5]))
-    >>> [round(float(p), 6) for p in cells.p]
-    [0.25, 0.75]
-
-    Raises:
-        ValueError: unless 1e-9 <= epsilon <= 600.
-    """
-
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        if not 1e-9 <= self.epsilon <= 600:
-            raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-9 to 600")
-
-    @property
-    def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are multiples of it."""
-        return self.epsilon
-
-    def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. A cell contains the numbers of tails whose loss is in it."""
-        upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
-        first = np.concatenate([upto, [0.0]])
-        last = np.concatenate([[np.inf], upto])
-        rest = math.log1p(math.exp(-self.epsilon))
-        (p, p_error), (q, q_error) = (_between(first, last, log) for log in (-self.epsilon - rest, -rest))
-        slack = 8 * _U * (float(np.abs(edges).max()) + self.epsilon)
-        return Cells(p, q, p_error, q_error, slack)
-
-    def reversed(self) -> CoinsUntilHeads:
-        """See ``DominatingPair.reversed``."""
-        raise NotImplementedError("This pair of the sparse vector technique has no reverse.")
-
-    def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``."""
-        return -math.inf, self.epsilon
-
-    def characteristic(self) -> None:
-        """See ``DominatingPair.characteristic``. Return None: composition uses the grid of losses."""
-        return
-
-
-def _between(first: Floats, last: Floats, log: float) -> tuple[Floats, Floats]:
-    """Return exp(first log) - exp(last log) and its relative error: 8 ulp of the exponent, 32 for the rest."""
-    with np.errstate(invalid="ignore", under="ignore"):
-        masses = np.exp(first * log) * -np.expm1((last - first) * log)
-    errors = (16 * np.abs(first * log) + 64) * _U
-    empty, tiny = last <= first, masses < _NEGLIGIBLE
-    masses = np.where(empty, 0.0, np.where(tiny, _NEGLIGIBLE, masses))
-    return masses, np.where(tiny & ~empty, 1.0, np.minimum(errors, 1.0))
 
 
 def loss_of_runs(

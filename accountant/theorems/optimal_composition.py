@@ -246,7 +246,7 @@ class _Composed:
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:
-        """Return bounds on the smallest epsilon >= 0 for ``target``."""
+        """Return bounds on the smallest epsilon >= 0 for which delta is at most ``target``."""
         fits = self._fits(target)
         if fits is False:
             return math.inf, math.inf

@@ -54,7 +54,7 @@ class Laplace(Protocol):
 
 
 def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
-    """Return the pair whose answers are all 0, or all equal to the change of one coordinate between neighbours."""
+    """Return two neighbours: all answers are 0 on the first, and equal to the largest change on the second."""
     moved = sensitivity_of(parameters, adjacency, L1)
     apart = size(parameters, adjacency)
     described = f"answers all 0, or all {apart:g}"

@@ -244,7 +244,13 @@ TWINS = (
         "histogram with sensitivity 1", histogram, CITIES, "replace", {"sensitivity": 1}, {"sensitivity": 2}
     ),
     _twins(
-        "missing key", table_of_cities, CITIES, "add-remove", {"listed": False}, {"listed": True}, "structure"
+        "cities without records left out of a table",
+        table_of_cities,
+        CITIES,
+        "add-remove",
+        {"listed": False},
+        {"listed": True},
+        "structure",
     ),
     _twins(
         "one noise for two counts",
@@ -312,7 +318,7 @@ TWINS = (
         "normal",
     ),
     _twins(
-        "one value for each record, size private",
+        "one output for each record, though their number is private",
         each_value,
         SHARES[:9],
         "add-remove",

@@ -146,7 +146,7 @@ class Asked:
         return f"{self.quantity} {self.limit}" + (f" at {self.place} {self.at}" if self.place else "")
 
     def as_json(self) -> dict[str, str]:
-        """Return the target as JSON data: the limited quantity, and the delta or rate at which it is limited."""
+        """Return the target as JSON data: what must stay below a limit, such as epsilon, and at which delta or rate."""
         told = {self.quantity: self.limit}
         return told | ({self.place: self.at} if self.place else {})
 

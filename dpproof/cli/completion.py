@@ -46,7 +46,10 @@ def _chosen(given: str) -> str:
     """
     shell = given or Path(os.environ.get("SHELL", "")).name
     if shell not in FILES:
-        raise ValueError(f"shell ({shell!r}) must be one of: {', '.join(FILES)}. Give it after the option.")
+        raise ValueError(
+            f"shell ({shell!r}) must be one of: {', '.join(FILES)}. "
+            "Write its name directly after --install-completion or --show-completion."
+        )
     return shell
 
 

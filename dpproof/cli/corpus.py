@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
-    """Yield the same findings. The witness of each violation is written immediately."""
+    """Yield the given findings unchanged. The witness of each violation is written immediately."""
     for evidence in found:
         if witnesses is not None and evidence.verdict.violated:
             auditing.write_witness(evidence, witnesses)

@@ -64,7 +64,7 @@ class WordStream:
         self._place = 0
 
     def more(self, count: int) -> None:
-        """Draw `count` further words from the source and hold them."""
+        """Draw `count` more random machine words from the source, and store them for later use."""
         self.held = np.concatenate([self.held, self._source(count)])
 
     def drop(self, count: int) -> None:

@@ -168,7 +168,7 @@ def ranges(data: object) -> dict[str, Range]:
     if type(data) is not dict or not all(
         type(v) is str and NAME.match(v) and not v.startswith(RESERVED) and v != "pi" for v in data
     ):
-        raise Rejected("the variables are not an object of names")
+        raise Rejected("'variables' must be a JSON object whose keys are the names of the variables")
     return {v: interval(text) for v, text in data.items()}
 
 

@@ -175,7 +175,7 @@ def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
         raise Rejected("sos: needs a >= goal and a list, not empty, of [coefficient, formula]")
     over = read(node["over"], names)
     if not field.sign(field.normal(over)[0]) or any(rational(c) < 0 for c, _ in terms):
-        raise Rejected("sos: the multiplier or a coefficient is not positive")
+        raise Rejected("sum of squares (sos): the multiplier and all coefficients must be positive")
     squares = [("*", rational(c), ("^", read(e, names), 2)) for c, e in terms]
     if field.normal(("-", ("*", t.goal.difference, over), ("+", *squares)))[0]:
         raise Rejected("sos: the identity fails")

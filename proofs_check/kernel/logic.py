@@ -206,7 +206,7 @@ def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     formulas = [read(data, set(inner.domain)) for data, _ in facts]
     for e, (_, proof) in zip(formulas, facts, strict=True):
         if has(e, "E"):
-            raise Rejected("expect: an expectation inside an expectation")
+            raise Rejected("expect: an expectation must not contain another expectation")
         replay(inner.under(goal=Relation(">=", e, ZERO)), proof)
     opened = Opened(t, inner.field())
     goal = opened.relation(t.goal)

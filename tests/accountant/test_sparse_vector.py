@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
+from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sparse_vector.technique import (
     ACCOUNTANT,
-    CoinsUntilHeads,
     SparseVectorParameters,
     account,
     loss_of_runs,

@@ -229,7 +229,7 @@ def test_only_noise_of_the_accounted_kind_is_drawn(law):
     whole = {"scale": 4.0, "noise": f"discrete-{law}", "grains": 4}
     rules = (
         r"must be discrete, because integer noise",
-        r"must be laplace or gaussian, because real noise is drawn",
+        r"must be laplace or gaussian, because this function draws noise that is a real number, not an integer",
     )
     for words, integer, rule in ((plain, True, rules[0]), (whole, False, rules[1])):
         with pytest.raises(ValueError, match=rule):

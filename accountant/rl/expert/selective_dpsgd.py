@@ -80,7 +80,8 @@ class SelectiveDPSGDParameters(Parameters):
             )
         if self.batch == "exact" and self.sampling_rate == 1:
             raise ValueError(
-                "sampling_rate (1) must be below 1 if batch is 'exact'. Without one expert there is no full batch."
+                "sampling_rate (1) must be below 1 if batch is 'exact'. "
+                "At rate 1 a batch needs all experts; a data set with one expert less cannot fill it."
             )
 
     @property

@@ -227,6 +227,6 @@ class ScoreStream:
             )
         if has_nan(scores):
             raise ValueError(
-                f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN. None may be."
+                f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN. A score must not return NaN."
             )
         return scores

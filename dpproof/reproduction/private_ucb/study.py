@@ -78,7 +78,10 @@ class PrivateUCB(Study[Size]):
         ]
 
     def answer(self, found: Measured[Size], first: Sequence[str]) -> Mapping[str, Any]:
-        """Return the answer of ``dpproof reproduce`` as JSON data. `first` holds the page's first sentences."""
+        """Return the answer of ``dpproof reproduce`` as JSON data.
+
+        `first` holds the first sentences of the experiment's page.
+        """
         never, table = found.more["never"], found.tables["regret"]
         return {
             "episodes": found.size.episodes,

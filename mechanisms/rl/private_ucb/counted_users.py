@@ -96,7 +96,8 @@ def central_log_ratio_of_leaves(
     """
     if parameters.counter == "honaker":
         raise ValueError(
-            "counter ('honaker') must be tree or square-root, because its distribution has no closed form"
+            "counter ('honaker') is not possible here, because the distribution of its noise has no closed form. "
+            "Use tree or square-root."
         )
     unmixed = _nodes if parameters.counter == "tree" else _entries
     released = np.asarray(outputs, dtype=np.float64)

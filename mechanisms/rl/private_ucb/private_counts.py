@@ -122,7 +122,8 @@ def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None
         raise ValueError(f"noise ({parameters.noise!r}) must be discrete, because integer noise is drawn")
     if parameters.integer and not noise.integer:
         raise ValueError(
-            f"noise ({parameters.noise!r}) must be laplace or gaussian, because real noise is drawn"
+            f"noise ({parameters.noise!r}) must be laplace or gaussian, "
+            "because this function draws noise that is a real number, not an integer"
         )
     steps = users * parameters.horizon
     if parameters.integer and steps * (parameters.grains or 1) > _WHOLE:

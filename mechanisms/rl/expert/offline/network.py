@@ -153,7 +153,10 @@ class Optimizer(Protocol):
         ...
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """Change `theta` and `slots` (slots, parameters) in place. `step` counts from 1."""
+        """Change `theta` and `slots` (slots, parameters) in place.
+
+        `step` counts from 1.
+        """
         ...
 
 
@@ -183,7 +186,10 @@ class Adam:
     slots = 2
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """Change `theta` and `slots` (2, parameters) in place. `step` counts from 1."""
+        """Change `theta` and the state `slots` of the optimiser, of shape (2, parameters), in place.
+
+        `step` counts from 1.
+        """
         mean, square = slots
         mean.mul_(0.9).add_(gradient, alpha=0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)

@@ -94,7 +94,7 @@ The keys are the values of the accountant's parameter ``coin``.
 
 
 def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
-    """Return the number of private steps among the first `steps` steps, if ``coin`` is ``fixed``.
+    """Return the number of private steps among the first `steps` steps; only for ``coin`` ``fixed``.
 
     >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
     >>> [noisy_steps_begun(half, steps) for steps in range(11)]
