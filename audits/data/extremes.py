@@ -157,11 +157,12 @@ def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> It
     """Generate every change in every setting, ordered by the sum of the places of the change and the setting."""
     settings = _replaced if adjacency is Adjacency.REPLACE else _removed
     made = [list(settings(table.records, change, table.unit)) for change in changes]
+    seals = _Seals()
     longest = max(map(len, made), default=0)
     for reach in range(len(made) + longest):
         for which, settled in enumerate(made[: reach + 1]):
             if reach - which < len(settled):
-                yield _candidate(table, settled[reach - which], adjacency, changes[which].unseen)
+                yield _candidate(table, settled[reach - which], adjacency, changes[which].unseen, seals)
 
 
 @dataclass(frozen=True)
@@ -173,11 +174,29 @@ class Setting:
     description: str
 
 
-def _candidate(table: Table, setting: Setting, adjacency: Adjacency, unseen: Sequence[Record]) -> Candidate:
+class _Seals:
+    """The keys of records, each computed once, because all inputs share most of their records."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Record, str]] = {}
+
+    def of_all(self, placed: Sequence[Placed]) -> str:
+        """Return a text that is equal for equal records at equal places only."""
+        return repr([(place, self._of(record)) for place, record in placed])
+
+    def _of(self, record: Record) -> str:
+        if id(record) not in self._held:
+            self._held[id(record)] = record, sealed(record)
+        return self._held[id(record)][1]
+
+
+def _candidate(
+    table: Table, setting: Setting, adjacency: Adjacency, unseen: Sequence[Record], seals: _Seals
+) -> Candidate:
     inputs = (setting.first, setting.second)
     first, second = (table.built(placed) for placed in inputs)
     made = f" (not in your data: {', '.join(map(shown, unseen))})" if unseen else ""
-    return Candidate(first, second, adjacency, f"{setting.description}{made}", *map(sealed, inputs))
+    return Candidate(first, second, adjacency, f"{setting.description}{made}", *map(seals.of_all, inputs))
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:
