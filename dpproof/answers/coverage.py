@@ -46,7 +46,17 @@ class Share:
     quoted_decided: tuple[str, ...]
     """Ids of the quoted theorems that are proved or refuted here."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    """Number of the paper's own statements with each verdict. Refutations are counted by severity."""
+    """Number of the paper's own statements with each verdict. Refutations are counted by severity.
+
+    A statement that is refuted in part counts as refuted.
+    """
+    in_part: tuple[str, ...] = ()
+    """The statements of ``undecided`` that are refuted in part. The rest of them is open."""
+
+    @property
+    def open_whole(self) -> tuple[str, ...]:
+        """The statements of ``undecided`` that are not refuted, not even in part."""
+        return tuple(name for name in self.undecided if name not in self.in_part)
 
 
 @lru_cache(maxsize=1)
@@ -81,6 +91,7 @@ def coverage(found: Iterable[Result], prefix: str = "") -> Share:
     quoted = [item.id for item in rows if item.kind == "quoted"]
     decided = tuple(name for name in statements if _holds(name, known, _decided))
     undecided = tuple(name for name in statements if name not in decided)
+    in_part = tuple(name for name in undecided if name in known and known[name].severity)
     return Share(
         len(statements),
         decided,
@@ -88,7 +99,8 @@ def coverage(found: Iterable[Result], prefix: str = "") -> Share:
         undecided,
         len(quoted),
         tuple(name for name in quoted if _holds(name, known, _decided)),
-        _counted((known[name] for name in statements if name in known), undecided),
+        _counted((known[name] for name in statements if name in known), {*undecided} - {*in_part}),
+        in_part,
     )
 
 
@@ -111,7 +123,7 @@ def _decided(result: Result) -> bool:
 
 
 def _counted(found: Iterable[Result], undecided: Iterable[str]) -> dict[str, int]:
-    """Count each verdict, with refutations by severity. A result that is not decided counts as open."""
+    """Count each verdict, with refutations by severity. A result of ``undecided`` counts as open."""
     undecided = set(undecided)
     return dict(Counter("OPEN" if result.id in undecided else _word(result) for result in found))
 
@@ -147,7 +159,20 @@ def counts(share: Share) -> str:
     """
     order = [x.value for x in Verdict] + [f"REFUTED {x.value}" for x in Severity]
     words = sorted(share.verdicts, key=order.index)
-    return ", ".join(f"{share.verdicts[word]} {_bracketed(word)}" for word in words)
+    told = [f"{share.verdicts[word]} {_bracketed(word)}" for word in words]
+    if share.in_part:
+        told.append(f"{len(share.in_part)} of the refuted only in part: the rest is open")
+    return ", ".join(told)
+
+
+def left_open(share: Share) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the statements that are not decided, under a heading each.
+
+    >>> left_open(Share(2, (), (), ("a", "b"), 0, (), {}, ("b",)))
+    [('Open', ('a',)), ('Refuted in part, the rest is open', ('b',))]
+    """
+    held = (("Open", share.open_whole), ("Refuted in part, the rest is open", share.in_part))
+    return [(words, names) for words, names in held if names]
 
 
 def _bracketed(word: str) -> str:

@@ -48,7 +48,13 @@ def ledger(found: Mapping[str, Result]) -> str:
         lines.append(f"| [{paper.title}](ledger/{paper.name}.md) | {_shares(share)} |")
     total = coverage.coverage(found.values())
     lines += [f"| all | {_shares(total)} |", "", f"All papers: {coverage.counts(total)}.", ""]
-    return "\n".join([*lines, f"Open: {', '.join(total.undecided)}.", ""])
+    return "\n".join([*lines, *_left_open(total)])
+
+
+def _left_open(share: coverage.Share) -> list[str]:
+    """Return a paragraph for each kind of statement that is not decided."""
+    held = coverage.left_open(share)
+    return [line for words, names in held for line in (f"{words}: {', '.join(names)}.", "")]
 
 
 _HOW_TO_READ = (
@@ -68,7 +74,7 @@ _HOW_TO_READ = (
     "",
 )
 _HEADING = (
-    "| paper | statements | decided | open | without assumptions | quoted theorems decided |",
+    "| paper | statements | decided | open or open in part | without assumptions | quoted theorems decided |",
     "|---|---:|---:|---:|---:|---:|",
 )
 
@@ -88,7 +94,7 @@ def _page(name: str, title: str, citation: str, prefix: str, found: Mapping[str,
     share = coverage.coverage(found.values(), f"{prefix}.")
     lines = [f"# {title}", "", f"{citation}. Generated; [all papers](../ledger.md).", ""]
     lines += [f"{coverage.counts(share)}. {coverage.line(share)}.", ""] if share.statements else []
-    lines += [f"Not decided: {', '.join(share.undecided)}.", ""] if share.undecided else []
+    lines += _left_open(share)
     lines += ["| statement | kind | verdict | method | Coq | corrected by |", "|---|---|---|---|---|---|"]
     lines += [_row(entry, prefix) for entry in own]
     lines += [

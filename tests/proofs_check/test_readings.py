@@ -226,10 +226,11 @@ def test_the_findings_begin_with_every_substantive_refutation():
     assert [name for name in SUBSTANTIVE if f"`{name}`" not in begin] == []
 
 
-def test_an_open_part_leaves_its_statement_open():
+def test_a_statement_that_is_refuted_in_part_counts_as_refuted_and_is_not_decided():
     share = coverage(results().values())
-    assert share.undecided == ("ucb.corollary5_2", "sdp.corollary11")
-    assert (len(share.decided), share.statements, share.verdicts["OPEN"]) == (70, 72, 2)
+    assert share.undecided == share.in_part == ("ucb.corollary5_2", "sdp.corollary11")
+    assert (len(share.decided), share.statements, share.verdicts.get("OPEN")) == (70, 72, None)
+    assert share.verdicts["REFUTED substantive"] == len(SUBSTANTIVE)
     assert sum(share.verdicts.values()) == 72
 
 
