@@ -26,5 +26,5 @@ def picture(shown: Shown, title: str) -> Picture:
     if shown.at is not None:
         axes.axvline(shown.at, color="black", linestyle="--", linewidth=1, label=shown.event)
     axes.set(xlabel=shown.what, ylabel="fresh outputs", title=title)
-    axes.legend(fontsize="small")
+    figure.legend(fontsize="small", frameon=False, loc="outside upper left")
     return figure

@@ -143,7 +143,7 @@ def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
 
 
 def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """Return the histograms of the number in the event, or of whether the event occurs."""
+    """Return the histograms of the number in the event, or of whether the event occurs, in the other half."""
     name = event.number if event is not None else next(iter(_moved(fresh)), "")
     if event is None and not name:
         return {}
@@ -151,9 +151,8 @@ def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
     held = values[np.isfinite(values)]
     low, high = np.quantile(held, [0.002, 0.998]) if name else (0.0, 1.0)
     edges = np.linspace(low, high, 41) if name and high > low else np.array([low - 0.5, low + 0.5, low + 1.5])
-    counts = [
-        np.histogram(values[side & np.isfinite(values)], edges)[0] for side in (~fresh.second, fresh.second)
-    ]
+    other = (np.arange(fresh.second.size) % 2 == 1) & np.isfinite(values)
+    counts = [np.histogram(values[side & other], edges)[0] for side in (~fresh.second, fresh.second)]
     return {
         "what": name or f"1: {event.words if event else ''}; 0: not so",
         "edges": tuple(map(float, edges)),
