@@ -75,8 +75,8 @@ def of_account(found: Account) -> list[str]:
 
 def _beside(published: float, ours: float, statement: str) -> str:
     """Return the published value, and its ratio to the certified value."""
-    ratio = rounded(published / ours, up=True, digits=3) if 0 < ours <= published else ""
-    beside = {"": "", "1": ", which is the same"}.get(ratio, f", which is {ratio} times as large")
+    ratio = _factor(published, ours) if 0 < ours <= published else ""
+    beside = {"": "", "1": ", which is the same"}.get(ratio, f", which is at least {ratio} times as large")
     return f"The published bound ({statement}) is {at_most(published)}{beside}."
 
 
@@ -120,7 +120,7 @@ def of_statements(found: Verified) -> list[str]:
     for severity in Severity:
         wrong = [entry.id for entry in entries if entry.severity is severity]
         if wrong:
-            lines.append(f"Refuted, {severity.value}: {_few(wrong)}.")
+            lines.append(f"Refuted, {severity.value} ({len(wrong)}, parts included): {_few(wrong)}.")
     if unknown := [entry.id for entry in entries if entry.verdict is Verdict.OPEN]:
         lines.append(f"Neither proved nor refuted: {_few(unknown)}.")
     lines.append(f"The kernel has checked {many(len(files), 'certificate')} again.")
@@ -166,7 +166,7 @@ def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page:
     lines = [f"{many(len(ledgers) + len(refusals), 'claim')}: {words}."]
     worst = sorted((one for one in ledgers if one.verdict.exit_code), key=lambda one: -one.verdict.exit_code)
     wrong = [
-        *(f"{one.called} is refused: {one.message} ({one.where})" for one in refusals),
+        *(f"{one.title} is refused: {one.message} ({one.where})" for one in refusals),
         *map(_wrong, worst),
     ]
     lines += wrong[:NAMED]
@@ -219,16 +219,36 @@ def of_papers(ledgers: Sequence[PaperLedger], page: str | None) -> list[str]:
 
 def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
     """Return the papers with a certified epsilon below the published one, and those with one above."""
-    known = [(ledger.paper.name, ratio) for ledger in asked if (ratio := _ratio(ledger)) is not None]
-    smaller = [f"{rounded(ratio, up=False, digits=2)} ({name})" for name, ratio in known if ratio > 1]
-    larger = [f"{rounded(1 / ratio, up=True, digits=2)} ({name})" for name, ratio in known if ratio < 1]
+    same = [
+        ledger for ledger in asked if ledger.account and own_algorithm(ledger.account, ledger.paper.prefix)
+    ]
+    known = [(ledger.paper.name, ratio) for ledger in same if (ratio := _ratio(ledger.account)) is not None]
+    smaller = [f"{rounded(ratio, up=False, digits=3)} ({name})" for name, ratio in known if ratio > 1]
+    larger = [f"{rounded(1 / ratio, up=True, digits=3)} ({name})" for name, ratio in known if ratio < 1]
     told = (smaller, "smaller than the published one, by the factor"), (larger, "larger, by the factor")
     return [f"The certified epsilon is {words} {', '.join(held)}." for held, words in told if held]
 
 
-def _ratio(ledger: PaperLedger) -> float | None:
+def own_algorithm(found: Account, prefix: str) -> bool:
+    """Return whether the published epsilon is that of the paper's algorithm, and not of a corrected one.
+
+    That of a corrected algorithm rests on a statement of another page. Factors compare one algorithm only.
+    """
+    return found.published is None or found.published.rests.id.startswith(f"{prefix}.")
+
+
+def times_smaller(found: Account) -> str:
+    """Return how many times at least the certified epsilon is smaller; empty if it is not smaller."""
+    ratio = _ratio(found)
+    return rounded(ratio, up=False, digits=3) if ratio is not None and ratio > 1 else ""
+
+
+def _factor(published: float, ours: float) -> str:
+    return rounded(published / ours, up=False, digits=3)
+
+
+def _ratio(found: Account | None) -> float | None:
     """Return the published epsilon of a paper's mechanism divided by the certified one."""
-    found = ledger.account
     if found is None or found.published is None or found.published.printed is None or not found.bound.upper:
         return None
     return found.published.printed.lower / found.bound.upper

@@ -133,6 +133,35 @@ def would_see(seen: float | None) -> str:
     return "not known" if seen == math.inf else f"{seen:.7g}"
 
 
+def noticed(seen: float | None) -> str:
+    """Return the power of an audit as a sentence, given the epsilon that it finds with power 90 %.
+
+    >>> noticed(2.0), noticed(math.inf), noticed(None)
+    ('It would have noticed an epsilon of 2 or more (power 90 %).', 'Its power is not known.', '')
+    """
+    if seen is None:
+        return ""
+    if seen == math.inf:
+        return "Its power is not known."
+    return f"It would have noticed an epsilon of {rounded(seen, up=True, digits=4)} or more (power 90 %)."
+
+
+def plain_words(result: Result) -> str:
+    """Return a statement with what is known of it, in words that need no list of verdicts."""
+    given = f"under {many(len(result.assumptions), 'assumption')}" if result.assumptions else ""
+    read = f"people check {many(len(result.readings), 'reading')}" if result.readings else ""
+    known = {
+        Verdict.PROVED: "is proved",
+        Verdict.STEPS: "is proved step by step",
+        Verdict.GIVEN: "is proved",
+        Verdict.SUBDOMAIN: "is proved for some parameters",
+        Verdict.REFUTED: "is refuted",
+        Verdict.ASSUMED: "is assumed",
+        Verdict.OPEN: "is neither proved nor refuted",
+    }[result.verdict]
+    return f"{result.id}, which {known}{given and ' '}{given}{read and '; '}{read}"
+
+
 def _found(verdict: Finding) -> str:
     if verdict is Finding.FLOATING_POINT:
         return "the low bits of floating-point numbers refute the claim, and nothing was found without them"

@@ -239,7 +239,8 @@ def claim(ledger: ClaimLedger, entry: Mapping[str, object]) -> Json:
 
 def refusal(found: Refusal) -> Json:
     """Return a claim that cannot be checked, with its place in the file and the error, as JSON data."""
-    return {"file": str(found.path), "place": found.place, "line": found.line, "message": found.message}
+    place = {"file": str(found.path), "place": found.place, "line": found.line}
+    return {**place, "name": found.name, "message": found.message}
 
 
 def paper(ledger: PaperLedger) -> Json:

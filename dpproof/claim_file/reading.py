@@ -165,6 +165,13 @@ class Refusal:
     message: str
     unloadable: bool = False
     """Whether an object named in the claim cannot be loaded."""
+    name: str = ""
+    """The name of the claim; empty if the file gives none."""
+
+    @property
+    def title(self) -> str:
+        """The name of the claim, or its place in the file."""
+        return self.name or self.called
 
     @property
     def where(self) -> str:
@@ -241,15 +248,17 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
     lines = Lines(text)
     return Reading(
         tuple(claims.values()),
-        tuple(_refusal(path, lines, place, why) for place, why in refused.items()),
+        tuple(_refusal(path, lines, place, why, entries[place - 1]) for place, why in refused.items()),
         budget,
         tuple(map(lines.of, claims)),
     )
 
 
-def _refusal(path: Path, lines: Lines, place: int, why: ValueError) -> Refusal:
+def _refusal(path: Path, lines: Lines, place: int, why: ValueError, entry: object) -> Refusal:
     message = _one_line(str(why))
-    return Refusal(path, lines.of(place, message), place, message, isinstance(why, LoadError))
+    given = entry.get("name") if isinstance(entry, dict) else None
+    name = _one_line(given.strip()) if isinstance(given, str) else ""
+    return Refusal(path, lines.of(place, message), place, message, isinstance(why, LoadError), name)
 
 
 def _sorted_out(

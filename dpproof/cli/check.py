@@ -112,12 +112,13 @@ class _Asked:
         papers: Sequence[PaperLedger] = (),
         claims: Sequence[ClaimLedger] = (),
         refusals: Sequence[Refusal] = (),
+        file: str = "",
     ) -> None:
         """Write the report if one is requested."""
         if self.html is not None:
             from dpproof.report.html import write_report
 
-            write_report(self.html, papers=papers, claims=claims, refusals=refusals)
+            write_report(self.html, papers=papers, claims=claims, refusals=refusals, file=file)
 
 
 Workers = AbstractContextManager[Executor | None]
@@ -167,7 +168,7 @@ def _check_file(path: Path, reading: Reading, asked: _Asked, workers: Workers) -
                 executor=executor,
             )
         )
-    asked.write_page(claims=ledgers, refusals=reading.refusals)
+    asked.write_page(claims=ledgers, refusals=reading.refusals, file=path.name)
     found = findings_of_claims(ledgers, reading.lines, reading.refusals, str(path), strict=asked.strict)
     write_findings(found, asked.files)
     body = as_json.envelope(_body(ledgers, reading, asked.html))

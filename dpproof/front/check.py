@@ -132,7 +132,9 @@ def _claim(data: Mapping[str, Any]) -> ClaimLedger:
 
 
 def _refusal(data: Mapping[str, Any]) -> Refusal:
-    return Refusal(Path(data["file"]), data["line"], data["place"], data["message"])
+    return Refusal(
+        Path(data["file"]), data["line"], data["place"], data["message"], name=data.get("name", "")
+    )
 
 
 def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:

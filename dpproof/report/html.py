@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,12 +38,12 @@ from dpproof.proofs_check.papers.paper import Deployment
 from dpproof.proofs_check.registry import coq_status, lookup
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
-from dpproof.report import graph, overview, plots
+from dpproof.report import graph, overview, pieces, plots
 from dpproof.report.formal import goal_text
 from dpproof.report.formulas import mathml
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
-from dpproof.wording import at_least, at_most, figure, own_remarks, result_words, would_see
+from dpproof.wording import at_least, at_most, figure, many, noticed, own_remarks, result_words
 
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -65,7 +67,11 @@ _ENVIRONMENT.filters.update(
     at_least=at_least,
     at_most=at_most,
     figure=figure,
-    would_see=would_see,
+    noticed=noticed,
+    many=many,
+    linked=pieces.linked,
+    words=pieces.words_in,
+    pill=pieces.pill_of,
     remarks=own_remarks,
     verdict=result_words,
     coq=coq_status,
@@ -88,11 +94,24 @@ def render(
     papers: Sequence[PaperLedger] = (),
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
+    file: str = "",
+    date: str = "",
 ) -> str:
-    """Return the report of papers and claims as HTML text. Claims in ``refusals`` are listed with their errors."""
+    """Return the report of papers and claims as HTML text. Claims in ``refusals`` are listed with their errors.
+
+    Args:
+        papers: the results for papers.
+        claims: the results for claims.
+        refusals: the claims that cannot be checked.
+        file: the name of the claim file, which the page shows.
+        date: the day of the check, which the page shows. Without it, equal results give equal bytes on any day.
+    """
     results = [result for ledger in papers for result in ledger.verified.statements]
     rows = overview.rows_of(papers, claims, refusals)
-    return _ENVIRONMENT.get_template("report.html.j2").render(
+    shown = [_paper(ledger) for ledger in papers]
+    page = _ENVIRONMENT.get_template("report.html.j2").render(
+        about=file or ("papers" if papers else "claims"),
+        date=date,
         version=__version__,
         style=Markup(_STYLE),
         script=Markup(_SCRIPT),
@@ -104,13 +123,16 @@ def render(
         kinds={mark.kind for row in rows for mark in row.marks},
         scale=overview.scale_of(rows),
         wrong=_wrong(papers),
+        numbered=overview.NUMBERED,
+        in_part={name for paper in shown for name in paper["in_part"]},
         verdicts=[one for one in Verdict if any(result.verdict is one for result in results)],
         trust=_trust(papers, claims),
-        papers=[_paper(ledger) for ledger in papers],
+        papers=shown,
         places={result.id for result in results},
         claims=[_claim(ledger) for ledger in claims],
         refusals=refusals,
     )
+    return pieces.with_own_ids(page)
 
 
 def _of_claims(claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]) -> list[str]:
@@ -134,14 +156,21 @@ def _trust(papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger]) -> dict
     audits += [ledger.audit for ledger in claims if ledger.audit is not None]
     return {
         "line": taken_on_trust(found, audits),
+        "grouped": [
+            ("Assumptions", pieces.by_paper(pieces.assumed_by(found.statements))),
+            ("Readings: steps of an argument that people check", pieces.by_paper(_readings(found))),
+        ],
         "lists": [
-            ("Assumptions", sorted({text for entry in found.statements for text in entry.assumptions})),
-            ("Readings: steps of an argument that people check", sorted(found.readings)),
             ("Laws", found.laws),
             ("Conditions of the audits", _conditions(audits)),
             ("Arithmetic", sorted({in_words(account.arithmetic) for account in accounts})),
         ],
     }
+
+
+def _readings(found: Verified) -> dict[str, str]:
+    """Map each reading to the statement that needs it."""
+    return {text: name for entry in found.statements for text, name in entry.readings.items()}
 
 
 def _conditions(audits: Iterable[Evidence]) -> list[str]:
@@ -154,15 +183,22 @@ def write_report(
     papers: Sequence[PaperLedger] = (),
     claims: Sequence[ClaimLedger] = (),
     refusals: Sequence[Refusal] = (),
+    file: str = "",
 ) -> Path:
     """Write the report of papers and claims to ``folder/index.html``, and return the path.
 
     If writing fails, no partial file is left.
+    The page names the day if the environment variable SOURCE_DATE_EPOCH gives it, in seconds since 1970.
     """
-    text = render(papers=papers, claims=claims, refusals=refusals)
+    text = render(papers=papers, claims=claims, refusals=refusals, file=file, date=_given_date())
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "index.html", text)
     return folder / "index.html"
+
+
+def _given_date() -> str:
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(given), UTC).date().isoformat() if given.isdecimal() else ""
 
 
 def _paper(ledger: PaperLedger) -> dict[str, Any]:
@@ -174,9 +210,11 @@ def _paper(ledger: PaperLedger) -> dict[str, Any]:
         "paper": paper,
         "share": coverage.line(share) if share.statements else None,
         "counts": coverage.counts(share),
-        "undecided": share.undecided,
+        "left_open": coverage.left_open(share),
+        "in_part": share.in_part,
         "source": _source(ledger),
         "as_expected": sum(audit.evidence.verdict is audit.expected for audit in ledger.audits),
+        "audits": pieces.kinds_of(ledger.audits),
         "statements": [(result, lookup(result.id)) for result in ledger.verified.statements],
         "corrects": _corrects(ledger),
         "graph": _graph(ledger, prefix),
@@ -196,8 +234,9 @@ def _claim(ledger: ClaimLedger) -> dict[str, Any]:
     """Return the template's data for one claim."""
     claim = ledger.claim
     known = ledger.account is not None and claim.mechanism in CATALOGUE
-    drawn = _drawn(claim.mechanism, tuple(claim.parameters.items()), claim.adjacency) if known else []
-    return {"ledger": ledger, "plots": drawn}
+    where = (claim.mechanism, tuple(claim.parameters.items()), claim.adjacency)
+    drawn = _drawn(*where, str(claim.delta)) if known else []
+    return {"ledger": ledger, "plots": drawn, "word": overview.word_of(ledger)}
 
 
 def _plots(deployment: Deployment | None) -> list[tuple[Markup, str]]:
@@ -220,7 +259,7 @@ def _drawn(
     where = (mechanism, dict(parameters), adjacency)
     with assumptions_of() as used:
         drawn = [
-            (plots.profile(*where), "The privacy profile: delta against epsilon."),
+            plots.profile(*where, delta),
             (
                 plots.trade_off(*where),
                 "The trade-off function: misses of the best test between neighbours.",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.numbers.written import rounded
 from dpproof.answers import coverage
 from dpproof.answers.account import Account
-from dpproof.answers.claims import ClaimLedger, tolerated
+from dpproof.answers.claims import ClaimLedger, heard_in, tolerated
 from dpproof.answers.papers import PaperLedger
 from dpproof.claim_file import Refusal
+from dpproof.first_answer import own_algorithm, times_smaller
 from dpproof.outcome import Level, Outcome
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
-from dpproof.wording import at_least, at_most, figure, many, result_words, would_see
+from dpproof.wording import figure, many, noticed, plain_words
 
 NEXT: Mapping[Outcome, str] = {
     Outcome.KEPT: "Nothing to do. The details list what the guarantee rests on.",
@@ -31,6 +33,8 @@ NEXT: Mapping[Outcome, str] = {
     Outcome.REFUSED: "Correct the claim file. Nothing was checked here.",
 }
 """What the user should do about a claim, by its outcome."""
+DIGITS = 4
+"""Number of digits on the first screen. The details show all digits."""
 WIDEST = 12
 """The scale contains at most the powers of ten from minus this number to this number."""
 
@@ -59,8 +63,14 @@ class Row:
     sentences: tuple[str, ...]
     """Sentences on the results, and on what to do."""
     severities: Mapping[Severity, int]
-    """Number of refuted statements of a paper by severity. Only statements that the paper numbers are counted."""
+    """Number of refuted statements of a paper by severity: those that it numbers, or all if it numbers none."""
     worst: Result | None = None
+    counted: str = "numbered statements"
+    """What ``severities`` counts."""
+    terms: str = ""
+    """The delta and the neighbours to which the numbers refer."""
+    beside: tuple[str, ...] = ()
+    """Remarks on the word that a reader must not miss."""
 
 
 @dataclass(frozen=True)
@@ -109,20 +119,31 @@ def scale_of(rows: Iterable[Row]) -> Scale | None:
 def of_paper(ledger: PaperLedger) -> Row:
     """Return the row of a paper: its published and its certified epsilon, and its worst refuted statement."""
     share = coverage.coverage(ledger.verified.statements, f"{ledger.paper.prefix}.")
+    wrong = sorted(refuted_of(ledger), key=lambda entry: (_rank(entry), entry.id not in NUMBERED))
     refuted = {one: share.verdicts.get(f"{Verdict.REFUTED.value} {one.value}", 0) for one in Severity}
-    numbered = {item.id for item in coverage.items()}
-    wrong = sorted(refuted_of(ledger), key=lambda entry: (_rank(entry), entry.id not in numbered))
-    word, colour = _published(ledger.account, numbered)
+    if not share.statements:
+        refuted = Counter(entry.severity for entry in wrong if entry.severity)
+    word, colour = _published(ledger)
+    account = ledger.account
     return Row(
         f"paper-{ledger.paper.name}",
         ledger.paper.title,
         word,
         colour,
-        _marks_of_paper(ledger.account),
-        (),
-        {one: number for one, number in refuted.items() if number},
+        _marks_of_paper(account, ledger.paper.prefix),
+        _to_do(account, word),
+        {one: refuted[one] for one in Severity if refuted[one]},
         wrong[0] if wrong else None,
+        "numbered statements" if share.statements else "findings",
+        "" if account is None else _terms(account.at, account.adjacency),
     )
+
+
+NUMBERED = frozenset(item.id for item in coverage.items())
+
+
+def _terms(delta: float, adjacency: Adjacency) -> str:
+    return f"delta {figure(delta)}; neighbours: {adjacency.value}"
 
 
 def refuted_of(ledger: PaperLedger) -> list[Result]:
@@ -140,27 +161,64 @@ def _rank(entry: Result) -> int:
     return list(Severity).index(entry.severity) if entry.severity else len(Severity)
 
 
-HOLDS, CORRECTED, FALSE = "holds", "holds as corrected", "is refuted"
-UNSETTLED = "is not settled"
-MANY = {HOLDS: "hold", CORRECTED: "hold as corrected", FALSE: "are refuted", UNSETTLED: "are not settled"}
+HOLDS, FALSE, UNSETTLED = (
+    "published epsilon holds",
+    "published epsilon is refuted",
+    "published epsilon is not settled",
+)
+CORRECTED, NOT_PRIVATE = "as printed: refuted; corrected: holds", "as printed: not private; corrected: holds"
+MANY = {
+    HOLDS: ("holds", "hold"),
+    CORRECTED: ("holds only as corrected", "hold only as corrected"),
+    NOT_PRIVATE: ("holds only for a corrected algorithm", "hold only for a corrected algorithm"),
+    FALSE: ("is refuted", "are refuted"),
+    UNSETTLED: ("is not settled", "are not settled"),
+}
 """Phrases for one published epsilon, and for several."""
 NO_EPSILON = "no epsilon is published"
 
 
-def _published(account: Account | None, numbered: Collection[str]) -> tuple[str, str]:
+def _published(ledger: PaperLedger) -> tuple[str, str]:
     """Return the status of the published epsilon, and its colour.
 
-    It holds if it rests on a numbered statement of the paper, and as corrected if it rests on another statement.
+    It holds if it rests on a numbered statement of the paper. If it rests on another statement of the paper, it
+    holds for that correction. If it rests on a statement of another page, it is that of a corrected algorithm.
     """
+    account = ledger.account
     if account is None or account.published is None or account.published.printed is None:
         return NO_EPSILON, "cyan"
     rests = account.published.rests
     if rests.verdict is Verdict.REFUTED:
-        return f"published epsilon {FALSE}", "red"
+        return FALSE, "red"
     if not rests.verdict.stands or account.bound.upper > account.published.printed.upper:
-        return f"published epsilon {UNSETTLED}", "yellow"
-    own = rests.id in numbered
-    return f"published epsilon {HOLDS if own else CORRECTED}", "green" if own else "yellow"
+        return UNSETTLED, "yellow"
+    if own_algorithm(account, ledger.paper.prefix):
+        return (HOLDS, "green") if rests.id in NUMBERED else (CORRECTED, "yellow")
+    return NOT_PRIVATE, "red"
+
+
+def _to_do(account: Account | None, word: str) -> tuple[str, ...]:
+    """Return what to do about a published epsilon, in one sentence."""
+    if (
+        account is None
+        or account.rests is None
+        or account.published is None
+        or account.published.printed is None
+    ):
+        return ()
+    ours, rests = account.bound.upper, account.rests.id
+    if word == NOT_PRIVATE:
+        return (f"Do not run the algorithm as printed. Run the corrected algorithm: {rests}.",)
+    if 0 < account.published.printed.upper < ours < math.inf:
+        times = rounded(ours / account.published.printed.upper, up=True, digits=3)
+        return (f"Count on at most {times} times the printed epsilon: use {rests}.",)
+    smaller = times_smaller(account)
+    instead = f"Use {account.published.rests.id}, not the printed statement. " if word == CORRECTED else ""
+    return (
+        (f"{instead}The certified epsilon is at least {smaller} times smaller: use {rests}.",)
+        if smaller
+        else ()
+    )
 
 
 def headline(rows: Sequence[Row]) -> str:
@@ -169,51 +227,43 @@ def headline(rows: Sequence[Row]) -> str:
     >>> headline([])
     ''
     """
-    counted = Counter(row.word.removeprefix("published epsilon ") for row in rows)
+    counted = Counter(row.word for row in rows)
     words = [
-        f"{counted[one]} {one if counted[one] == 1 else more}" for one, more in MANY.items() if counted[one]
+        f"{counted[word]} {one if counted[word] == 1 else more}"
+        for word, (one, more) in MANY.items()
+        if counted[word]
     ]
     total = sum(counted[one] for one in MANY)
     return f"{many(total, 'published epsilon')}: {', '.join(words)}." if words else ""
 
 
-def _marks_of_paper(account: Account | None) -> tuple[Mark, ...]:
+def _marks_of_paper(account: Account | None, prefix: str) -> tuple[Mark, ...]:
     if account is None:
         return ()
     known = _marks_of_account(account)
     if account.published is None or account.published.printed is None:
         return known
-    printed = account.published.printed.upper
-    return (Mark("promised", "published", printed, figure(printed)), *known, *_times(account, printed))
-
-
-def _times(account: Account, printed: float) -> tuple[Mark, ...]:
-    """Return a mark with the ratio of certified and published epsilon. It has no position on the scale."""
-    ours = account.bound.upper
-    if not 0 < ours < math.inf or ours == printed:
-        return ()
-    if ours < printed:
-        return (
-            Mark(
-                "",
-                "times smaller than published, at least",
-                math.nan,
-                rounded(printed / ours, up=False, digits=3),
-            ),
-        )
+    printed, own = account.published.printed.upper, own_algorithm(account, prefix)
+    marks = (Mark("promised", "published", printed, _most(printed)), *known)
     return (
-        Mark(
-            "", "times the published epsilon, at most", math.nan, rounded(ours / printed, up=True, digits=3)
-        ),
+        marks if own else tuple(replace(mark, words=f"corrected algorithm, {mark.words}") for mark in marks)
     )
+
+
+def _most(value: float) -> str:
+    return rounded(value, up=True, digits=DIGITS)
+
+
+def _least(value: float) -> str:
+    return rounded(value, up=False, digits=DIGITS)
 
 
 def _marks_of_account(account: Account) -> tuple[Mark, ...]:
     """Return marks for the certified epsilon, and for the epsilon that a pair of neighbours reaches."""
-    marks = [Mark("most", "certified at most", account.bound.upper, at_most(account.bound.upper))]
+    marks = [Mark("most", "certified at most", account.bound.upper, _most(account.bound.upper))]
     if account.released is not None and account.released.lower > 0:
         low = account.released.lower
-        marks.append(Mark("pair", "a pair of neighbours reaches", low, at_least(low)))
+        marks.append(Mark("pair", "a pair of neighbours reaches", low, _least(low)))
     return tuple(marks)
 
 
@@ -232,18 +282,48 @@ def of_claim(ledger: ClaimLedger, place: int) -> Row:
         marks += _marks_of_account(ledger.account)
     if audit is not None and audit.fails and audit.delta == claim.delta:
         low, more = audit.epsilon_lower, audit.epsilon_lower <= claim.epsilon
-        marks.append(
-            Mark("audit", f"an audit found {'more than' if more else 'at least'}", low, at_least(low))
-        )
+        marks.append(Mark("audit", f"an audit found {'more than' if more else 'at least'}", low, _least(low)))
     return Row(
         f"claim-{place}",
         claim.name,
-        ledger.verdict.value,
+        word_of(ledger),
         ledger.verdict.colour,
         tuple(marks),
-        (*_known(ledger), NEXT[ledger.verdict]),
+        (*_known(ledger), _next(ledger)),
         {},
+        terms=_terms(claim.delta, claim.adjacency),
+        beside=("audit inconclusive",) if _unheard(ledger) else (),
     )
+
+
+def _assumed(ledger: ClaimLedger) -> int:
+    """Return the number of assumptions under which a claim is kept."""
+    rests = ledger.account.rests if ledger.account is not None else None
+    return len(rests.assumptions) if rests is not None and ledger.verdict is Outcome.KEPT else 0
+
+
+def word_of(ledger: ClaimLedger) -> str:
+    """Return the verdict on a claim in words, with the number of assumptions of a claim that is kept."""
+    assumed = _assumed(ledger)
+    given = f", under {many(assumed, 'assumption')}" if assumed else ""
+    return f"{ledger.verdict.value}{given}"
+
+
+def _unheard(ledger: ClaimLedger) -> bool:
+    """Return whether a claim is kept by its account, while its audit is inconclusive."""
+    return ledger.verdict is Outcome.KEPT and heard_in(ledger.audit) is Outcome.INCONCLUSIVE
+
+
+def _next(ledger: ClaimLedger) -> str:
+    """Return what to do about a claim."""
+    if assumed := _assumed(ledger):
+        given = (
+            "The guarantee holds only under it." if assumed == 1 else "The guarantee holds only under them."
+        )
+        return f"Check the {many(assumed, 'assumption')} that the details list. {given}"
+    if _unheard(ledger):
+        return "The guarantee is certified. The audit could not see twice the promise: it tests the code too little."
+    return NEXT[ledger.verdict]
 
 
 def _known(ledger: ClaimLedger) -> Iterator[str]:
@@ -254,14 +334,13 @@ def _known(ledger: ClaimLedger) -> Iterator[str]:
         if audit.shown is not None and audit.shown.looks_like:
             yield audit.shown.looks_like
     if account is not None and account.rests is not None and account.bound.upper <= claim.epsilon:
-        yield f"The certified guarantee rests on {account.rests.id}: {result_words(account.rests)}."
+        yield f"The certified guarantee rests on {plain_words(account.rests)}."
     elif account is not None and 0 < claim.epsilon < account.bound.upper < math.inf:
         yield _beyond(account, claim.epsilon)
     if tolerated(audit):
         yield "Floating-point bits alone refute it, and the claim is about real arithmetic."
     elif audit is not None and ledger.verdict.level is Level.NOTHING:
-        seen = would_see(audit.would_have_seen)
-        yield f"An audit of {audit.samples} samples found nothing. With power 90 % it sees an epsilon of: {seen}."
+        yield f"An audit of {audit.samples} samples found nothing. {noticed(audit.would_have_seen)}"
     if account is None and audit is None:
         yield from ledger.remarks
 
@@ -275,25 +354,24 @@ def _beyond(account: Account, promised: float) -> str:
     return f"The certified epsilon is at most {times} times the promise."
 
 
-def of_refusal(refusal: Refusal) -> Row:
+def of_refusal(refusal: Refusal, place: int) -> Row:
     """Return the row of a claim that cannot be checked."""
     outcome = Outcome.REFUSED
     said = (f"{refusal.where}: {refusal.message}", NEXT[outcome])
-    return Row("", refusal.called, outcome.value, outcome.colour, (), said, {})
+    return Row(f"refused-{place}", refusal.title, outcome.value, outcome.colour, (), said, {})
 
 
 def rows_of(
     papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]
 ) -> list[Row]:
-    """Return all rows of the first screen: the papers in order, then the claims with the worst first.
-
-    Claims that cannot be checked (``refusals``) come last.
-    """
-    numbered = sorted(enumerate(claims, 1), key=lambda one: -_urgent(one[1].verdict))
+    """Return the rows of the first screen: papers, then claims, each with the worst first."""
+    of_claims = [(_urgent(ledger.verdict), of_claim(ledger, place)) for place, ledger in enumerate(claims, 1)]
+    refused = _urgent(Outcome.REFUSED)
+    of_claims += [(refused, of_refusal(refusal, place)) for place, refusal in enumerate(refusals, 1)]
+    order = ("red", "yellow", "green", "cyan")
     return [
-        *map(of_paper, papers),
-        *(of_claim(ledger, place) for place, ledger in numbered),
-        *map(of_refusal, refusals),
+        *sorted(map(of_paper, papers), key=lambda row: order.index(row.colour)),
+        *(row for _, row in sorted(of_claims, key=lambda one: -one[0])),
     ]
 
 

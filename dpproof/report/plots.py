@@ -6,15 +6,18 @@ import html
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import numpy as np
 
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.drawing import STYLE, TIGHT, above_floor, figure_of, least_missed, profile_points
+from dpproof.accountant.numbers.written import rounded
 from dpproof.audits.recording.picture import picture
 from dpproof.audits.recording.words import Shown
 
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
 Curve = tuple[str, str, Sequence[float], Sequence[float]]
 """One curve of a plot: its label, its colour, its x values and its y values."""
 
-_COLOURS = {
-    "published": "#b3261e",
-    "published, converted as ours": "#d98c00",
-    "tight": TIGHT,
-    "attained": "#2e7d32",
-}
+PRINTED, CONVERTED, CERTIFIED, REACHED = (
+    "published",
+    "published noise, our accounting",
+    "certified",
+    "reached by a pair",
+)
+_COLOURS = {PRINTED: "#b3261e", CONVERTED: "#d98c00", CERTIFIED: TIGHT, REACHED: "#2e7d32"}
+_SAME = 1e-3
+"""Relative difference below which two curves are drawn as one."""
 
 
 def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
@@ -48,19 +54,49 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
         (label, colour, places, [_epsilon(answer, label, delta) for answer in found])
         for label, colour in _COLOURS.items()
     ]
-    return _draw(curves, along, f"epsilon at delta = {delta}", ("log", "log"))
+    return _draw(curves, f"{along}, logarithmic scale", f"epsilon at delta = {delta}", ("log", "log"))
 
 
-def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """Return a plot of the privacy profile (delta against epsilon) as SVG text.
+def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str) -> tuple[str, str]:
+    """Return a plot of the privacy profile (delta against epsilon) as SVG text, and its caption.
 
-    It has curves for the certified and the published guarantee, and for what known neighbours reach.
+    It has curves for the certified and the published guarantee, and for what known neighbours reach. It marks
+    the certified and the published epsilon at ``delta``.
     """
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
         for label, points in _profiles(name, parameters, adjacency).items()
     ]
-    return _draw(curves, "epsilon", "delta", ("linear", "log"))
+    accountant = accountant_for(name)
+    answer = accountant.account(accountant.parameters.read(parameters), adjacency)
+    found = [(label, _epsilon(answer, label, delta)) for label in (PRINTED, CERTIFIED)]
+    marks = [Marked(label, epsilon, float(delta)) for label, epsilon in found if math.isfinite(epsilon)]
+    drawn = _draw(curves, "epsilon", "delta, logarithmic scale", ("linear", "log"), marks)
+    return drawn, " ".join(["The privacy profile: delta against epsilon.", *_at_zero(marks)])
+
+
+@dataclass(frozen=True)
+class Marked:
+    """An epsilon at one delta that a plot marks."""
+
+    label: str
+    epsilon: float
+    delta: float
+
+    @property
+    def words(self) -> str:
+        """Text for the legend."""
+        return f"{self.label}: epsilon {rounded(self.epsilon, up=True, digits=4)} at delta {self.delta:g}"
+
+
+def _at_zero(marks: Sequence[Marked]) -> list[str]:
+    """Return the sentences on delta 0, which a logarithmic axis cannot show."""
+    if not marks or marks[0].delta:
+        return []
+    return [
+        "A logarithmic axis cannot show delta 0: the dashed lines mark the epsilons there.",
+        "A curve may end far to the left of its line, because a tiny delta can lower epsilon much.",
+    ]
 
 
 def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
@@ -72,7 +108,7 @@ def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency)
     curves = [
         (label, _COLOURS[label], places, [least_missed(points, x) for x in places])
         for label, points in _profiles(name, parameters, adjacency).items()
-        if label != "attained"  # its profile is a lower end, which bounds no misses from below
+        if label != REACHED  # its profile is a lower end, which bounds no misses from below
     ]
     return _draw(curves, "false alarms", "misses, at least", ("linear", "linear"))
 
@@ -83,23 +119,23 @@ def _profiles(
     """Return points of the privacy profile of every known guarantee."""
     accountant = accountant_for(name)
     found = accountant.account(accountant.parameters.read(parameters), adjacency)
-    notions = {"tight": found.guarantee}
+    notions = {CERTIFIED: found.guarantee}
     if found.published is not None:
-        notions["published, converted as ours"] = found.published.exact
+        notions[CONVERTED] = found.published.exact
     if found.attained is not None:
-        notions["attained"] = found.attained.guarantee
+        notions[REACHED] = found.attained.guarantee
     return {label: profile_points(notion) for label, notion in notions.items()}
 
 
 def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
     published, attained = answer.published, answer.attained
-    if label == "tight":
+    if label == CERTIFIED:
         return answer.guarantee.epsilon(delta).upper
-    if label == "attained":
+    if label == REACHED:
         return math.nan if attained is None else attained.guarantee.epsilon(delta).lower
     if published is None:
         return math.nan
-    return (published.epsilon(delta) if label == "published" else published.exact.epsilon(delta)).upper
+    return (published.epsilon(delta) if label == PRINTED else published.exact.epsilon(delta)).upper
 
 
 def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
@@ -137,7 +173,24 @@ def event(shown: Shown) -> str:
     return _with_tips(drawing[drawing.index("<svg") :], (), f"histograms of {shown.what} on either input")
 
 
-def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> str:
+def _merged(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curves that have points. Curves that lie on each other become one with both labels."""
+    held: list[Curve] = []
+    for label, colour, places, values in curves:
+        if all(math.isnan(value) for value in values):
+            continue
+        for place, (other, own, at, known) in enumerate(held):
+            if list(at) == list(places) and np.allclose(known, values, rtol=_SAME, atol=0, equal_nan=True):
+                held[place] = (f"{other}; {label}: the same", own, at, known)
+                break
+        else:
+            held.append((label, colour, places, values))
+    return held
+
+
+def _draw(
+    curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str], marks: Sequence[Marked] = ()
+) -> str:
     """Return one plot as SVG text. Equal curves give equal bytes. Points show their values when hovered."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -147,20 +200,29 @@ def _draw(curves: Sequence[Curve], x: str, y: str, scales: tuple[str, str]) -> s
         figure = Figure(figsize=(6.4, 3.8), layout="constrained")
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
-        for label, colour, places, values in curves:
-            if not all(math.isnan(value) for value in values):
-                line = "--" if label == "attained" else "-"  # where it covers another curve both are seen
-                axes.plot(places, values, line, label=label, color=colour, linewidth=1.8)
-                for place, value in _thinned(places, values):
-                    (point,) = axes.plot(place, value, marker="o", markersize=4, color=colour)
-                    point.set_gid(f"{_TIP}{len(tips)}")
-                    tips.append(f"{label}: {x} {place:.6g}, {y} {value:.6g}")
+        for label, colour, places, values in _merged(curves):
+            line = "--" if label == REACHED else "-"  # where it covers another curve both are seen
+            axes.plot(places, values, line, label=label, color=colour, linewidth=1.8)
+            for place, value in _thinned(places, values):
+                (point,) = axes.plot(place, value, marker="o", markersize=4, color=colour)
+                point.set_gid(f"{_TIP}{len(tips)}")
+                tips.append(f"{label}: {_quantity(x)} {place:.6g}, {_quantity(y)} {value:.6g}")
         axes.set(xlabel=x, ylabel=y, xscale=scales[0], yscale=scales[1])
-        axes.legend(frameon=False)
+        for mark in marks:
+            if mark.delta:
+                axes.plot(mark.epsilon, mark.delta, "D", color=_COLOURS[mark.label], label=mark.words)
+            else:
+                axes.axvline(mark.epsilon, linestyle="--", color=_COLOURS[mark.label], label=mark.words)
+        figure.legend(frameon=False, fontsize="small", loc="outside upper left")
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     drawing = stream.getvalue()[stream.getvalue().index("<svg") :]
     return _with_tips(drawing, tips, f"{y} against {x}: {', '.join(label for label, *_ in curves)}")
+
+
+def _quantity(axis: str) -> str:
+    """Return the quantity of an axis, without its scale."""
+    return axis.partition(",")[0]
 
 
 _TIP = "tip-"

@@ -470,5 +470,5 @@ def test_a_folder_that_takes_no_files_is_refused(refused, claim_file, option):
 def test_the_answer_in_python_names_each_refused_claim_and_why(claim_file):
     path = claim_file({}, {"name": "second", "parameters": {"states": 0}})
     found = dpproof.check(path, audits=False)
-    assert "claim 2 is refused: " in repr(found)
+    assert "second is refused: " in repr(found)
     assert "('actions') is missing" in repr(found)

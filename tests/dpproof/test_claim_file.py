@@ -166,7 +166,13 @@ def test_one_malformed_claim_leaves_the_others_to_check_but_not_to_audit(run, tm
     assert (ran.code, [claim["claim"] for claim in ran.json["claims"]]) == (2, ["ward"])
     assert ran.err == f"dpproof: {path}:14: claim 2: epsilon (-1) must be at least 0\n"
     assert ran.json["refused"] == [
-        {"file": str(path), "place": 2, "line": 14, "message": "epsilon (-1) must be at least 0"},
+        {
+            "file": str(path),
+            "place": 2,
+            "line": 14,
+            "name": "other",
+            "message": "epsilon (-1) must be at least 0",
+        },
     ]
     assert "claim 2" in (tmp_path / "found.sarif").read_text(encoding="utf-8")
     ran = run("audit", path, "--json")
