@@ -239,7 +239,7 @@ def test_refutations_at_a_glance_are_those_of_numbered_statements(papers):
     assert row.worst is not None
     assert row.worst.id == "rlsvi.lemma6"
     assert row.word == overview.HOLDS
-    assert row.terms == "delta 1e-06; neighbours: rewards-only"
+    assert row.terms == "delta 1e-6; neighbours: rewards-only"
     assert row.sentences == ("The certified epsilon is at least 6.78 times smaller: use rlsvi.tight.",)
 
 
