@@ -1,8 +1,8 @@
 """Explanations of a violation: the first one that fits fresh outputs, with how often it was right.
 
-How often an explanation is right was measured on cases with a known fault. `rates.json` stores the rates; its entry
-`tuned` is true if the explanations were tuned on these cases (`benchmarks.audits.explanations`). An explanation that
-is right too rarely is not offered.
+How often an explanation is right was measured on functions with a known fault that nobody used to make the
+explanations (`benchmarks.audits.held_out`); `rates.json` stores the rates. An explanation that is right too rarely is
+not offered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import combinations
-from typing import Any, cast
 
 import numpy as np
 from scipy.stats import ks_2samp
@@ -247,15 +246,11 @@ EXPLANATIONS: Mapping[str, Explanation] = {
 
 
 @cache
-def _measured() -> Mapping[str, Any]:
-    file = resources.files("dpproof.audits.engine.explaining").joinpath("rates.json")
-    return cast(Mapping[str, Any], json.loads(file.read_text(encoding="utf-8")))
-
-
 def rates() -> Mapping[str, tuple[int, int]]:
     """Return for each explanation the number of cases in which it was right, and in which it was given."""
-    kinds = {kind: one for kind, one in _measured().items() if kind in EXPLANATIONS}
-    return {kind: (one["right"], one["given"]) for kind, one in kinds.items()}
+    file = resources.files("dpproof.audits.engine.explaining").joinpath("rates.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return {kind: (one["right"], one["given"]) for kind, one in found.items()}
 
 
 def offered(kind: str, words: str) -> str:
@@ -263,5 +258,4 @@ def offered(kind: str, words: str) -> str:
     right, given = rates().get(kind, (0, 0))
     if given < OFFERED or right < RATE * given:
         return ""
-    faults = "that it was tuned on" if _measured().get("tuned") else "that it was not tuned on"
-    return f"This looks like {words} (a guess; right in {right} of {given} faults {faults})."
+    return f"This looks like {words} (a guess; right in {right} of {given} faults that it was not tuned on)."

@@ -1,4 +1,4 @@
-"""Other faults, which no explanation describes: other noise, noise that depends on the data, wrong selection."""
+"""Other faults: other noise, noise whose scale depends on the data, wrong selection."""
 
 from __future__ import annotations
 
@@ -124,21 +124,21 @@ def uniform_sparse_vector(data, n, rng):
 
 
 FAULTS = (
-    Fault(uniform_hours, HOURS, "", "replace", 1),
-    Fault(only_upwards, EVENTS, "", "replace", 1),
-    Fault(student_of_the_spread, SHARES, "", "replace", 1),
+    Fault(uniform_hours, HOURS, "bounded", "replace", 1),
+    Fault(only_upwards, EVENTS, "bounded", "replace", 1),
+    Fault(student_of_the_spread, SHARES, "local", "replace", 1),
     Fault(until_it_fits, EVENTS, "", "replace", 1),
-    Fault(cut_noise, ANSWERS, "", "add-remove", 1),
+    Fault(cut_noise, ANSWERS, "bounded", "add-remove", 1),
     Fault(by_popularity, CHOICES, "", "replace", 1),
     Fault(binary_formula, ANSWERS, "", "replace", 1),
     Fault(thompson, PULLS, "", "replace", 1),
     Fault(from_the_posterior, EVENTS, "", "replace", 1),
     Fault(gumbel_count, ANSWERS, "", "add-remove", 1),
-    Fault(coin_tosses, SPENDING, "", "add-remove", 1),
-    Fault(triangular_words, REVIEWS, "", "add-remove", 1),
-    Fault(poisson_visits, TRIPS, "", "add-remove", 1),
+    Fault(coin_tosses, SPENDING, "bounded", "add-remove", 1),
+    Fault(triangular_words, REVIEWS, "bounded", "add-remove", 1),
+    Fault(poisson_visits, TRIPS, "local", "add-remove", 1),
     Fault(smooth_map, STAYS, "", "add-remove", 1, DELTA),
-    Fault(per_cent_of_it, SPENDING, "", "replace", 1),
-    Fault(upper_decile, FEW_HOURS, "", "replace", 1),
+    Fault(per_cent_of_it, SPENDING, "local", "replace", 1),
+    Fault(upper_decile, FEW_HOURS, "local", "replace", 1),
     Fault(uniform_sparse_vector, CHOICES, "", "replace", 1),
 )
