@@ -1,8 +1,9 @@
 """Every code block of the documentation runs, page by page, in a folder of its own.
 
 Python blocks of a page share their names; a block with a title is a file instead; of console blocks the lines
-after ``$`` run. ``<!-- exit: N -->`` before a console block is the exit code of its last command, and
-``<!-- not run: why -->`` leaves a block out.
+after ``$`` run. The other lines of a console block, and a text block after Python, must be among what was printed.
+``<!-- exit: N -->`` before a console block is the exit code of its last command, and ``<!-- not run: why -->``
+leaves a block out.
 """
 
 from __future__ import annotations
@@ -71,10 +72,11 @@ PAGES = sorted(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_runs(page, tmp_path, monkeypatch):
+def test_every_block_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     names: dict[str, object] = {}
+    before = ""
     for block in filter(lambda block: block.runs, blocks(page)):
         assert block.language in LANGUAGES, f"{page.name}: a block of {block.language or 'no language'}"
         if block.title is not None:
@@ -84,6 +86,9 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
             exec(compile(block.text, f"{page.name}", "exec"), names)
         elif block.language == "console":
             console(block)
+        elif block.language == "text" and before == "python":
+            assert_printed(block.text.splitlines(), capsys.readouterr().out)
+        before = block.language
 
 
 @pytest.mark.slow
@@ -117,6 +122,7 @@ def console(block: Block) -> None:
     commands = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
     assert commands, f"a console block without a command:\n{block.text}"
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    printed = ""
     for place, command in enumerate(commands, 1):
         ran = subprocess.run(
             ["bash", "-c", command],
@@ -127,12 +133,22 @@ def console(block: Block) -> None:
         )
         expected = {block.exit_code} if place == len(commands) else {0, block.exit_code}
         assert ran.returncode in expected, f"{command}\n{ran.stdout}\n{ran.stderr}"
+        printed += ran.stdout
+    assert_printed([line for line in text.splitlines() if not line.startswith("$ ")], printed)
+
+
+def assert_printed(shown: list[str], printed: str) -> None:
+    """Compare the lines that a page shows with what was printed. A page may leave lines out."""
+    lines = {line.rstrip() for line in printed.splitlines()}
+    assert [line for line in shown if line and line not in lines] == [], printed
 
 
 def test_the_runner_sees_a_block_that_fails():
     failing = Block("console", None, "$ true\n$ exit 3\n", 0, True)
     with pytest.raises(AssertionError, match="exit 3"):
         console(failing)
+    with pytest.raises(AssertionError, match="four"):
+        console(Block("console", None, "$ echo three\nfour\n", 0, True))
 
 
 @pytest.mark.slow
