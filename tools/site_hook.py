@@ -16,7 +16,8 @@ from dpproof.report.formulas import mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = ("proofs_check/certificates/*.jsonl", "examples/gallery/*.py")
-BOOST = {"explanation/glossary.md": 4, "reference/claim-files.md": 2, "reference/front-door.md": 2}
+BOOST = {"explanation/glossary.md": 20, "reference/claim-files.md": 4, "reference/front-door.md": 4, "how-to/": 2,
+         "ledger/": 6, "findings.md": 2, "notes/": 0.3}  # fmt: skip
 FORMULA = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>', re.DOTALL)
 IDENTITY = re.compile(r'(?<!">)<code>([a-z]+\.[\w.]+)</code>')
 
@@ -41,8 +42,8 @@ def on_files(files: Files, config: Any) -> None:
 
 def on_page_markdown(markdown: str, page: Page, **_more: Any) -> str:
     """Let links to files outside ``docs`` lead to their copies, and find some pages first."""
-    if page.file.src_uri in BOOST:
-        page.meta["search"] = {"boost": BOOST[page.file.src_uri]}
+    for boost in (boost for path, boost in BOOST.items() if page.file.src_uri.startswith(path)):
+        page.meta["search"] = {"boost": boost}
     up = page.file.src_uri.count("/")
     return markdown.replace(f"]({'../' * (up + 1)}", f"]({'../' * up}")
 

@@ -236,8 +236,8 @@ def glossary() -> str:
         "",
         "The project uses one word for each thing. `dpproof explain WORD` prints its meaning.",
     ]
-    lines += ["Generated: `make docs`.", "", "| word | meaning |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {word} | {_cell(meaning)} |" for word, meaning in GLOSSARY.items()), ""])
+    lines += ["Generated: `make docs`.", ""]
+    return "\n".join([*lines, *(f"## {word}\n\n{meaning}\n" for word, meaning in GLOSSARY.items())])
 
 
 def _cell(text: str) -> str:
