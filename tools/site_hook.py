@@ -54,7 +54,9 @@ def on_page_content(html: str, page: Page, **_more: Any) -> str:
 
 
 def _formula(found: re.Match[str]) -> str:
-    return mathml(unescape(found[2]).strip(), display=found[1] == "div")
+    """Return the element of a formula with MathML in it."""
+    inside = mathml(unescape(found[2]).strip(), display=found[1] == "div")
+    return f'<{found[1]} class="formula">{inside}</{found[1]}>'
 
 
 def _linked(found: re.Match[str], page: Page) -> str:
