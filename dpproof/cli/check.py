@@ -225,13 +225,13 @@ def _print_claims(
             show.coloured(ledger.audit.verdict) if ledger.audit else "-",
         )
     for refusal in refusals:
-        rows.add_row(refusal.called, show.coloured(Outcome.REFUSED), "-", "-", "-")
+        rows.add_row(escape(refusal.title), show.coloured(Outcome.REFUSED), "-", "-", "-")
     print_table(rows, console)
     for ledger in ledgers:
         for remark in ledger.remarks:
             console.print(f"{ledger.claim.name}: {remark}", markup=False, highlight=False, soft_wrap=True)
     for refusal in refusals:
-        console.print(f"{refusal.called}: {refusal.message}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"{refusal.title}: {refusal.message}", markup=False, highlight=False, soft_wrap=True)
     for ledger in ledgers:
         if ledger.account:
             line = f"{ledger.claim.name}: released bits: {ledger.account.released_bits}"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.numbers.written import rounded
 from dpproof.answers import coverage
 from dpproof.answers.account import Account
@@ -274,9 +275,7 @@ def of_claim(ledger: ClaimLedger, place: int) -> Row:
     """
     claim, audit = ledger.claim, ledger.audit
     marks = (
-        []
-        if claim.epsilon == math.inf
-        else [Mark("promised", "promised", claim.epsilon, figure(claim.epsilon))]
+        [] if claim.epsilon == math.inf else [Mark("promised", "promised", claim.epsilon, _promised(claim))]
     )
     if ledger.account is not None:
         marks += _marks_of_account(ledger.account)
@@ -294,6 +293,11 @@ def of_claim(ledger: ClaimLedger, place: int) -> Row:
         terms=_terms(claim.delta, claim.adjacency),
         beside=("audit inconclusive",) if _unheard(ledger) else (),
     )
+
+
+def _promised(claim: Claim) -> str:
+    """Return the promised epsilon as it is written, or the one that follows from rho or mu, rounded up."""
+    return figure(claim.epsilon) if "epsilon" in claim.promise else _most(claim.epsilon)
 
 
 def _assumed(ledger: ClaimLedger) -> int:
@@ -317,10 +321,8 @@ def _unheard(ledger: ClaimLedger) -> bool:
 def _next(ledger: ClaimLedger) -> str:
     """Return what to do about a claim."""
     if assumed := _assumed(ledger):
-        given = (
-            "The guarantee holds only under it." if assumed == 1 else "The guarantee holds only under them."
-        )
-        return f"Check the {many(assumed, 'assumption')} that the details list. {given}"
+        what, them = ("the assumption", "it") if assumed == 1 else (f"the {assumed} assumptions", "them")
+        return f"Check {what} in the details. Without {them} the guarantee is not proved."
     if _unheard(ledger):
         return "The guarantee is certified. The audit could not see twice the promise: it tests the code too little."
     return NEXT[ledger.verdict]

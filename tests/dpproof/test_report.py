@@ -268,7 +268,7 @@ def test_a_claim_that_is_kept_says_what_is_assumed_and_that_its_audit_is_inconcl
     given = replace(account, rests=replace(account.rests, assumptions=("one", "two")))
     row = overview.of_claim(replace(ledger, verdict=Outcome.KEPT, account=given), 1)
     assert (row.word, row.beside) == ("kept, under 2 assumptions", ("audit inconclusive",))
-    assert row.sentences[-1].startswith("Check the 2 assumptions")
+    assert row.sentences[-1].startswith("Check the 2 assumptions in the details.")
 
 
 def test_a_refused_claim_has_its_name_its_entry_and_its_place_before_what_is_kept():

@@ -203,6 +203,32 @@ def test_statements_are_found_by_words_verdict_severity_and_paper(paper_page, br
 
 
 @pytest.mark.slow
+def test_a_link_under_a_filter_leads_to_its_statement_and_printing_changes_nothing(paper_page, browse):
+    script = """
+    const bar = document.querySelector("[role=search]"), words = bar.querySelector("input"), found = [];
+    const ask = value => { words.value = value; words.dispatchEvent(new Event("input", {bubbles: true})); };
+    const open = () => document.querySelectorAll("details[open]").length;
+    const first = () => [...document.querySelectorAll("li[data-verdict]")].find(one => !one.hidden).id;
+    ask("corollary 14"); found.push(first());
+    ask("rlsvi.corollary1"); found.push(document.getElementById("rlsvi.corollary14").hidden); ask("");
+    const before = open(), refuted = "section[aria-labelledby=wrong] details:not([open])";
+    dispatchEvent(new Event("beforeprint")); found.push(document.querySelectorAll(refuted).length);
+    dispatchEvent(new Event("afterprint")); found.push(open() - before);
+    const target = document.getElementById("rlsvi.lemma6");
+    location.hash = "#rlsvi.lemma6"; ask("no statement has these words");
+    document.querySelector("section[aria-labelledby=front] a[href='#rlsvi.lemma6']").click();
+    setTimeout(() => {
+      found.push(target.hidden, target.querySelector("details").open, bar.querySelector("[role=status]").textContent);
+      document.body.setAttribute("data-said", JSON.stringify(found));
+    }, 200);
+    """
+    *others, status = said(browse(with_script(paper_page, script)))
+    assert others[0].startswith("rlsvi.corollary14")
+    assert others[1:] == [True, 0, 0, False, True]
+    assert re.fullmatch(r"\d+ statements\.", status)
+
+
+@pytest.mark.slow
 def test_the_script_of_the_page_passes_its_own_policy(paper_page, browse):
     assert re.search(r'<div role="search" aria-label="statements">', browse(paper_page))
 

@@ -39,8 +39,9 @@ def counted_pair(
     """Return the pair of so many users; the first one is replaced or left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
-    change = "leaves for another cell, or pays other costs," if replaced else "is left out"
-    described = f"the first user stays in one cell with costs 1, or {change}; {first.columns.size} counters"
+    change = "leaves for another cell, or pays other costs" if replaced else "is left out"
+    counters = "1 counter" if first.columns.size == 1 else f"{first.columns.size} counters"
+    described = f"the first user stays in one cell with costs 1, or {change}; {counters}"
     return Neighbours(first, second, adjacency, described + seen, differ_in_one_user)
 
 
