@@ -338,9 +338,9 @@ def _refuse_rounded(data: FirstVisits) -> None:
 
 @dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
-    """DP-LSW: `LSW` with Gaussian noise. In neighbouring data sets one trajectory is replaced.
+    """DP-LSW: `LSW` with Gaussian noise, useless on small data. Neighbours differ in one trajectory.
 
-    It is useless on small data. With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its root
+    With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its root
     mean squared error is 204. With `return_bound=1` it is 2.07, while the estimate 0 has .703. DP-LSW then needs
     some 30,000 trajectories to beat this estimate, and some 100,000 to beat Gaussian noise on counts and sums
     (docs/how-to/policy-evaluation.md). Predictions are then clipped.
