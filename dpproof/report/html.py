@@ -123,7 +123,7 @@ def render(
         kinds={mark.kind for row in rows for mark in row.marks},
         scale=overview.scale_of(rows),
         wrong=_wrong(papers),
-        numbered=overview.NUMBERED,
+        numbered={item.id for item in coverage.items() if item.kind == "statement"},
         in_part={name for paper in shown for name in paper["in_part"]},
         verdicts=[one for one in Verdict if any(result.verdict is one for result in results)],
         trust=_trust(papers, claims),

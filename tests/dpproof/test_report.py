@@ -296,6 +296,7 @@ def test_a_statement_refuted_in_part_counts_as_refuted_and_planted_faults_stand_
     assert "Refuted in part, the rest is open: ucb.corollary5_2" in text
     assert "REFUTED in part" in text
     assert "3 substantive" in text
+    assert "of which 3 with a numbered statement" in text
     assert "Not decided" not in text
     assert text.index("Algorithms as printed") < text.index("Planted faults")
     assert "half the noise found" in text
