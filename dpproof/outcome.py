@@ -39,7 +39,7 @@ class Level(Enum):
 
 
 class Outcome(Enum):
-    """What a check says of a claim of a claim file, or of a paper."""
+    """The result of checking one claim of a claim file, or one paper."""
 
     _value_: str
     level: Level

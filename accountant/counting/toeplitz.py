@@ -70,7 +70,7 @@ class Strategy(Protocol):
         ...
 
     def column(self) -> flint.arb_poly:
-        """Return an enclosure of the first column of C, as the coefficients of a polynomial.
+        """Return bounds on the first column of the Toeplitz matrix C, as the coefficients of a polynomial.
 
         It has the current working precision; see ``precision``.
         """

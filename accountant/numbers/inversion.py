@@ -168,8 +168,9 @@ def sign_change(
 ) -> tuple[float, float]:
     """Return two close numbers x: ``gap`` is above 0 at the first one, and at most 0 at the second one.
 
-    This is the Illinois method for a falling function. The bracket is halved if four steps have not halved
-    it. If values of ``gap`` are infinite, only their signs are known, and the method is bisection.
+    This is the Illinois method for a falling function. If the bracket is not at most half as long after four
+    steps, the next step cuts it in half. If values of ``gap`` are infinite, only their signs are known, and the
+    method is bisection.
 
     >>> sign_change(lambda x: 8 - x**3, 0.0, 3.0)
     (1.99999..., 2.0)
@@ -236,7 +237,7 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
-    """Return the first number where ``holds`` is true, from ``place`` on in doubling steps.
+    """Start at ``place``, take steps that double, and return the first number where ``holds`` is true.
 
     If there is none, return ``end``, which is not evaluated.
 

@@ -147,7 +147,7 @@ def unattained(
 
 
 def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
-    """Return bounds on the smallest smooth bound on local sensitivity: the largest exp(-smoothing t) profile[t].
+    """Return bounds on the smooth sensitivity: the maximum over t of exp(-smoothing t) profile[t].
 
     Smooth means that its log changes by at most ``smoothing`` between neighbours. Entry t of ``profile``
     bounds the local sensitivity on data sets that differ from the given one in at most t records (Nissim,

@@ -223,7 +223,7 @@ def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
 
 
 class View(enum.Enum):
-    """The part of a training that an auditor observes, and how often a coin is thrown."""
+    """What an auditor observes of a training, and how often a coin decides whether the canary is included."""
 
     STEP = "step"
     """The noisy sum of each step of one run; a coin for every step."""

@@ -135,7 +135,7 @@ _POINTS = 9
 
 
 def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
-    """Return an upper bound on the probability of so many right guesses or more, under (epsilon, delta)-DP.
+    """Return an upper bound on the probability of at least as many right guesses, under (epsilon, delta)-DP.
 
     Args:
         found: the guesses.

@@ -244,7 +244,7 @@ TWINS = (
         "histogram with sensitivity 1", histogram, CITIES, "replace", {"sensitivity": 1}, {"sensitivity": 2}
     ),
     _twins(
-        "cities without records left out of a table",
+        "a table that leaves out the cities without records",
         table_of_cities,
         CITIES,
         "add-remove",

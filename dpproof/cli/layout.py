@@ -48,9 +48,9 @@ def _measured(cells: Iterable[RenderableType], header: RenderableType, console: 
 
 
 def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
-    """Return column widths between these bounds that fit into the room, or None.
+    """Return column widths between the given bounds that fit together into the room, or None.
 
-    Narrow columns are filled first.
+    The narrowest columns get additional width first.
 
     >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
     ([5, 11], [5, 20], None)

@@ -56,7 +56,7 @@ def _box(name: str, inside: Mapping[str, str]) -> str:
 def layers(graph: Edges) -> list[list[str]]:
     """Return the columns of the drawing, from left to right, each with its statements from top to bottom.
 
-    A statement is in a column to the right of all on which it rests. The order in a column avoids crossing lines.
+    Each statement is to the right of all statements on which it rests. The order in a column avoids crossing lines.
 
     >>> layers({"c": ["b"], "b": ["a"], "alone": []})
     [['a'], ['b'], ['c']]

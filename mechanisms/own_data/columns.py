@@ -165,7 +165,7 @@ def _bare(value: Any) -> Hashable:
 
 
 def first_seen(values: Iterable[Any]) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Number the values 0, 1, ... by first occurrence. Return the numbers, and the value of each number.
+    """Number the values 0, 1, ... by first occurrence. Return the number of each entry, and the values in that order.
 
     An array must hold integers.
 

@@ -40,9 +40,9 @@ LEAVES: dict[str, Handler] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """An accepted certificate: PROVED or REFUTED, the kinds of node it used, the point if refuted.
+    """The result of an accepted certificate: PROVED or REFUTED, its kinds of proof nodes, the point of a refutation.
 
-    A kind ends in "+atoms" where the enclosed range of a transcendental or a root decided something.
+    A kind ends in "+atoms" if its check needed computed bounds of a transcendental function or a root.
     """
 
     verdict: str

@@ -209,7 +209,7 @@ class Field:
         return "+", Fraction(0), *(("*", c, *(("^", self.formula(s), k) for s, k in m)) for m, c in p.items())
 
     def reduced(self, p: Poly) -> Poly:
-        """Return p with the square of each square root replaced by the root's argument."""
+        """Return p with every sqrt(x)**2 replaced by x."""
         for m, c in p.items():
             for s, k in m:
                 if self.symbols[s].op == "sqrt" and k > 1:

@@ -66,7 +66,7 @@ class Trial:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The samples won, lost and passed: (scores, levels, kinds, 3)."""
+        """The numbers of samples on which a bet won, lost, or was not placed: (scores, levels, kinds, 3)."""
         return np.stack([stream.tails.counts for stream in self.streams])
 
 

@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Smooth)
 
 
 def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
-    """Return the setting for noise with the log density ``log_density(z, parameters)``, up to a constant."""
+    """Return the audit setting for noise whose log density is ``log_density(z, parameters)`` plus a constant."""
     return Setting(smooth_answers, partial(_ratio, log_density=log_density))
 
 

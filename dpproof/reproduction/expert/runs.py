@@ -157,8 +157,8 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
 def certified(plan: Plan) -> dict[str, float | None]:
     """Return the certified epsilons of the release and of the training, each at its share of delta, and their sum.
 
-    The sum is None if nothing is proved. This is so if the training reads the rest of the trajectories that the
-    release examined (statement expert.theorem5_6), or if neither of them is private.
+    The sum is None if nothing is proved. Nothing is proved if the training reads the rest of the trajectories that
+    the release examined (statement expert.theorem5_6), or if neither of the two is private.
     """
     p, both = plan.training.branch_probability, None
     release = training = None

@@ -45,7 +45,7 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
 
 def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
-    """Return what one user adds to the counters of costs, followed by those of transitions.
+    """Return what one user adds to the counters: first those of costs, then those of transitions.
 
     At most ``parameters.cap`` visits of each state and action are counted.
 

@@ -43,7 +43,7 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 class VarianceConstants:
     """Factors of the four terms of DP-UCBVI's bonus. The defaults are reconstructed, not checked against the paper.
 
-    The module has the formula. E there is four times the largest error of a private count.
+    The module has the formula. In that formula, E is four times the largest error of a private count.
 
     Attributes:
         beta: failure probability, in (0, 1).

@@ -209,7 +209,7 @@ def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) 
 
 @njit
 def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> None:
-    """Write into `out` (H, n, A) how probable each state and action is under the policy with this number."""
+    """Write into `out` (H, n, A) the probability of each state and action under the policy of the given number."""
     H = layout.sizes.size
     choice = np.zeros(layout.states.shape[1], np.int64)
     passed = np.zeros(layout.states.shape[1])

@@ -113,7 +113,7 @@ class _Encoder:
         """Return estimates of the true counts ``(...)`` from all users' messages ``(all, ...)`` in any order.
 
         Raises:
-            ValueError: for other than this protocol's number of users.
+            ValueError: the number of users is not the number that this protocol was made for.
         """
         if users != self.users:
             raise ValueError(f"users ({users!r}) must be {self.users}, the number for which the noise is set")
