@@ -49,7 +49,7 @@ class ShiftedBinomial:
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(
-                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer trials."
+                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer."
             )
 
     def cells(self, edges: Floats) -> Cells:
@@ -168,7 +168,7 @@ class ShuffledBinary:
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(
-                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer trials."
+                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer."
             )
 
     def cells(self, edges: Floats) -> Cells:

@@ -316,7 +316,7 @@ def test_a_law_without_its_raise_is_caught():
 
 
 def test_a_step_below_the_slack_is_refused():
-    with pytest.raises(ValueError, match="error of the cell edges"):
+    with pytest.raises(ValueError, match="error of the privacy losses"):
         law_below(SubsampledGaussian(0.5, 0.01), 1e-14, -5, 5, 1.0)
 
 
