@@ -168,13 +168,10 @@ def _bounded(fresh: Fresh, _event: Event | None) -> str:
 def _data_dependent(fresh: Fresh, _event: Event | None) -> str:
     """Explain noise that has another scale on each input."""
     for name, values in fresh.numbers.items():
-        first, second = (one - np.median(one) for one in _sides(fresh, values) if len(one))
-        if (
-            min(len(first), len(second)) < ENOUGH
-            or np.isinf(values).any()
-            or not (varies(first) and varies(second))
-        ):
+        sides = _sides(fresh, values)
+        if min(map(len, sides)) < ENOUGH or np.isinf(values).any() or not all(map(varies, sides)):
             continue
+        first, second = (one - np.median(one) for one in sides)
         sizes = [float(np.abs(one).mean()) for one in (first, second)]
         ratio = max(sizes) / max(min(sizes), 1e-300)
         if ratio > UNEQUAL and ks_2samp(first / sizes[0], second / sizes[1]).pvalue > 1e-4:

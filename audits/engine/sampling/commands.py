@@ -119,7 +119,7 @@ class Command:
             return json.loads(line)
         except ValueError as error:
             raise self._error(
-                f"The program printed line {place} ({line[:SHOWN]!r}), which is not JSON: {error}", "JSON"
+                f"wrote line {place} ({line[:SHOWN]!r}), which is not JSON: {error}", "JSON"
             ) from error
 
     def _error(self, why: str, token: str) -> CommandError:
