@@ -98,6 +98,7 @@ def step_of(values: Floats) -> float:
 
 def stands_out(values: Floats, value: float) -> bool:
     """Whether a value occurs far more often than its neighbours on the grid suggest, and is no end of clipped noise."""
+    values = values[np.isfinite(values)]
     count = int((values == value).sum())
     rest = values[values != value]
     if count < 8 or not len(rest):
