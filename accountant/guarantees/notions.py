@@ -271,7 +271,7 @@ class RenyiDP(Profile):
 
 @dataclass(frozen=True)
 class ZCDP(Profile):
-    """rho-zCDP: the Renyi divergence of every order above 1 is at most rho * order.
+    """rho-zCDP, zero-concentrated privacy: the Renyi divergence of every order above 1 is at most rho * order.
 
     Source: Bun and Steinke, arXiv:1605.02065v1, Definition 1.1.
 

@@ -1,6 +1,6 @@
 """An accountant for Opacus. After importing this module, use ``PrivacyEngine(accountant="dpproof")``.
 
-This module needs the extra ``opacus``: ``pip install 'dpproof[opacus]'``.
+This module needs the extra ``torch``: ``pip install 'dpproof[torch]'``.
 """
 
 from __future__ import annotations

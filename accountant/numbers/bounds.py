@@ -202,7 +202,10 @@ def _is_number(limit: object) -> bool:
 
 
 def _ends(limit: float | Bound) -> tuple[float, float]:
-    low, high = (limit.lower, limit.upper) if isinstance(limit, Bound) else (limit, limit)
-    if math.isnan(low) or math.isnan(high):
+    if isinstance(limit, Bound):
+        return limit.lower, limit.upper
+    # numpy would round the bound to the type of its scalar
+    number = limit.item() if hasattr(limit, "item") else limit
+    if number != number:
         raise ValueError("limit must not be NaN, because a comparison needs a number")
-    return low, high
+    return number, number

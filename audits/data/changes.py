@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -268,8 +269,23 @@ def _numbers(value: Any) -> Iterator[float]:
             yield float(value)
 
 
+def _inner(value: Any) -> Iterator[float]:
+    """Generate all finite numbers in a value, also those in the attributes of objects."""
+    match value:
+        case Mapping():
+            for one in value.values():
+                yield from _inner(one)
+        case list() | tuple():
+            for one in value:
+                yield from _inner(one)
+        case _ if hasattr(value, "__dict__") and not isinstance(value, np.ndarray):
+            yield from _inner(vars(value))
+        case _:
+            yield from _numbers(value)
+
+
 def _size(record: Record) -> float:
-    return float(np.hypot.reduce(np.array(list(_numbers(record)) or [0.0])))
+    return float(np.hypot.reduce(np.array(list(_inner(record)) or [0.0])))
 
 
 def _length(value: Any) -> int:
@@ -303,4 +319,6 @@ def shown(record: Record) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{float(value):.6g}" if _is_number(value) and not isinstance(value, bool) else repr(value)
+    if _is_number(value) and not isinstance(value, bool):
+        return f"{float(value):.6g}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))  # an address differs between runs

@@ -30,7 +30,7 @@ class Handed:
 
     def __init__(self, given: object) -> None:
         try:
-            self.value: Any = copy.deepcopy(given)
+            self.value: Any = copy.deepcopy(given, dict(_markers(given)))
         except Exception:  # an object that cannot be copied, such as a lock
             self.value = given
         self._before = sealed(self.value)
@@ -42,10 +42,22 @@ class Handed:
         return sealed(self.value) != self._before
 
 
+def _markers(value: Any) -> Iterator[tuple[int, object]]:
+    """Generate the bare objects in a value, by their id. They are recognised by identity, so a copy keeps them."""
+    if type(value) is object:
+        yield id(value), value
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _markers(part)
+    elif isinstance(value, Mapping):
+        for part in (*value.keys(), *value.values()):
+            yield from _markers(part)
+
+
 def sealed(value: object) -> str:
     """Return a text that is equal for inputs with equal contents, and that differs for different contents.
 
-    The text of an object that cannot be read consists of its public attributes. A cyclic object has an empty text.
+    The text of an object that cannot be read consists of its attributes. A cyclic object has an empty text.
 
     >>> sealed([-1, "a"]) == sealed([-1, "a"]), sealed([-1]) == sealed([-2])
     (True, False)
@@ -83,9 +95,12 @@ def _sealed(value: Any) -> str:
 
 
 def _attributes(value: object) -> Iterator[tuple[str, object]]:
-    """Generate the public attributes of an object, except those that are computed when they are first read."""
-    for name, part in getattr(value, "__dict__", {}).items():
-        if not name.startswith("_") and not isinstance(getattr(type(value), name, None), cached_property):
+    """Generate the attributes of an object, except those that are computed when they are first read."""
+    held = dict(getattr(value, "__dict__", {}))
+    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
+    held |= {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    for name, part in held.items():
+        if not isinstance(getattr(type(value), name, None), cached_property):
             yield name, part
 
 

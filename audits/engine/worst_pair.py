@@ -181,7 +181,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
     pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
     made = as_mechanism(sampler)
-    winner, spent = _recorded(plan, len(pairs)) or _found(curve, made, several, plan)
+    winner, spent = _recorded(plan, several) or _found(curve, made, several, plan)
     how = {
         **_call("audit_worst", plan.replay, called),
         "budget": budget,
@@ -201,15 +201,16 @@ def _found(curve: PrivacyCurve, made: Mechanism, several: WorstOf, plan: AuditPl
         return hunt.best(several.pairs, points, int(several.share * plan.drawn))
 
 
-def _recorded(plan: AuditPlan, pairs: int) -> tuple[int, int] | None:
+def _recorded(plan: AuditPlan, several: WorstOf) -> tuple[int, int] | None:
     """Return the result of a recorded search, if the plan is that of a replay."""
     if plan.searched is None:
         return None
     place, samples = plan.searched
-    if place >= pairs or samples >= plan.drawn:
+    most = int(several.share * plan.drawn)
+    if place >= len(several.pairs) or samples > most:
         raise ValueError(
-            f"search: winner ({place}) must be below the number of pairs ({pairs}), "
-            f"and samples ({samples}) below the budget ({plan.drawn})"
+            f"search: winner ({place}) must be below the number of pairs ({len(several.pairs)}), "
+            f"and samples ({samples}) at most {most}"
         )
     return plan.searched
 

@@ -127,6 +127,8 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
         raise ValueError(
             f"claim {claim.name!r}: reading a claim about an event would run code. Call check on the claim file."
         )
+    if audit is not None and (wrong := _disagreement(claim, audit)):
+        raise ValueError(f"claim {claim.name!r}: {wrong} of its audit does not belong to the claim")
     without = [text for text in remarks if text.startswith(_NOT_AUDITED)]
     ended = verdict if audit is None and verdict in (Outcome.REFUSED, Outcome.OUT_OF_TIME) else None
     if audit is not None and audit.unconfirmed:
@@ -140,6 +142,21 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
             f"claim {claim.name!r}: the text states the verdict {verdict.value!r}, not {found.verdict.value!r}"
         )
     return found
+
+
+def _disagreement(claim: Claim, audit: Evidence) -> str | None:
+    """Return what of a stored finding contradicts the claim, if anything does."""
+    agree = {
+        f"the name ({audit.claim!r})": audit.claim == claim.name,
+        f"delta ({audit.delta!r})": math.isclose(audit.delta, claim.delta, rel_tol=1e-9),
+        f"the claimed epsilon ({audit.claimed_epsilon!r})": math.isclose(
+            audit.claimed_epsilon, claim.epsilon, rel_tol=1e-6
+        ),
+        f"the arithmetic ({audit.arithmetic!r})": audit.arithmetic == claim.arithmetic,
+        f"the verdict ({audit.verdict.value!r})": audit.verdict.violated
+        or audit.epsilon_lower <= audit.claimed_epsilon * (1 + 1e-9),
+    }
+    return next((name for name, right in agree.items() if not right), None)
 
 
 _Known = tuple[Account | None, bool, bool, list[str]]
@@ -194,7 +211,7 @@ def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
     codes = {ledger.verdict.exit_code for ledger in ledgers}
     if strict and any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers):
         codes.add(1)
-    return next(code for code in (2, 1, 3, 0) if code in codes)
+    return next((code for code in (2, 1, 3) if code in codes), 0)
 
 
 def heard_in(audit: Evidence | None) -> Outcome | None:

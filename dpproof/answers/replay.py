@@ -46,7 +46,10 @@ class Replayed:
         if not self.different:
             return None
         if found not in VIOLATIONS:
-            return f"no longer a violation: the audit that found one is now {found}"
+            return (
+                f"no longer a violation on the recorded pair: the audit that found one is now {found}. "
+                "Audit again to search all pairs"
+            )
         if self.recorded in VIOLATIONS and not self.evidence.fails:
             return f"no longer a violation of a claim about real arithmetic: the audit that found one is now {found}"
         if self.recorded in VIOLATIONS:

@@ -5,6 +5,7 @@ import math
 import operator
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,3 +97,11 @@ def test_a_formatted_bound_stays_on_the_safe_side(value, spec):
         text = format(Bound(value, value, safe=safe), spec).strip()
         shown = Fraction(text.rstrip("%")) / (100 if text.endswith("%") else 1)
         assert shown >= Fraction(value) if safe == "upper" else shown <= Fraction(value)
+
+
+@pytest.mark.parametrize("limit", [np.float16(1), np.float32(1), np.float64(1)])
+def test_a_number_of_numpy_does_not_round_the_bound(limit):
+    above = Bound(1 + 1e-4, 1 + 2e-4)
+    assert above.at_most(limit) is Truth.REFUTED
+    assert (above > limit) is Truth.PROVED
+    assert Bound(2.0**53, 2.0**53).at_most(np.int64(2**53 + 1)) is Truth.PROVED

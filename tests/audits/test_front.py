@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from dpproof.audits.engine.explaining import explanations
 from dpproof.audits.engine.explaining.events import clearest
 from dpproof.audits.engine.explaining.explanations import rates
 from dpproof.audits.engine.explaining.facts import Fresh
+from dpproof.audits.engine.sampling.callables import MechanismError
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.mechanisms.environments.river_swim import river_swim
 from dpproof.mechanisms.rl.rlsvi.users import Users
@@ -265,3 +266,47 @@ def test_data_without_two_different_records_have_neighbours_under_add_remove():
         assert {len(pair.first) - len(pair.second) for pair in pairs} == {1}
         with pytest.raises(ValueError, match="only equal records"):
             Extremes(data, REPLACE).pairs()
+
+
+@dataclass
+class Reading:
+    """A record that is an object."""
+
+    value: float
+
+
+class Queue:
+    """An object whose contents are private."""
+
+    def __init__(self, *rows):
+        self._rows = list(rows)
+
+
+MARK = object()
+
+
+def drained(queues, n, rng):
+    return sum(queue._rows.pop() if queue._rows else 0 for queue in queues) + rng.laplace(0, 0.01, n)
+
+
+def marked(data, n, rng):
+    mark, values = data
+    return (sum(values) if mark is MARK else 100 * sum(values)) + rng.laplace(0, 2, n)
+
+
+def test_records_may_be_objects():
+    def total(readings, n, rng):
+        return sum(one.value for one in readings) + rng.laplace(0, 1, n)
+
+    data = [Reading(0), Reading(50), Reading(0.25), Reading(0.5)]
+    assert (
+        dpproof.audit(total, data, adjacency="replace", epsilon=1, power=False).verdict is Finding.VIOLATION
+    )
+    with pytest.raises(MechanismError, match="changes its input"):
+        dpproof.audit(drained, [Queue(1, 2), Queue(3), Queue(5)], adjacency="replace", epsilon=1)
+
+
+def test_a_copy_keeps_what_is_recognised_by_identity():
+    pair = ((MARK, [0.0, 1]), (MARK, [1.0, 1]))
+    found = dpproof.audit(marked, pair=pair, adjacency="replace", epsilon=1, arithmetic="real", power=False)
+    assert not found.fails

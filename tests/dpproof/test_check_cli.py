@@ -392,8 +392,8 @@ def test_a_refused_claim_is_shown_beside_the_others(run, claim_file, tmp_path):
     assert ran.code == 2
     assert "2 claims: 1 kept, 1 refused." in ran.out
     (row,) = (line for line in ran.out.splitlines() if "refused " in line)
-    assert "claim 2" in row
-    assert "claim 2: epsilon (-1) must be at least 0" in ran.out
+    assert "wrong" in row
+    assert "epsilon (-1) must be at least 0" in ran.out
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert f"{path}:14:" in page
     assert "epsilon (-1) must be at least 0" in page

@@ -95,7 +95,10 @@ def test_a_mended_implementation_is_no_longer_a_violation(run, found, change):
     change(MENDED)
     ran = run("audit", "--replay", found)
     assert (ran.code, ran.err) == (0, "")
-    assert f"{found}: no longer a violation: the audit that found one is now consistent" in ran.out
+    assert (
+        f"{found}: no longer a violation on the recorded pair: the audit that found one is now consistent"
+        in ran.out
+    )
     (answer,) = run("audit", "--replay", found, "--json").json["audits"]
     assert (answer["recorded_verdict"], answer["verdict"]) == ("violation", "consistent")
     assert answer["news"].startswith("no longer a violation")
