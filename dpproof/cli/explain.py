@@ -65,6 +65,7 @@ ERRORS = {
     "UncomparableError": "dpproof.audits.data.relations:UncomparableError",
     "SimulationError": "dpproof.mechanisms.randomness:SimulationError",
     "InvalidNeighboursError": "dpproof.audits.data.pairs:InvalidNeighboursError",
+    "ChangedInputError": "dpproof.audits.engine.sampling.callables:ChangedInputError",
     "MechanismError": "dpproof.audits.engine.sampling.callables:MechanismError",
     "CommandError": "dpproof.audits.engine.sampling.commands:CommandError",
     "UnwritableError": "dpproof.audits.recording.written:UnwritableError",
