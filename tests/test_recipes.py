@@ -24,7 +24,7 @@ MEANT = {"ID": " ".join(STATEMENTS), "<name>": "explore"}
 """What stands for the words of the recipes' commands."""
 SIZES = ("explore", "--arms", 2, "--pulls", 10, "--adjacency", "rewards-only", "--delta", "1e-6")
 GENERATED = re.compile(
-    r"docs/(ledger(/demo)?\.md|ledger/demo\.svg|parameters\.md|reference/names\.md|claim-file\.schema\.json)|dpproof/front/(account|calibrate)\.pyi"
+    r"docs/(ledger(/demo)?\.md|ledger/demo\.svg|assets/badge-\w+\.svg|explanation/glossary\.md|parameters\.md|reference/names\.md|claim-file\.schema\.json)|dpproof/front/(account|calibrate)\.pyi"
     r"|dpproof/answers/recorded_verdicts\.json|proofs_check/(papers/manifest\.json|certificates/demo\.jsonl)"
 )
 pytestmark = pytest.mark.slow

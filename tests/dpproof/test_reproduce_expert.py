@@ -104,7 +104,9 @@ def test_lunar_lander_is_left_out_visibly(found, monkeypatch, tmp_path):
     size = replace(TINY, problems=("lunarlander", "cartpole"))
     answer = STUDY.run(tmp_path, True, 0, size, workers=1)
     assert answer["skipped"] == ["lunarlander"]
-    assert "Skipped because Box2D is not installed: lunarlander" in (tmp_path / "expert.md").read_text("utf-8")
+    assert "Skipped because Box2D is not installed: lunarlander" in (tmp_path / "expert.md").read_text(
+        "utf-8"
+    )
     assert {row["problem"] for row in answer["rows"]} == {"cartpole"}
 
 
