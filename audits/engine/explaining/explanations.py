@@ -197,14 +197,13 @@ def _scale(fresh: Fresh, _event: Event | None) -> str:
     shifts = _moved(fresh)
     if not shifts or _correlated(fresh):
         return ""
-    laplace, gaussian = ([getattr(one.noise, name) for one in shifts] for name in ("laplace", "gaussian"))
-    if None not in laplace:
-        moved = sum(abs(one.by) / scale for one, scale in zip(shifts, laplace, strict=True))
-        factor = moved / max(fresh.epsilon, 1e-9)
-    elif None not in gaussian:
-        moved = math.sqrt(sum((one.by / size) ** 2 for one, size in zip(shifts, gaussian, strict=True)))
+    laplace = [abs(one.by) / one.noise.laplace for one in shifts if one.noise.laplace is not None]
+    gaussian = [one.by / one.noise.gaussian for one in shifts if one.noise.gaussian is not None]
+    if len(laplace) == len(shifts):
+        factor = sum(laplace) / max(fresh.epsilon, 1e-9)
+    elif len(gaussian) == len(shifts):
         delta = fresh.delta if fresh.delta > 0 else DELTA
-        factor = moved / gaussian_mu(max(fresh.curve.epsilon(delta).upper, 1e-9), delta)
+        factor = math.hypot(*gaussian) / gaussian_mu(max(fresh.curve.epsilon(delta).upper, 1e-9), delta)
     else:
         return ""
     if not 1.1 < factor < 1e4:
