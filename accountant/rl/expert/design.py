@@ -1,9 +1,11 @@
-"""Noise and thresholds for the release of stable prefixes: the paper's, or chosen to release the most.
+"""Noise and thresholds for the release of stable prefixes: the paper's, or those that release the most.
 
-The release draws a trajectory in each round and compares noisy counts of experts with a noisy threshold.
+Each round draws a trajectory. It releases a prefix of the trajectory (a stable prefix) only if a noisy count
+of experts is above a noisy threshold.
 
-A design consists of four doubles, and the accountant uses exactly these doubles. The formula and the rounding
-that produced them affect how much is released. They never affect whether the guarantee is valid.
+A ``Design`` consists of four floating-point numbers, and the accountant uses exactly these numbers. The
+formula and the rounding that produced them affect how much is released. They never affect whether the
+guarantee is valid.
 
 One round is described by its largest privacy loss in each direction and by a failure probability. The
 composition of T such rounds is computed exactly (docs/notes/expert_accounting.md, sections 4 and 5).
@@ -37,14 +39,14 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class Design:
-    """The noise and the thresholds of one round of the release of stable prefixes.
+    """The noise and the thresholds of one round, which releases a stable prefix of a trajectory.
 
-    A round releases a prefix of a trajectory if a noisy count of experts is above the noisy cutoff.
+    A round releases a prefix only if a noisy count of experts is above ``cutoff`` plus noise.
 
     Attributes:
         threshold_scale, count_scale: Laplace scales of the noise on the threshold and on each count.
-        least_count: c_min, above 1. From this count on, one expert has only a small share of a prefix's
-            count.
+        least_count: c_min, above 1. If a prefix has at least this count, one expert is only a small share of
+            the count.
         cutoff: the public threshold for noisy counts: c_min/pmin plus a margin. pmin is the least probability
             with which an expert plays an action.
     """
@@ -64,9 +66,10 @@ def rare_top(design: Design, least_probability: float) -> flint.arb:
 
     A low count is one below ``least_count / least_probability``. Call this inside ``precision``.
 
-    For independent Laplace variables U and V of scales a and b, Pr(U - V > g) is
-    (a^2 e^(-g/a) - b^2 e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b
-    (docs/notes/expert_accounting.md, section 4).
+    The noise U on a count and the noise V on the threshold are Laplace variables of scales a and b. A low
+    count passes with probability at most Pr(U - V > g), where g is the margin. It is (a^2 e^(-g/a) - b^2
+    e^(-g/b))/(2 (a^2 - b^2)), and (2 + g/a) e^(-g/a)/4 where a = b (docs/notes/expert_accounting.md, section
+    4).
 
     >>> from dpproof.accountant.numbers.enclosures import precision
     >>> with precision(64):
@@ -91,11 +94,10 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """Return the margin at which a low count passes the threshold with a probability of about ``chance``.
+    """Return how far below the threshold a count passes it with a probability of about ``chance``.
 
-    The unit of the margin is the scale of the noise on a count.
-
-    ``ratio`` is the threshold's noise scale divided by the count's.
+    The distance is in units of the noise scale of a count. ``ratio`` is the noise scale of the threshold
+    divided by that of a count.
 
     >>> round(margin_for(0.5, 1e-6), 4)
     13.41
@@ -114,7 +116,7 @@ def margin_for(ratio: float, chance: float) -> float:
 def printed_design(
     epsilon: float, delta: float, rounds: int, length: int, least_probability: float
 ) -> Design:
-    """Return the noise and the thresholds that the paper's Algorithm 2, lines 2 to 7, sets for a budget.
+    """Return the noise and the thresholds that Algorithm 2 (lines 2 to 7) of the paper sets for a budget.
 
     The budget is (``epsilon``, ``delta``) for ``rounds`` trajectories of ``length`` steps.
 
@@ -131,15 +133,16 @@ def printed_design(
 
 
 def shaped(least_probability: float, chance: float) -> tuple[float, float]:
-    """Return the ratio of two noise scales, and the cost of a draw, that make the cutoff low.
+    """Return the two numbers for ``shaped_design`` that make the cutoff low: a ratio and a cost.
 
-    The ratio is the threshold's noise scale over the count's. The cost is the epsilon of drawing an expert,
-    times the count's noise scale.
+    The ratio is the noise scale of the threshold divided by that of a count. The cost is the epsilon of
+    drawing an expert, times the noise scale of a count.
 
     Let b_t and b_q be the noise scales of threshold and count, epsilon_d the epsilon of a draw, and pmin
     ``least_probability``. The range of a round's losses, 1/b_t + 2/b_q + epsilon_d, determines the
-    composition. At a fixed range the cutoff 1/(epsilon_d pmin) + b_q margin is minimised (section 5 of the
-    note). This is only a proposal: the accountant is valid for any two numbers.
+    composition. For a fixed range the function finds the least cutoff 1/(epsilon_d pmin) + b_q margin
+    (docs/notes/expert_accounting.md, section 5). The result is only a proposal: the accountant is valid for
+    any two numbers.
 
     >>> ratio, cost = shaped(0.02, 1e-6)
     >>> 0.8 < ratio < 1.0, 3 < cost < 4
@@ -158,7 +161,8 @@ def shaped(least_probability: float, chance: float) -> tuple[float, float]:
 def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_probability: float) -> Design:
     """Return the design whose counts have Laplace noise of ``scale``.
 
-    ``ratio`` and ``cost`` are the two numbers that ``shaped`` returns. ``chance`` is the failure probability.
+    ``ratio`` and ``cost`` are the two numbers that ``shaped`` returns. ``chance`` is about the probability
+    with which a low count passes the threshold in one round.
 
     >>> shaped_design(50.0, 0.5, 2.5, 1e-6, 0.02).count_scale
     50.0
@@ -170,8 +174,8 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
 def round_losses(design: Design, least_probability: float, experts: int) -> tuple[Bound, Bound, Bound]:
     """Return the largest privacy losses of one round, and its failure probability.
 
-    The first loss is for an expert who leaves, the second for one who joins. Losses are bounded except in a
-    failure. A failure can occur only if an expert leaves.
+    The first loss is for an expert who leaves, the second for one who joins. A failure is a low count that
+    passes the threshold. Only in a failure the loss can be larger, and only if an expert leaves.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -197,9 +201,10 @@ class Rounds(Profile):
 
     ``rounds`` is the number of rounds. ``failure`` is the probability of a failure in one round.
 
-    The worst such round at every epsilon has only these two losses, and an outcome of probability ``failure``
-    that only the larger of the two sets of experts can produce. If j rounds have the loss ``gone``, the
-    others have the loss -``come``. So both hockey-stick divergences are differences of binomial tails.
+    One of the two sets of experts has one expert more. In the worst such round there are only these two
+    losses, and an outcome of probability ``failure`` that only the larger set can produce. If j rounds have
+    the loss ``gone``, the other rounds have the loss -``come``. So the hockey-stick divergence in each
+    direction is a difference of binomial tails.
 
     >>> Rounds(25, Fraction(1, 10), Fraction(1, 10), Fraction(0)).epsilon("1e-4").upper
     1.639379

@@ -3,12 +3,12 @@
 The analysis of a round draws an expert uniformly and a trajectory from the expert's policy. On logged data
 there are two variants. In the first, experts are drawn uniformly and each gives its next unused trajectory,
 until one has none left. In the second, the rounds go through the shuffled trajectories, as in the paper. Both
-are close to fresh draws (docs/notes/expert_accounting.md, section 6).
+variants are close to fresh draws (docs/notes/expert_accounting.md, section 6).
 
-The bound on the privacy profile is factor (d(e - shift) + slack exp(e - shift)), where d is the profile of
-fresh draws. shift, factor and slack are constants that bound the difference. This bound may rise in e, but a
-privacy profile never does. So a bound at one epsilon also holds at all larger ones, and the code uses the
-smallest bound up to e.
+The bound on the privacy profile at epsilon = e is factor (d(e - shift) + slack exp(e - shift)), where d is
+the privacy profile of fresh draws. shift, factor and slack are constants that bound the difference. This
+bound may rise in e, but a privacy profile never does. So a bound at one epsilon also holds at every larger
+epsilon, and the code uses the smallest bound at any epsilon up to e.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class Logged:
-    """The number of rounds, and the size of the logged data: ``experts`` experts with ``each`` trajectories each.
+    """The logged data: ``experts`` experts with ``each`` trajectories each, and the number of ``rounds``.
 
-    Both sizes are lower bounds on what is logged.
+    There may be more experts, and an expert may have more trajectories.
 
     Raises:
         ValueError: for more rounds than trajectories.
@@ -67,21 +67,22 @@ def run_out(logged: Logged) -> Fraction:
 
 
 def walk_factor(logged: Logged) -> flint.arb:
-    """Return the log of how much likelier a sequence of experts can be in a walk than under fresh draws.
+    """Return the log of the largest factor by which a walk can make a sequence of experts more likely.
 
-    The walk goes through the shuffled trajectories. Fresh draws are uniform and independent. The result is T
-    log(M/(M-T+1)) for T rounds and M trajectories in all. Call it inside ``precision``.
+    A walk takes the shuffled trajectories one after the other. The factor compares a walk with uniform and
+    independent draws of experts. The log is T log(M/(M-T+1)) for T rounds and M trajectories in all. Call
+    this inside ``precision``.
     """
     total = logged.experts * logged.each
     return logged.rounds * arb_of(Fraction(total, total - logged.rounds + 1)).log()
 
 
 def walk_tail(logged: Logged, log_ratio: Fraction) -> flint.arb:
-    """Return an upper bound on the probability of fresh draws of experts that are much less likely in a walk.
+    """Return an upper bound on the probability that uniform draws give experts that are rare in a walk.
 
-    The walk goes through the shuffled trajectories. Much less likely means by a factor of more than
-    e^log_ratio. Several bounds are tried (docs/notes/expert_accounting.md, section 6), and the smallest is
-    returned. Call it inside ``precision``.
+    The draws of experts are uniform and independent. A walk takes the shuffled trajectories one after the
+    other. Rare means less likely by a factor of more than e^log_ratio. The function computes several bounds
+    (docs/notes/expert_accounting.md, section 6) and returns the smallest. Call this inside ``precision``.
     """
     ends = [
         _tail(logged, log_ratio, most, power)
@@ -107,11 +108,12 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 
 @lru_cache(maxsize=16)
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
-    """Return triples (shift, factor, slack) that bound a walk through shuffled trajectories by fresh draws.
+    """Return triples (shift, factor, slack), each of which bounds the delta of a walk.
 
-    Delta of the walk at e is at most factor (d(e - shift) + slack exp(e - shift)), where d is the privacy
-    profile of fresh draws. Slack decreases from triple to triple. A single round is a fresh draw. The result
-    is empty if the factor is so large that no useful guarantee is left.
+    A walk takes the shuffled trajectories one after the other. Fresh draws take experts uniformly and
+    independently. The delta of a walk at epsilon = e is at most factor (d(e - shift) + slack exp(e - shift)),
+    where d is the privacy profile of fresh draws. Slack decreases from triple to triple. A single round is a
+    fresh draw. The result is empty if the factor is so large that no useful guarantee is left.
 
     >>> walk_constants(Logged(rounds=10**6, experts=10**5, each=20))
     ()
@@ -133,13 +135,14 @@ _LARGEST = 300
 
 @dataclass(frozen=True)
 class Redrawn(Profile):
-    """The privacy profile of rounds that are close to rounds with fresh draws, but not the same.
+    """The guarantee of rounds whose draws of experts are close to fresh draws: uniform and independent ones.
 
-    At e it is the smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e. d is the privacy
-    profile of fresh draws.
+    Delta at epsilon = e is the smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e, where d
+    is the privacy profile ``fresh`` of fresh draws.
 
-    All constants are upper bounds. Below ``shift`` the value is 1. With shift 0 and factor 1 it covers draws
-    that are not fresh with probability at most slack/2 on either side.
+    All constants are upper bounds. Below epsilon = ``shift``, delta is 1. With shift 0 and factor 1 the
+    guarantee covers draws that, for each of two neighbours, differ from fresh draws with probability at most
+    slack/2.
 
     >>> from dpproof.accountant.rl.expert.design import Rounds
     >>> rounds = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))
@@ -208,9 +211,10 @@ _AHEAD = Fraction(1, 2**20)
 
 @dataclass(frozen=True)
 class Walked(Profile):
-    """The guarantee of rounds that go through shuffled trajectories, as a bound from the guarantee of ``fresh`` draws.
+    """The guarantee of rounds that take the shuffled trajectories one after the other (a walk).
 
-    It is the best of the bounds from ``walk_constants``.
+    It is the best bound that follows from ``walk_constants`` and from ``fresh``, the guarantee of rounds that
+    draw experts uniformly and independently.
     """
 
     fresh: Profile

@@ -56,7 +56,7 @@ _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
 
 
 def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
-    """Return an error text if so many rounds on the logged data allow no guarantee with any noise; otherwise ().
+    """Return an error text if no noise gives a guarantee for so many rounds on the logged data, otherwise ().
 
     ``draws`` is ``walk`` or ``fresh``, as in ``ExpertReleaseParameters``.
 
@@ -87,7 +87,7 @@ def failure_share(delta: Fraction, rounds: int) -> float:
 
 
 def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
-    """Raise an error if drawing from logged data alone exceeds the target for any noise.
+    """Raise an error if no noise can meet the target, because draws from logged data alone cost more.
 
     Raises:
         UnreachableTargetError: for too many rounds for the logged data, or an epsilon below that of a walk.
@@ -198,7 +198,7 @@ class ExpertReleaseParameters(Parameters):
 
     @property
     def design(self) -> Design:
-        """The noise and the thresholds that are used, in doubles.
+        """The noise and the thresholds that the release uses.
 
         Raises:
             ValueError: for noise so small that no least count can be computed.
@@ -249,7 +249,7 @@ def _guarantee(parameters: ExpertReleaseParameters) -> Profile:
 
 
 def account(parameters: ExpertReleaseParameters, adjacency: Adjacency) -> PrivacyResult:
-    """Return the guarantee of all released prefixes. Neighbours differ in one expert with all trajectories.
+    """Return the guarantee of all released prefixes. Neighbours differ in one expert's trajectories.
 
     >>> cartpole = ExpertReleaseParameters(25, 200, 0.02, 2999, 20, printed_epsilon=7.5, printed_delta=3e-4)
     >>> account(cartpole, Adjacency.EXPERT).guarantee.epsilon("3e-4").upper < 7.5
@@ -279,7 +279,9 @@ _ENDS = "lower ends are those of this bound: no pair of neighbours is known to a
 
 
 def in_printed_domain(epsilon: Any, delta: Any, rounds: int) -> bool:
-    """Return whether Theorem 5.5 is proved for ``rounds`` rounds with fresh draws at (epsilon, delta).
+    """Return whether the paper's Theorem 5.5 is proved at (epsilon, delta) for ``rounds`` rounds.
+
+    The theorem is about rounds that draw an expert uniformly and independently each time.
 
     >>> in_printed_domain(10, "1/3000", 25), in_printed_domain(120, "3/10000", 100)
     (True, False)

@@ -96,8 +96,9 @@ class SelectiveDPSGDParameters(Parameters):
 def account(parameters: SelectiveDPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
     """Return the guarantee of training if one expert is added, removed or replaced.
 
-    It holds for all data sets and for all prefixes released before. In the example, accounting by privacy
-    loss distributions gives epsilon 5.848345 at the paper's rate, and 8.925092 for the true loss. Renyi
+    The guarantee holds for all data sets and for all prefixes released before. The paper accounts for every
+    step at a sampling rate that is too small if everybody sees which steps are noisy. In the example, privacy
+    loss distributions give epsilon 5.848345 at the paper's rate, and 8.925092 for the true loss. Renyi
     accounting, which the paper uses, gives 6.34 at the paper's rate, and 9.64 for the true loss.
 
     >>> training = SelectiveDPSGDParameters(0.0853333, 0.5, 10.0, 100_000)

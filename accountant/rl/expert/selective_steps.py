@@ -32,10 +32,10 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True)
 class CoinedStep(VisibleChoice):
-    """A step that is taken with probability p, where everybody sees whether it is taken.
+    """The dominating pair of a step that is taken with probability p. Everybody sees whether it is taken.
 
-    Its moment-generating function is 1 - p + p M, if the function M of the step itself is known. A step that
-    is not taken has the loss 0 (docs/notes/expert_accounting.md, section 1).
+    A step that is not taken has the privacy loss 0. So the loss has the moment-generating function 1 - p + p
+    M, where M is that of a step that is taken (docs/notes/expert_accounting.md, section 1).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> from dpproof.accountant.privacy_loss.notion import PrivacyLoss
@@ -49,16 +49,16 @@ class CoinedStep(VisibleChoice):
         return CoinedStep(super().reversed().branches)
 
     def characteristic(self) -> Characteristic | None:  # type: ignore[override] # the base knows of none
-        """See ``DominatingPair.characteristic``. It is None if none is known for the step."""
+        """See ``DominatingPair.characteristic``. It is None if none is known for the step that is taken."""
         (weight, step), *_ = self.branches
         inner = step.characteristic()
         return None if inner is None else _Coined(inner, float(exact(weight)))
 
 
 def coined_step(step: DominatingPair, probability: Number) -> CoinedStep:
-    """Return the pair of a step that is taken with ``probability``, where everybody sees whether it is taken.
+    """Return the dominating pair of a step that is taken with ``probability``.
 
-    If the step is not taken, the output does not depend on the data.
+    Everybody sees whether the step is taken. If not, the output does not depend on the data.
 
     Raises:
         ValueError: unless 0 < probability <= 1.
@@ -141,7 +141,8 @@ class Kind:
     Attributes:
         pairs: returns the dominating pairs of a step, given the sampling rate and the noise multiplier.
         attained: a description of the neighbours that attain the pairs; None if none are known.
-        moved: the largest change of a batch's sum by one expert, in clipping norms, without sampling.
+        moved: how much one expert can change a batch's sum if every expert is in the batch, in clipping
+            norms.
     """
 
     pairs: Callable[[float, float], tuple[DominatingPair, ...]]
@@ -156,9 +157,9 @@ class Composed:
 
     Attributes:
         guarantee: the privacy profile.
-        statement: the name of the statement that proves it.
-        pair: a description of the neighbours that attain it; None if none are known.
-        notes: the assumptions and remarks that belong to it.
+        statement: the name of the statement that proves the guarantee.
+        pair: a description of the neighbours that attain the guarantee; None if none are known.
+        notes: the assumptions and remarks that belong to the guarantee.
     """
 
     guarantee: Profile
@@ -240,7 +241,7 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 
 
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
-    """Return bounds on the rate at which the paper accounts for a step: the product of ``probability`` and ``rate``.
+    """Return bounds on the paper's sampling rate of a step: the product of ``probability`` and ``rate``.
 
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)

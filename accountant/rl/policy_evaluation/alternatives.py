@@ -38,13 +38,14 @@ _PLACES = range(-12, 9)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A kind of noise that meets the target.
+    """A kind of noise that meets a privacy target for policy evaluation, and its standard deviation.
+
+    psi is the smooth bound on the squared sensitivity.
 
     Attributes:
         name: the name of the noise.
         beta: the smoothing: log psi changes by at most beta between neighbours.
-        deviation: standard deviation of the noise on one coordinate, if the sensitivity is 1; rounded to
-            nearest.
+        deviation: standard deviation of the noise on one coordinate, in the unit of sqrt(psi).
     """
 
     name: str
@@ -55,10 +56,11 @@ class Alternative:
 def alternatives(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) -> list[Alternative]:
     """Return the paper's Gaussian noise, the exact Gaussian noise, and the best noise of every other kind.
 
-    All meet (``epsilon``, ``delta``). ``bound`` is the smooth sensitivity on which they are compared.
-    Student's t and Laplace-log-normal noise are certified through zCDP, and Student's t also as purely
-    private (docs/notes/policy_evaluation.md, section 4). Laplace noise is certified exactly, but for one
-    feature only. If no smoothing that was tried meets the target, the deviation is infinite.
+    Each kind of noise meets (``epsilon``, ``delta``). They are compared for ``bound``, a smooth bound on the
+    squared sensitivity. Student's t and Laplace-log-normal noise are certified through zCDP, and Student's t
+    also as purely private (docs/notes/policy_evaluation.md, section 4). Laplace noise is certified exactly,
+    but is listed for one feature only. If no smoothing that was tried meets the target, ``deviation`` is
+    infinite.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([3000], [1.0])
@@ -160,7 +162,7 @@ class Ladder:
     allowance: float
 
     def at_least(self, bound: float) -> tuple[int, Fraction]:
-        """Return the index of the smallest rung that is at least ``bound``, and the rung. Both are private."""
+        """Return index and value of the smallest rung that is at least ``bound``. Both reveal private data."""
         wanted = Fraction(bound)
         ratio = max(wanted / self.floor, Fraction(1))
         guess = math.log(ratio.numerator) - math.log(ratio.denominator)
@@ -172,7 +174,7 @@ class Ladder:
         return place, self.rung(place)
 
     def rung(self, place: int) -> Fraction:
-        """Return the rung with the index ``place``, a number of 128 bits."""
+        """Return the rung with the index ``place``, rounded down to 128 bits."""
         with precision(4 * _BITS):
             power = arb_of(self._rate * place / STEPS).exp() * arb_of(self.floor)
             assert power.rel_accuracy_bits() > 2 * _BITS, "Arb encloses it closely"

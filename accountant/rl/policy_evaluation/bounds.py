@@ -1,14 +1,16 @@
 """Smooth upper bounds on the sensitivity to one trajectory, for the algorithms DP-LSW and DP-LSL.
 
-Both bounds, called psi, are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) is the squared sensitivity on
-data that differ in k trajectories. beta smooths the square, and therefore the variance. For DP-LSW the
-maximum is at k = 0 or at a k such that k + 1 is the number of visits of a state. For DP-LSL the logarithm is
-concave in k. So the code does not try every k (docs/notes/policy_evaluation.md).
+Both bounds, called psi, are maxima over k >= 0 of exp(-k beta) phi(k). phi(k) bounds the squared sensitivity
+on data that differ from the given data in k trajectories. beta is the smoothing of the squared sensitivity,
+and therefore of the variance. For DP-LSW the maximum is at k = 0 or at a k such that k + 1 is the number of
+visits of a state. For DP-LSL the logarithm is concave in k. So the code does not try every k
+(docs/notes/policy_evaluation.md).
 
 DP-LSW needs sum_s w_s/max(v_s - k, 1)^2 at many k. v_s is the number of visits of state s, w_s its weight.
-All sums take O(n log K) altogether. The whole numbers above k + 1 are split into boxes, at most two for each
-length 2^j. Each box is at least 1.5 of its lengths away, so 1/(v - k)^2 is a short power series about its
-middle. A box of length 1 holds one number, so nothing is omitted (section 1 of the note).
+All sums take O(n log K) altogether. The whole numbers above k + 1 are split into intervals (boxes), at most
+two for each length 2^j. The middle of a box is at least 1.5 of its lengths away from k, so 1/(v - k)^2 is a
+short power series about the middle. A box of length 1 holds one number, so nothing is omitted
+(docs/notes/policy_evaluation.md, section 1).
 
 The computed number is a valid bound, rounding included: it is at least phi(0), and its logarithm changes by
 at most beta between neighbours. This assumes IEEE 754 arithmetic for sums, products, quotients and square
@@ -38,7 +40,7 @@ _FEW = 2**20
 
 
 def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """Return, for each offset k, the sum over all ``levels`` v of their mass divided by max(v - k, 1)^2.
+    """Return, for each offset k, the sum over all levels v of v's mass divided by max(v - k, 1)^2.
 
     The relative error is at most (2n + 1024) 2^-52, where n is the number of levels.
 
@@ -118,7 +120,10 @@ class SmoothBound(Protocol):
 
     @property
     def allowance(self) -> float:
-        """Room t for rounding: between neighbours the log of the computed bound changes by at most beta - 3t/2."""
+        """The room t that is left for rounding.
+
+        Between neighbours the log of ``squared(beta)`` changes by at most beta - 3t/2.
+        """
         ...
 
 
@@ -177,7 +182,8 @@ def _reduced(beta: float, slack: float) -> float:
 class WeightedBound:
     """The smooth bound of DP-LSW: the largest exp(-k beta) phi(k) over k >= 0.
 
-    phi(k) = sum_s w_s/max(v_s - k, 1)^2, and v_s is the number of trajectories that visit state s.
+    phi(k) = sum_s w_s/max(v_s - k, 1)^2, where w_s is the weight of state s, and v_s is the number of
+    trajectories that visit state s.
 
     >>> WeightedBound([100, 40], [0.5, 0.5]).squared(0.01)
     0.37157...

@@ -1,11 +1,12 @@
 """Noise constants of private policy evaluation: the paper's, the least for a given smoothing, and the best choice.
 
 psi is a smooth bound on the squared sensitivity: log psi changes by at most ``beta`` between neighbours. The
-standard deviation of the noise is ``alpha`` times sqrt(psi), for a unit of sensitivity. Both are the paper's
-parameters. The accountant of smooth Gaussian noise smooths the scale instead, with beta/2.
+standard deviation of the noise is ``alpha`` times sqrt(psi), in the unit of sqrt(psi). alpha and beta are the
+paper's parameters. The accountant of smooth Gaussian noise uses beta/2, the smoothing of sqrt(psi).
 
-The two searches use ordinary floating-point numbers. ``last_place`` searches the sign change of a rising
-function, and the caller certifies each value. ``descent`` searches a smallest value and only proposes it.
+The two searches use ordinary floating-point numbers. ``last_place`` searches the place where a rising
+function changes its sign, and the caller certifies each value. ``descent`` searches the place of the smallest
+value, and only proposes a place.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
     """Return about the largest x at which the rising function ``gap`` is at most 0.
 
-    ``gap`` was evaluated at the result. It is above 0 at some point that is at most ``close`` larger. Return
+    ``gap`` is evaluated at the result x. It is above 0 at some number between x and x + ``close``. Return
     None if ``gap`` is above 0 down to ``least``. The search begins at ``start``.
 
     >>> round(last_place(lambda x: x**3 - 8, 0.0, -9.0, 1e-9), 6)
@@ -88,11 +89,13 @@ _ABOVE = Reals(0, lower_open=True)
 
 @dataclass(frozen=True)
 class Noise:
-    """The two noise constants of policy evaluation. psi is the smooth bound on the squared sensitivity.
+    """The two constants that determine the noise of private policy evaluation.
+
+    psi is the smooth bound on the squared sensitivity.
 
     Attributes:
-        alpha: standard deviation of the noise over sqrt(psi), above 0.
-        beta: the logarithm of psi changes by at most this between neighbours, above 0.
+        alpha: standard deviation of the noise divided by sqrt(psi), above 0.
+        beta: the largest change of the logarithm of psi between neighbours, above 0.
 
     >>> Noise(0.0, 0.1)
     Traceback (most recent call last):
@@ -110,7 +113,7 @@ class Noise:
     def deviation(self, bound: SmoothBound) -> float:
         """Return the standard deviation of the noise for a given smooth ``bound`` psi: alpha sqrt(psi).
 
-        The unit is the sensitivity.
+        The unit is that of sqrt(psi).
         """
         return self.alpha * math.sqrt(bound.squared(self.beta))
 
@@ -121,7 +124,7 @@ def _counted(dimension: int) -> int:
 
 
 def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
-    """Return the exact guarantee of Gaussian noise with these constants, for all means and scales that they allow.
+    """Return the exact guarantee of Gaussian noise with these constants, in the worst case over all data.
 
     ``dimension`` is the number of features. Above 10,000 an even number is replaced by the next odd one.
 
@@ -146,8 +149,8 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
     """Return the noise constants that Lemma 1 of the paper prints.
 
     alpha is 5 sqrt(2 log(2/delta))/epsilon, rounded up. beta is epsilon/(4(d + log(2/delta))), rounded down.
-    They are private for epsilon up to 15 (eval.lemma1.corrected), but not for every epsilon (eval.lemma1 is
-    refuted).
+    d is ``dimension``. Noise with these constants meets the target for epsilon up to 15
+    (eval.lemma1.corrected), but not for every epsilon (eval.lemma1 is refuted).
 
     >>> printed("0.1", "0.1", 40)
     Noise(alpha=122.387..., beta=0.0005814...)
@@ -168,8 +171,8 @@ def least(
 ) -> tuple[Noise, Noise]:
     """Return the least noise certified to meet (``epsilon``, ``delta``), and slightly less noise that does not.
 
-    Both use the smoothing ``beta``. The search begins at the noise ``begin``. By default it begins at the
-    noise that suffices for a constant scale.
+    Both use the smoothing ``beta``. The search begins at alpha = ``begin``. By default it begins at the alpha
+    that suffices if the scale of the noise is the same for all data.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
@@ -247,7 +250,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     """Return noise and smoothing that are certified to meet the target, with about the least noise for ``bound``.
 
     ``bound`` comes from numbers of visits that must not be private: use a plan, an expectation or public
-    data. The target is met for any visits. It is not certified that no other choice has less noise.
+    data. The noise meets the target for any visits. It is not certified that no other choice has less noise.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)

@@ -134,7 +134,7 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def decoded(column: Any) -> Any:
-    """Return a column without a dictionary, if it is a column of pyarrow that has one.
+    """Return the column; if it is a dictionary-encoded column of pyarrow, then with its plain values.
 
     pyarrow's own conversion to numpy replaces a missing value by another value of the dictionary.
     """
