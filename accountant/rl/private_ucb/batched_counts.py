@@ -105,8 +105,8 @@ def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
 def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """Return the proved guarantee of all releases, in the central model.
 
-    It is that of a Gaussian mechanism with mu = norm/sigma, where norm is the norm of one user's change. No
-    pair of neighbours is known that attains it.
+    It is that of a Gaussian mechanism with mu = norm/sigma, where norm is an upper bound on the norm of one
+    user's change. No pair of neighbours is known that attains the guarantee.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
     >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)

@@ -48,7 +48,7 @@ _RELEASED = "every private count before every episode"
 
 
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
-    """Return the largest change of the counts by one user, and the number of noisy tree nodes that have it.
+    """Return the largest changes of the counts by one user, and in how many noisy tree nodes each one occurs.
 
     >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()

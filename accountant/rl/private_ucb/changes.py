@@ -47,19 +47,20 @@ class Change:
     worst: Moves
     """The changes between the worst pair of neighbours, as pairs (size, count)."""
     boxes: Moves = ()
-    """Changes that are at least as large as those of any pair of neighbours; by default ``worst``.
+    """Changes that bound those of every pair of neighbours, as pairs (size, count); by default ``worst``.
 
-    The changes of a pair can be split into groups, one for each of these, so that no group's sum is larger.
+    The changes of any pair of neighbours can be put into groups, one group for each of the listed changes,
+    such that the sum of a group is at most its listed change.
     """
 
     @property
     def dominating(self) -> Moves:
-        """Changes that are at least as large as those of any pair of neighbours, without those of size 0."""
+        """Changes that bound those of every pair of neighbours, as pairs (size, count) with a size above 0."""
         return _nonzero(self.boxes or self.worst)
 
     @property
     def attained(self) -> Moves:
-        """The changes between the worst pair of neighbours, without those of size 0."""
+        """The changes between the worst pair of neighbours, as pairs (size, count) with a size above 0."""
         return _nonzero(self.worst)
 
     @property
@@ -94,8 +95,9 @@ def between(
         mechanism: the command-line name of the mechanism, for error messages.
         sizes: the sizes of the tables.
         adjacency: ``add-remove`` or ``replace``.
-        any_start: whether two replaced users may differ in the first state and action.
-        own_actions: otherwise, whether a user's later actions are its own data; see ``same_start``.
+        any_start: whether a user and its replacement may differ in the first state and action.
+        own_actions: whether a user's later actions are its own data. It is used only if ``any_start`` is
+            false.
 
     Raises:
         UnprovedAdjacencyError: for a relation without a proof.
@@ -124,8 +126,8 @@ def _only_costs(sizes: Sizes) -> Changes:
 def replaced(sizes: Sizes) -> Changes:
     """Return the largest changes if one trajectory is replaced by any other.
 
-    The two visit different states or actions at every step. If there is only one state and one action, they
-    differ in costs.
+    In the worst case the two trajectories visit different states or actions at every step. If there is only
+    one state and one action, they can differ in costs only.
 
     >>> [change.total for change in replaced(Sizes(6, 2, 20)).values()]
     [40, 40, 40]

@@ -45,7 +45,7 @@ Its arguments are the number of independent noise terms that are added up, and t
 class CountLevels:
     """Bounds on the error of the three kinds of counts: visits, costs and transitions.
 
-    The upper bounds are certified to hold. The lower bounds show how tight they are.
+    The upper bounds are certified to hold. The lower bounds show how tight the upper bounds are.
     """
 
     visits: Bound
@@ -73,7 +73,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 
 
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
-    """Return certified bounds on the errors of all running counts, except with probability ``delta``.
+    """Return certified bounds that the errors of all running counts exceed with probability at most ``delta``.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
@@ -155,8 +155,9 @@ class _Summed:
 def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevels:
     """Return certified bounds on the errors of the sums of the noisy counts that users send.
 
-    The error before episode k is a random walk of k - 1 symmetric steps. The probability that its largest
-    value exceeds x is at most twice (Levy), and at least once, the probability that its last value does.
+    The error before episode k is the value of a random walk after k - 1 symmetric steps. Let P be the
+    probability that the last value of the walk exceeds x. Then the largest value exceeds x with a probability
+    between P and 2 P (Levy).
 
     >>> parameters = LocalCountsParameters(6, 2, 20, 2000, printed_epsilon=1.0)
     >>> found, printed = local_levels(parameters, "0.1"), printed_levels(parameters, "0.1")

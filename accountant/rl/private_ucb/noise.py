@@ -74,8 +74,8 @@ def composed(law: str, steps: Sequence[Step]) -> Profile | None:
     """Return the guarantee of all ``steps`` together. Call it inside ``precision``.
 
     ``law`` is ``laplace`` or ``discrete-laplace``. Return None if some step has so much or so little noise
-    that it cannot be composed. For both distributions, less noise is less private
-    (docs/notes/ucb_counters_exact.md). So lower and upper bounds on an inexact scale enclose the guarantee.
+    that it cannot be composed. If the scale is only known by a lower and an upper bound, the guarantees at
+    these bounds enclose the true one, because less noise is less private (docs/notes/ucb_counters_exact.md).
     """
     ends = [_ENDS[NoiseLaw(law)](step) for step in steps]
     if any(end is None for end in ends):
@@ -133,20 +133,20 @@ class Moved:
     nodes: int
 
     def families(self) -> Iterable[tuple[Change, Fraction]]:
-        """Return, for each released kind of counts, the change and the noise in units of the noise scale."""
+        """Return the change, and the noise divided by the noise scale, of each released kind of counts."""
         return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
 
     def total(self) -> Fraction:
-        """Return the sum of all changes in all noisy values.
+        """Return the sum of all changes in all noisy values, each divided by a noise factor.
 
-        Each change is divided by the noise factor of its kind of counts.
+        The noise factor of a kind of counts is its noise divided by the noise scale.
         """
         return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
 
     def squares(self) -> Fraction:
-        """Return the sum of squared changes in one noisy node.
+        """Return the sum of squared changes in one of the ``nodes`` values, each divided by a noise factor.
 
-        Each change is divided by the noise factor of its kind of counts.
+        The noise factor of a kind of counts is its noise divided by the noise scale.
         """
         return sum((change.squares / factor**2 for change, factor in self.families()), Fraction(0))
 
@@ -189,7 +189,7 @@ _LAWS = {
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
-    """Return notes for the answer: on integer noise, and on whether only pure differential privacy is stated."""
+    """Return the notes of a guarantee: that the noise is integer, and that only pure privacy is stated."""
     pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
         *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),
@@ -233,7 +233,7 @@ def discrete_gaussian(mu: Bound) -> ZCDP:
 def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
     """Return the mu of Gaussian noise on the counts. Call it inside ``precision``.
 
-    ``norm`` is the squared norm of the change of a release if one count changes by 1.
+    ``norm`` is the squared L2 norm by which a counter's noisy values change if one count changes by 1.
     """
     return (norm * arb_of(moved.squares())).sqrt() / moved.parameters.noise_scale()
 
@@ -279,7 +279,7 @@ def least_scale(
     epsilon: Number,
     delta: Number,
 ) -> tuple[Chosen, Chosen]:
-    """Return parameters with the least ``scale`` that meets the target, and nearby ones that do not.
+    """Return parameters with the least ``scale`` that meets the target, and with a smaller one that does not.
 
     Args:
         unit: the parameters with noise of scale 1.

@@ -152,7 +152,7 @@ class CountsParameters(Parameters):
         return exact(self.cost_factor) if family == COSTS else Fraction(1)
 
     def units(self, family: str) -> int:
-        """Return the number of units in a count of 1: ``grains`` for costs with integer noise, otherwise 1.
+        """Return the integer that stands for a count of 1: ``grains`` for costs with integer noise, or 1.
 
         ``family`` is ``visits``, ``costs`` or ``transitions``.
         """

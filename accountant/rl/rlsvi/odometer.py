@@ -1,9 +1,9 @@
 """The privacy loss of a run of RLSVI, computed from the run's own visit counts.
 
 Neighbours under ``rewards-only`` have the same visit counts, so the counts may be used. Let beta_k be the
-noise variance of episode k without visits. If a state and action were visited N times, each later release
-adds (N+1)/(2 beta_k N^2) to the zCDP parameter rho of the users who visited them. The worst case would be
-1/beta_k.
+noise variance in episode k for a state and action without visits. If a state and action were visited N times,
+the release of a later episode k adds (N+1)/(2 beta_k N^2) to the zCDP parameter rho of the users who visited
+them. In the worst case, N = 1, it adds 1/beta_k.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
 class RewardsFilter:
     """A privacy filter that decides before each release whether it fits into a budget of zCDP.
 
-    ``budget`` is the rho of zCDP. Release tables only while ``admits`` returns True, and none after its first
-    False. Then the whole run is rho-zCDP and sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any
-    policies and any number of episodes. There are two conditions. The counts passed in are those that the
-    release uses. The decision to stop depends only on released tables and counts. Proof:
-    docs/notes/rlsvi_tight.md (adaptive costs within a fixed budget); Feldman and Zrnic, arXiv:2008.11193v4,
-    Theorem 4.5 for the Renyi form.
+    ``budget`` is the rho of zCDP. A release is the tables of action values of one episode. Release tables
+    only while ``admits`` returns True, and none after its first False. Then the whole run is rho-zCDP and
+    sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any policies and any number of episodes. There
+    are two conditions. First, pass the counts that the release uses. Second, the decision to stop must depend
+    on released tables and counts only. Proof: docs/notes/rlsvi_tight.md (adaptive costs within a fixed
+    budget); Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
 
     The charge is for the worst user, who at every step visits the state and action with the largest cost so
     far.
@@ -91,7 +91,7 @@ def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDA
     A user is an episode, so the shape is (episodes,). These numbers are not a guarantee, because they depend
     on the run. The guarantee of a run stopped by a ``RewardsFilter`` is the filter's budget, which is fixed
     in advance. The guarantee of any other run is the worst case, ``dpproof.accountant.rl.rlsvi.rlsvi.rho``.
-    The numbers show how much of it was used.
+    The numbers show how much of the guarantee was used.
 
     Raises:
         ValueError: if the episodes do not have the sizes in ``parameters``.

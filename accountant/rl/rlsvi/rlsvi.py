@@ -41,8 +41,8 @@ def sum_of_reciprocal_logs(scale: int, first: int, last: int) -> flint.arb:
 
     f(k) = 1/log(scale k) is decreasing and convex, so for m <= n
     (f(m) + f(n))/2 + int_m^n f  <=  sum_{k=m}^n f(k)  <=  int_{m-1/2}^{n+1/2} f,
-    and int f = li(scale x)/scale. Beyond the first 16,384 terms the two differ by less than 1e-10 of
-    the whole sum.
+    and int f = li(scale x)/scale. Beyond the first 16,384 terms the two bounds differ by less than
+    1e-10 of the whole sum.
 
     >>> sum_of_reciprocal_logs(2, 2, 1).str()
     '0'
@@ -180,10 +180,11 @@ def _published_guarantee(parameters: RLSVIParameters) -> PublishedGuarantee | No
 def attained_mu(parameters: RLSVIParameters) -> Bound:
     """Return a mu such that a run cannot be more private than mu-GDP: one pair of neighbours attains it.
 
-    The first user's rewards are all 0 or all 1. With two states or more, the first user leaves the start
-    state after one step and nobody follows. So at every step but the first, the user's state and action have
-    one visit in all later episodes. In the start state there are at most k - 1 visits before episode k, for
-    any policies. The upper bound only shows how exactly the lower bound was computed.
+    In this pair the first user's rewards are all 0 or all 1. With two states or more, the first user leaves
+    the start state after one step, and no other user does so. So at every step but the first, the first
+    user's state and action have one visit in all later episodes. In the start state there are at most k - 1
+    visits before episode k, for any policies. The upper bound only shows how exactly the lower bound was
+    computed.
     """
     shared = parameters.horizon if parameters.states == 1 else 1
     last = min(parameters.episodes, 1 + _TERMS)

@@ -8,9 +8,10 @@ batch, and given the past the other batches have the same distribution. So all b
 as the least private one.
 
 Three methods bound the guarantee, and each is always valid. If noise bits are 1 with probability 1/2,
-``fair_counters`` uses the sum of all counters. Otherwise ``rare_counters`` uses certain events and Chernoff's
-bound. Both take milliseconds and come first. The third method is a grid of privacy losses. It is used if the
-first bounds are more than a thousandth apart and the grid is small enough.
+``fair_counters`` uses the sum of all counters. Otherwise ``rare_counters`` uses Chernoff's bound, and the
+events that reveal the user for certain. Both methods take milliseconds and come first. The third method is a
+grid of privacy losses. It is used if the first bounds are more than a thousandth apart and the grid is small
+enough.
 
 Source: Section V and Lemma 10 of the paper; docs/notes/sdp_batches.md, sections 1 and 6.
 """
@@ -42,7 +43,9 @@ _FAIR = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class BatchLoss(Profile):
-    """The guarantee of counters with Binomial(trials, probability) noise, if some counters fall and others rise by one.
+    """The guarantee of noisy counters, if a replaced user lowers some by one and raises as many by one.
+
+    The noise of a counter is Binomial(trials, probability).
 
     >>> BatchLoss(1, 5000, Fraction(9, 100)).delta("0.5").upper < 1e-6
     True
@@ -145,7 +148,7 @@ class ReleaseShape:
 def printed_budget(
     horizon: int, states: int, actions: int, epsilon: Number, beta: Number, *, beyond_proof: bool = False
 ) -> tuple[Fraction, Fraction]:
-    """Return the paper's budget of one counter: epsilon/(3H) and beta/(HXA).
+    """Return the paper's privacy budget for one counter: epsilon/(3H) and beta/(HXA).
 
     The names are the paper's. beta is the delta of the guarantee.
 
@@ -189,9 +192,11 @@ def printed_threshold(
 
 
 def batch_loss(shape: ReleaseShape, users: int, threshold: float) -> BatchLoss:
-    """Return the guarantee of one batch's release if one user is replaced and every bit is a message of its own.
+    """Return the guarantee of one batch's release if one user is replaced. Every bit is a separate message.
 
-    As many counters fall as rise, so the guarantee is the same if the two users are exchanged.
+    ``users`` is the number of users in the batch, and ``threshold`` is twice the expected number of noise
+    bits of a counter. As many counters fall as rise, so the guarantee is the same if the two users are
+    exchanged.
 
     >>> batch_loss(ReleaseShape(1, 2, 1, rewards=False), 5000, 900.0).delta("0.5").upper < 1e-6
     True

@@ -67,7 +67,7 @@ class ShuffledBatchParameters(Parameters):
 
     @property
     def counter(self) -> ShuffledCountParameters:
-        """The parameters of a single counter, if every bit is a message of its own."""
+        """The parameters of a single counter. Every bit is a separate message."""
         return ShuffledCountParameters(self.users, self.threshold, "bits")
 
     @property

@@ -80,7 +80,8 @@ class ShuffledCountParameters(Parameters):
 def view(parameters: ShuffledCountParameters) -> BinomialView:
     """Return the binomial noise that hides one user's bit.
 
-    With ``bits`` it is the sum of all users' noise bits. With ``sum`` it is the noise in one user's message.
+    If ``encoding`` is ``bits``, it is the sum of all users' noise bits. If ``encoding`` is ``sum``, it is the
+    noise in one user's message.
 
     >>> view(ShuffledCountParameters(1000, 3000.0, "bits")).trials
     3000

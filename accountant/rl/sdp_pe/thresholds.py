@@ -3,12 +3,14 @@
 The noise is found from the exact guarantee of all changed counters. A fair noise bit is 1 with probability
 1/2. If a batch has fewer users than the fair bits that it needs, the users share these bits. More fair bits
 are post-processing, so delta falls with their number. The sufficient number is found once for all batches
-with so few users. In larger batches every user has one noise bit that is rarely 1. There delta may rise with
-the threshold tau, so the certificate holds for the returned threshold only, not for larger ones.
+with so few users. In larger batches every user has one noise bit that is rarely 1. In larger batches delta
+may rise with the threshold tau, so the certificate holds for the returned threshold only, not for larger
+ones.
 
-All noisy counts of a release are within E/4 of the true ones at once, except with the failure probability.
-The precision level E comes from exact binomial tails with a union bound over the counters, or is the paper's.
-A linear programme then returns counts within E of the true ones (docs/notes/sdp_privatizer.md, section 4).
+With the precision level E, all noisy counts of a release are within E/4 of the true ones at once, except with
+the failure probability. E comes from exact binomial tails with a union bound over the counters, or is the
+paper's. A linear programme then returns counts within E of the true ones (docs/notes/sdp_privatizer.md,
+section 4).
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ _NOTHING = 1 - Fraction(1, 10**9)
 def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
     """Return two thresholds: with the first a batch is certified to meet (epsilon, delta), with the second to miss it.
 
-    The second is smaller. A threshold is twice the expected number of noise bits of a counter. The two are
-    about 0.1% apart, or one fair bit of each user apart, or as close as the bounds on delta allow. Every
-    threshold above ``users`` and up to ``2 users`` gives each user 2 fair bits, so in that range the first
-    result is ``2 users``.
+    The second is smaller. A threshold is twice the expected number of noise bits of a counter. A fair bit is
+    a noise bit that is 1 with probability 1/2. The two thresholds are about 0.1% apart, or one fair bit of
+    each user apart, or as close as the bounds on delta allow. Every threshold above ``users`` and up to ``2
+    users`` gives each user 2 fair bits, so in that range the first result is ``2 users``.
 
     >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
     >>> 0.99 * meets <= misses < meets
@@ -221,9 +223,9 @@ _BITS = 128
 def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: Number) -> float:
     """Return the least precision level E: all noisy counts of a release are within E/4 of the true ones.
 
-    This holds except with probability ``failure``, certified by exact binomial tails. E is the least such
-    number up to rounding. If visits are sums of transitions, they are within E/4, too. Their noise is the sum
-    of the noise of as many counters as there are states.
+    The counts are within E/4 except with probability ``failure``, which exact binomial tails certify. E is
+    the least such number up to rounding. If visits are sums of transitions, the visits are within E/4, too.
+    Their noise is the sum of the noise of as many counters as there are states.
 
     >>> precision_level(ReleaseShape(6, 4, 2), 5000, 900.0, "0.05") / 4
     76.0
@@ -292,8 +294,8 @@ def printed_level(shape: ReleaseShape, threshold: float, failure: Number) -> flo
     """Return the paper's precision level E: all noisy counts of a release are within E/4 of the true ones.
 
     The paper bounds the tail on each side of each counter by exp(-(E/4)^2/(3 tau)), where tau is
-    ``threshold``. The sum over both sides of all counters equals ``failure``. This tail bound holds only for
-    E/4 up to the mean of the noise (docs/findings.md).
+    ``threshold``. E is the number at which the sum of these bounds over both sides of all counters equals
+    ``failure``. But this tail bound holds only for E/4 up to the mean of the noise (docs/findings.md).
 
     >>> round(printed_level(ReleaseShape(6, 4, 2), 900.0, "0.05") / 4)
     159
