@@ -2,16 +2,18 @@
 
 A stream has K leaves, one for each time, and a running count is released at each time.
 
-- Binary tree. The release at time t adds one node for each binary one of t. Its error is the sum of as many
-  independent copies of the noise. The number of times with a given number of ones is counted exactly.
+- Binary tree. The release at time t adds up one noisy node for each 1 among the binary digits of t. Its error
+  is the sum of as many independent copies of the noise. The number of times with a given number of ones is
+  counted exactly.
 - Factorised counter. Release t has a normal error of variance sigma^2 (b_0^2 + ... + b_{t-1}^2), where the
-  b_i are the coefficients of the factor B (``Strategy``). The variance grows with t. So all terms of the
-  union in a block of times lie between the first and the last term of the block.
-- Averaged subtrees (Honaker). A node's own noisy value and the sum of its two children estimate one number. They
-  are averaged by their variances, from the leaves up. A node of level l then has variance 2^l/(2^(l+1) - 1)
-  instead of 1, and the release of time t is the best linear unbiased one (``from_below``). Once the stream has
-  ended, nodes beyond the prefix improve it further (``full``). Variances are rounded to multiples of 1/64, down
-  and up, and the times with each rounded variance are counted exactly.
+  b_i are the coefficients of the factor B (``Strategy``). The variance grows with t. So in a block of times
+  all terms of the union bound lie between the first and the last term of the block.
+- Averaged subtrees (Honaker). A node's own noisy value and the sum of its two children estimate the same
+  number. The counter averages these two estimates by their variances, from the leaves up. A node of level l
+  then has variance 2^l/(2^(l+1) - 1) instead of 1, and the release of time t is the best linear unbiased one
+  (``from_below``). Once the stream has ended, nodes after time t improve the estimate further (``full``).
+  Variances are rounded to multiples of 1/64, down and up, and the times with each rounded variance are
+  counted exactly.
 
 Source: Honaker, Efficient use of differentially private binary trees (TPDP 2015). The recursion for the full
 estimator is this project's own (docs/notes/counting.md).
@@ -38,11 +40,12 @@ from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
-    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
+    """Return an error that no running count of a tree exceeds with probability 1 - ``beta``, by a union bound.
 
-    With probability at least 1 - ``beta`` no running count of a tree over ``leaves`` leaves has an error
-    above the upper bound. ``maximum_error_bound`` finds the quantile of the largest error itself, which is
-    smaller.
+    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
+    error above the upper bound. The tree has ``leaves`` leaves, one for each time, and ``noise`` on each
+    node. ``maximum_error_bound`` finds the quantile of the largest error itself, which is smaller.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> union_bound(16384, LaplaceNoise(15), "1e-6").upper
@@ -79,10 +82,11 @@ _FACTORISED_BITS, _BLOCKS = 192, 200
 
 
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
-    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
+    """Return an error that no running count of a factorised counter exceeds with probability 1 - ``beta``.
 
-    This is for a factorised counter with Gaussian noise of standard deviation ``sigma``. With probability at
-    least 1 - ``beta`` no running count has an error above the upper bound.
+    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
+    error above the upper bound. The noise is Gaussian with standard deviation ``sigma``.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")
@@ -137,9 +141,10 @@ def _positive(sigma: Number) -> Fraction:
 
 
 def node_variance(level: int) -> Fraction:
-    """Return the variance of the best estimate of a node's sum from the noisy nodes at and below it.
+    """Return the variance of the best estimate of a tree node's sum.
 
-    ``level`` is the level of the node, 0 for a leaf. The noise on each node has variance 1.
+    The estimate uses the noisy values of the node and of all nodes below it. ``level`` is the level of the
+    node, 0 for a leaf. The noise on each node has variance 1.
 
     >>> node_variance(0), node_variance(2)
     (Fraction(1, 1), Fraction(4, 7))
@@ -152,9 +157,9 @@ def node_variance(level: int) -> Fraction:
 
 
 def from_below(time: int) -> Fraction:
-    """Return the variance of the best estimate of the count at ``time`` from all nodes that are complete by then.
+    """Return the variance of the best estimate of the count at ``time`` from all noisy nodes up to ``time``.
 
-    The noise on each node has variance 1.
+    These are the tree nodes whose leaves all lie up to ``time``. The noise on each node has variance 1.
 
     >>> from_below(7), from_below(8)
     (Fraction(47, 21), Fraction(8, 15))
@@ -206,10 +211,11 @@ _GRAIN = 64
 
 
 def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
-    """Return bounds on the smallest x at which the sum over all releases of P(|error| > x) is at most ``beta``.
+    """Return an error that no count of a tree with averaged subtrees exceeds with probability 1 - ``beta``.
 
-    This is for a tree with averaged subtrees and Gaussian noise of standard deviation ``sigma``. With
-    probability at least 1 - ``beta`` no running count has an error above the upper bound.
+    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
+    error above the upper bound. The noise is Gaussian with standard deviation ``sigma``.
 
     >>> from dpproof.accountant.counting.error import union_bound
     >>> from dpproof.accountant.counting.noise import GaussianNoise

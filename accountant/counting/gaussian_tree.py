@@ -67,14 +67,15 @@ class TreeParameters(Measured):
 
 
 def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int, int]:
-    """Return bounds on the largest squared L2 norm of the change of all nodes by one user.
+    """Return bounds on the largest squared L2 norm of one user's change of all tree nodes.
 
-    A user contributes at most 1 to each of ``participations`` leaves. ``add-remove``: without the user, the
-    user contributes 0, and the others' leaves stay in place. ``replace``: the user's values and leaves may
-    both change. If the values may have either sign, the worst change is from -1 to +1 on the same leaves.
-    ``by-sensitivity``: the two streams differ at as many leaves as ``participations`` says. The two bounds
-    are usually equal. They may differ if the ``separation`` is large. They may also differ under ``replace``
-    with a separation and nonnegative contributions.
+    A leaf is one time of the stream. A user contributes at most 1 to each of ``participations`` leaves.
+    ``add-remove``: without the user, the user contributes 0, and the others' leaves stay in place.
+    ``replace``: the user's values and leaves may both change. If the values may have either sign, the worst
+    change is from -1 to +1 on the same leaves. ``by-sensitivity``: the two streams differ at as many leaves
+    as ``participations`` says. ``separation`` is the least distance between two leaves of a user. The two
+    bounds are usually equal. They may differ if the separation is large. They may also differ under
+    ``replace`` with a separation and nonnegative contributions.
 
     >>> squared_norm(TreeParameters(16384, 10.0), Adjacency.ADD_REMOVE)
     (15, 15)
@@ -117,7 +118,7 @@ _NORMS = {
 def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """Return the guarantee: Gaussian DP with mu^2 = squared norm * sensitivity^2 / sigma^2.
 
-    ``squared_norm`` returns the squared norm. Some pair of streams attains the guarantee.
+    The function ``squared_norm`` returns the squared norm. Some pair of streams attains the guarantee.
 
     >>> found = account(TreeParameters(16384, 10.0)).guarantee
     >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper
@@ -166,7 +167,8 @@ def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bo
     """Return bounds on the smallest sigma with which a Gaussian mechanism meets (``epsilon``, ``delta``).
 
     ``norms`` are a lower and an upper bound on the L2 sensitivity, or the sensitivity alone. The upper bound
-    meets the target at the last norm. The lower bound misses it at the first. Call this inside ``precision``.
+    on sigma meets the target for the last norm. The lower bound on sigma misses the target for the first
+    norm. Call this inside ``precision``.
 
     Raises:
         ValueError: for a target that no noise within double precision meets.

@@ -62,7 +62,8 @@ class TooManyProfilesError(ValueError):
 def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
     """Return the worst ways in which a user of at most ``participations`` leaves can change the nodes of a tree.
 
-    Each is a profile n: n[c - 1] nodes change by c. Profiles that another one dominates are left out.
+    Each way is a tuple n: n[c - 1] nodes change by c. The function leaves out each way that another way
+    dominates, because the other way is at least as bad for privacy.
 
     >>> worst_profiles(16384, 1)
     ((15,),)

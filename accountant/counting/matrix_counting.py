@@ -75,7 +75,9 @@ class MatrixCountingParameters(Measured):
 
 
 def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
-    """Return the factor C that these parameters choose: the square root of the running count, or its first bands.
+    """Return the factorisation B C of the running-count matrix that these parameters choose.
+
+    C is the square root of this matrix, or the first bands of the square root.
 
     >>> strategy_of(MatrixCountingParameters(16, 1.0, bands=3)).bands
     3
@@ -90,9 +92,10 @@ def account(
 ) -> PrivacyResult:
     """Return the guarantee: Gaussian DP with mu = norm * sensitivity / sigma.
 
-    norm is the largest L2 norm of one user's change of C x, if the user changes each leaf by at most 1.
-    ``add-remove``: without the user, the user contributes 0, and the others' leaves stay in place. A pair of
-    streams attains mu. ``replace``: the user's values and leaves may both change. If values may have either
+    x is the stream, and noise is added to C x, where C is a factor of the running-count matrix. norm is the
+    largest L2 norm of one user's change of C x, if the user changes each entry of x by at most 1.
+    ``add-remove``: without the user, the user contributes 0, and the others' entries stay in place. A pair of
+    streams attains mu. ``replace``: the user's values and places may both change. If values may have either
     sign, mu doubles, and the pair with all signs changed attains this. If values are nonnegative, mu grows by
     at most the factor sqrt(2).
 

@@ -1,4 +1,6 @@
-"""Certified distribution of the largest error over all releases of a tree, which a union bound only bounds.
+"""The distribution of the largest error of all running counts of a tree, with certified bounds.
+
+Its quantiles are smaller than those of a union bound over all releases.
 
 The releases at times below 2^(l+1) are those of a tree of level l, followed by the same releases with one
 more node added to each. Let Z be that node's noise, and let r_l(s) be the probability that s plus the error
@@ -38,8 +40,8 @@ _Floats = NDArray[np.float64]
 def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: int = _CELLS) -> Bound:
     """Return bounds on the probability that some running count of a tree has an error above ``error``.
 
-    The tree has ``leaves`` leaves, and ``noise`` on each node. More ``cells`` of the grid make the bounds
-    tighter, but the time grows with their square.
+    The tree has ``leaves`` leaves, and ``noise`` on each node. ``cells`` is the size of the grid on which the
+    function computes. A larger grid makes the bounds tighter, but the time grows with the square of its size.
 
     >>> from dpproof.accountant.counting.noise import GaussianNoise
     >>> found = maximum_error_probability(64, GaussianNoise(1), 8)
@@ -61,7 +63,8 @@ def maximum_error_probability(leaves: int, noise: Noise, error: Number, cells: i
 def maximum_error_bound(leaves: int, noise: Noise, beta: Number, cells: int = _CELLS) -> Bound:
     """Return bounds on the smallest x such that with probability 1 - ``beta`` no running count has an error above x.
 
-    The counts are those of a tree of ``leaves`` leaves, with ``noise`` on each node.
+    The counts are those of a tree of ``leaves`` leaves, with ``noise`` on each node. ``cells`` is the size of
+    the grid on which the function computes.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> from dpproof.accountant.counting.error import union_bound

@@ -89,7 +89,10 @@ def _check(terms: int) -> None:
 
 
 class Noise(Protocol):
-    """A symmetric distribution with a log-concave density. Each node of a tree gets an independent copy."""
+    """The noise on the nodes of a tree: a symmetric distribution with a log-concave density.
+
+    Each node gets independent noise.
+    """
 
     @property
     def variance(self) -> Fraction:
@@ -97,7 +100,7 @@ class Noise(Protocol):
         ...
 
     def tail(self, terms: int, point: Fraction) -> flint.arb:
-        """Return bounds on the probability that ``terms`` noise values add up to more than ``point``, at least 0."""
+        """Return bounds on the probability that ``terms`` noise values add up to more than ``point`` >= 0."""
         ...
 
 

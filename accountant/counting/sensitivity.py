@@ -1,18 +1,18 @@
 """Sensitivity of the nodes of a tree to one user: exact maxima over all sets of leaves that a user may be in.
 
-A user changes k leaves by at most 1 each, and a node's count changes by the number of these leaves below it.
-All overlaps are nonnegative, so raising every leaf by 1 is the worst case. A dynamic programme over the
-levels finds the maximum, because all subtrees of one level are alike.
+A user changes k leaves by at most 1 each. It is worst to raise every leaf by 1, because changes of opposite
+sign cancel in the nodes above. Then a node's count changes by the number of these leaves below it. A dynamic
+programme over the levels finds the maximum, because all subtrees of one level are alike.
 
 If the leaves are at least ``separation`` apart, the programme also tracks the distance of the first leaf from
 the left end of a subtree and of the last leaf from the right end. For long streams it works on blocks of g
 leaves, where g is at most the separation, so a block holds at most one leaf of a user. If g divides the
 separation, the result is exact. Otherwise it is a lower and an upper bound.
 
-A user adds a value in [-s, s] or in [0, s] to a leaf. This matters only if a user is replaced. A replacement
-that changes a leaf from -s to +s changes it by 2s. So replacing a user is as bad as changing the worst leaves
-by twice the sensitivity. With [0, s] no leaf changes by more than s, and the leaves of the two users may
-overlap. Proofs: docs/notes/counting.md.
+A user adds a value in [-s, s] or in [0, s] to a leaf. The sign matters only if a user is replaced. With [-s,
+s] a replacement can change a leaf from -s to +s, by 2s. So replacing a user is as bad as changing the worst
+leaves by twice the sensitivity s. With [0, s] no leaf changes by more than s, and the leaves of the two users
+may overlap. Proofs: docs/notes/counting.md.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def separated_sensitivity(
 ) -> tuple[int, int]:
     """Return bounds on ``squared_sensitivity`` if any two leaves of a user are at least ``separation`` apart.
 
-    It is the largest squared L2 norm of one user's change of a tree's released nodes.
+    This sensitivity is the largest squared L2 norm of one user's change of a tree's released nodes.
 
     >>> separated_sensitivity(16384, 2, 1), separated_sensitivity(16384, 2, 2)
     ((58, 58), (56, 56))

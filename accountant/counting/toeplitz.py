@@ -61,7 +61,7 @@ class Strategy(Protocol):
 
     @property
     def bands(self) -> int:
-        """The number of coefficients of C up to the last one that is not 0. They are the first column of C."""
+        """The length of the first column of C, without the zeros at its end."""
         ...
 
     @property
@@ -72,14 +72,14 @@ class Strategy(Protocol):
     def column(self) -> flint.arb_poly:
         """Return bounds on the first column of the Toeplitz matrix C, as the coefficients of a polynomial.
 
-        It has the current working precision; see ``precision``.
+        The bounds have the current working precision; see ``precision``.
         """
         ...
 
     def row(self) -> flint.arb_poly:
-        """Return an enclosure of the first column of B, as the coefficients of a polynomial.
+        """Return bounds on the first column of the Toeplitz matrix B, as the coefficients of a polynomial.
 
-        It has the current working precision; see ``precision``.
+        The bounds have the current working precision; see ``precision``.
         """
         ...
 
@@ -138,7 +138,9 @@ def _square_root(count: int, bits: int) -> flint.arb_poly:
 
 @dataclass(frozen=True)
 class Banded:
-    """A factorisation whose factor C is given by its first coefficients. The others are 0.
+    """A factorisation B C of the matrix of running counts, given by the first column of C.
+
+    ``coefficients`` are the first numbers of this column. The others are 0.
 
     >>> Banded(10, (1, "0.5")).decreasing
     True
@@ -229,7 +231,9 @@ def _midpoints(series: flint.arb_poly) -> flint.arb_poly:
 
 
 def banded_square_root(leaves: int, bands: int) -> Banded:
-    """Return the factorisation whose factor C has the first ``bands`` coefficients of the square root, then zeros.
+    """Return the factorisation B C of the running-count matrix in which C has ``bands`` bands.
+
+    The bands of C are the first ``bands`` bands of the square root of the running-count matrix.
 
     Source: Kalinin and Lampert, arXiv:2405.13763, banded square root factorisation.
 
@@ -246,8 +250,8 @@ def banded_square_root(leaves: int, bands: int) -> Banded:
 def participation_norm(strategy: Strategy, participations: int = 1, separation: int = 1) -> flint.arb:
     """Return an enclosure of the largest squared L2 norm of one user's change of C x. Call it inside ``precision``.
 
-    The user changes at most ``participations`` entries of x by at most 1 each. They are at least
-    ``separation`` apart. C is a factor of ``strategy``.
+    The user changes at most ``participations`` entries of the stream x by at most 1 each. The entries are at
+    least ``separation`` apart. C is the factor of ``strategy`` to whose product with x noise is added.
 
     >>> from dpproof.accountant.counting.toeplitz import banded_square_root
     >>> with precision(100): float(participation_norm(banded_square_root(100, 2), 3, 2).mid())
@@ -286,11 +290,12 @@ def _moved(strategy: Strategy, participations: int, separation: int) -> list[fli
 class Errors:
     """Squared errors of the running counts B (C x + noise), and the largest squared change of C x by one user.
 
-    The unit of the errors is the variance of the noise.
+    x is the stream, and B C is the matrix of running counts. The unit of the errors is the variance of the
+    noise.
     """
 
     squared_norm: Bound
-    """The largest squared change of C x by one user."""
+    """The largest squared L2 norm of one user's change of C x."""
     largest: Bound
     """The largest variance of a running count, if the noise has variance 1."""
     mean: Bound
@@ -302,7 +307,7 @@ class Errors:
 
 
 def errors(strategy: Strategy, participations: int = 1, separation: int = 1) -> Errors:
-    """Return certified errors of the running counts, for a factorisation and what one user may change.
+    """Return certified squared errors of the running counts that the factorisation ``strategy`` releases.
 
     A user may change ``participations`` entries of the stream that are at least ``separation`` apart.
 

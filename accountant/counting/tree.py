@@ -38,8 +38,9 @@ def levels(leaves: int) -> int:
 def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
     """Return the number of released nodes that cover ``leaf``, in a tree over ``leaves`` = K leaves.
 
-    The complete nodes that cover leaf i are nested, and the largest has the level of the first binary digit
-    in which K and i - 1 differ. The node of level l has an even index if digit l of i - 1 is 0.
+    The complete nodes that cover leaf i are nested. The largest of them has the level of the first binary
+    digit in which K and i - 1 differ. The node of level l that covers leaf i has an even index if digit l of
+    i - 1 is 0.
 
     >>> [nodes_with(leaf, 6) for leaf in range(1, 7)]
     [3, 3, 3, 3, 2, 2]
@@ -59,7 +60,7 @@ def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
 def releases_by_size(leaves: int) -> tuple[int, ...]:
     """Return, for m = 0, 1, ..., the number of times whose running count is a sum of m nodes of the tree.
 
-    The times are 1..``leaves``. At time t, m is the number of binary ones of t.
+    The times are 1..``leaves``. At time t, m is the number of ones among the binary digits of t.
 
     >>> releases_by_size(6)
     (0, 3, 3)
