@@ -2,8 +2,9 @@
 
 A clone is another user whose message looks like that of the user, with either of the two inputs. With C
 clones the guarantee is that of a ``BinomialView`` of C fair coins. Its delta falls in C by g(C) = delta_C -
-delta_{C+1}, a single probability in closed form. So the mean over C of n - 1 other users is a sum of positive
-terms that contain no tail (docs/notes/shuffling.md):
+delta_{C+1}, a single probability in closed form. C is random, because each of the n - 1 other users may be a
+clone. So the mean E of delta over C is a sum of positive terms that contain no tail
+(docs/notes/shuffling.md):
 
     E delta_C = sum over c of g(c) P[C <= c] + delta_{n-1}.
 
@@ -39,11 +40,13 @@ _BITS, _BLOCKS = 192, 40
 def excess(
     messages: int, chance: Fraction, tilt: tuple[float, float], reach: float = 14.0
 ) -> tuple[float, float]:
-    """Return bounds on the mean over s of the largest E[(N0 - place) 1_A | s] over all events A.
+    """Return bounds on the mean excess, which determines the delta of shuffled randomised response.
 
-    s = N0 + N1 is Binomial(``messages``, ``chance``), and N0 counts its messages of one of two equally likely
-    kinds. place is (s + t)/2 with t = slope s + rest (messages - s). ``tilt`` holds slope and rest, within 4
-    units in the last place. Values of s far from the mean are left out of the upper bound: see ``left_out``.
+    N0 and N1 count the messages of two equally likely kinds. Their sum s is Binomial(``messages``,
+    ``chance``). The excess given s is the largest E[(N0 - place) 1_A | s] over all events A. place is (s +
+    t)/2 with t = slope s + rest (messages - s). ``tilt`` holds slope and rest, within 4 units in the last
+    place. The upper bound leaves out values of s that are more than about ``reach`` standard deviations from
+    the mean: see ``left_out``.
 
     With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1, where I is the smallest integer above place,
     the excess is place b/2 - t U/2.
@@ -89,8 +92,9 @@ def _likely(messages: int, chance: Fraction, reach: float) -> NDArray[np.int64]:
 def left_out(messages: int, chance: Fraction, reach: float) -> float:
     """Return an upper bound on the probability of the values of N0 + N1 that ``excess`` ignores.
 
-    N0 and N1 count messages of two kinds among ``messages``. Each message is of one of the kinds with
-    probability ``chance``, and the user's own message always is. ``reach`` has the same meaning as in ``excess``.
+    N0 and N1 count messages of two kinds among ``messages``. Each message is of one of the two kinds with
+    probability ``chance``. The user's own message always is of one of them. ``reach`` has the same meaning as
+    in ``excess``.
     """
     sums = _likely(messages, chance, reach)
     with precision(_BITS):
@@ -104,8 +108,9 @@ def blanket(users: int, categories: int, rare: Fraction, epsilon: Fraction) -> f
     """Return an upper bound on the delta of shuffled k-ary randomised response, by the privacy blanket.
 
     k is ``categories``, and ``rare`` is the probability of each false answer. The bound assumes an observer
-    who also sees how many other users send a uniformly random message. Delta falls with that number, so each
-    block of numbers uses the value at its first one.
+    who also sees how many other users send a uniformly random message. Delta falls with that number. So the
+    function splits the numbers into blocks, and uses the delta at the first number of a block for the whole
+    block.
 
     Source: Balle, Bell, Gascon and Nissim, arXiv:1903.02837v2, Section 5 (the privacy blanket).
     """
@@ -159,7 +164,8 @@ class CloneView(Profile):
 
     A clone sends each of the two symbols with probability 1/2. The user sends the less likely symbol with
     probability 1/(1 + exp(``local_epsilon``)). With probability 1 - ``seen`` the user's message carries no
-    information, and the analyser knows this. ``clone`` and ``seen`` are lower and upper bounds.
+    information, and the analyser knows this. ``clone`` and ``seen`` are each given by a lower and an upper
+    bound.
 
     >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper
     2.0598082e-07
@@ -356,7 +362,7 @@ _SURE = 100
 def general_randomiser(users: int, local_epsilon: Number) -> CloneView:
     """Return the guarantee of shuffling the messages of ``local_epsilon``-differentially private randomisers.
 
-    Each user may have another such randomiser, also one that is chosen after seeing earlier messages. The
+    The randomisers of different users may differ. Each may be chosen after seeing earlier messages. The
     guarantee is for replacing one user's data.
 
     >>> general_randomiser(2000, 2).delta("0.8").upper

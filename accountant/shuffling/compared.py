@@ -43,8 +43,8 @@ _BITS = 192
 class ShuffledResponse(Profile):
     """The guarantee of the shuffled answers of ``users`` with randomised response over ``categories`` values.
 
-    It is for replacing one user's value. The lower bound is the value of one pair of data sets. The upper
-    bound is a guarantee for all of them.
+    It is for replacing one user's value. The lower bound is attained by one pair of data sets. The upper
+    bound holds for all data sets.
 
     >>> found = ShuffledResponse(10_000, 3, 1).delta("0.05")
     >>> found.of, 0 < found.lower < found.upper < 1e-4
@@ -189,9 +189,9 @@ _REACH = Formula("log(n/(16*log(2/delta)))")
 
 
 def closed_form_epsilon(users: int, local_epsilon: Number, delta: Number) -> Bound:
-    """Return epsilon after shuffling by a published formula, for ``local_epsilon`` at most log(n/(16 log(2/delta))).
+    """Return the epsilon of the shuffled messages of ``local_epsilon``-private users, by a published formula.
 
-    n is ``users``.
+    The formula is proved for a ``local_epsilon`` of at most log(n/(16 log(2/delta))), where n is ``users``.
 
     >>> closed_form_epsilon(10_000, 1, "1e-6").upper
     0.2140
@@ -220,13 +220,14 @@ class AmplificationBounds:
     """Bounds on epsilon for one shuffled count of randomised bits at one delta, by several methods."""
 
     exact: Bound
-    """Lower bound that a pair of data sets attains, and upper bound from users who look like clones."""
+    """Bounds on epsilon: a lower one that a pair of data sets attains, and an upper one for all data sets."""
     closed_form: Bound | None
-    """Epsilon by Theorem 3.1 of Feldman, McMillan and Talwar; None if the condition of the theorem does not hold."""
+    """Epsilon by Theorem 3.1 of Feldman, McMillan and Talwar; None where the theorem does not apply."""
     same_noise: Bound
-    """Exact epsilon of SDP-PE's protocol, where users send plain bits and noise bits of at most the same variance.
+    """Exact epsilon of SDP-PE's protocol with noise of at most the variance of the randomised bits.
 
-    Each user has one noise bit that is rarely 1, or several fair bits if more noise is needed.
+    In this protocol users send their true bits and noise bits. Each user has one noise bit that is rarely 1,
+    or several fair bits if more noise is needed.
     """
     threshold: float
     """The threshold of SDP-PE's protocol in ``same_noise``: twice the expected number of noise bits."""

@@ -4,7 +4,7 @@ Few noise bits (``rare_counters``). If a falling counter has no noise bit that i
 such bits, it reveals the user for certain. If epsilon is beyond all likely privacy losses L, this event is
 nearly all of delta, and a grid of losses cannot resolve it. Its probability is the lower bound. For the
 finite losses, the upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with
-the best c of many.
+the best c of many. E is the mean over L, and M is the moment-generating function of L.
 
 Fair bits (``fair_counters``). ``changes`` counters of N noise bits each are shifted by one. A fair bit is 1
 with probability 1/2. The privacy loss of a counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is
@@ -37,10 +37,10 @@ _TILTS = 2.0 ** (np.arange(-24, 33) / 4)
 
 
 def rare_counters(changes: int, trials: int, p: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Return certified bounds on delta at ``epsilon`` of ``changes`` counters that fall by one and as many that rise.
+    """Return certified bounds on delta at ``epsilon`` if ``changes`` counters fall by one and as many rise.
 
-    Each has ``trials`` noise bits, which are 1 with probability ``p``. The bounds are close to each other if
-    epsilon is beyond the likely losses, and far apart otherwise.
+    Each counter has ``trials`` noise bits, which are 1 with probability ``p``. The bounds are close to each
+    other if epsilon is larger than all likely privacy losses, and far apart otherwise.
 
     >>> low, high = rare_counters(1, 10**6, Fraction(15, 10**6), Fraction(10))
     >>> 0 < high - low < 1e-3 * high
@@ -113,12 +113,10 @@ _HALF = Fraction(1, 2)
 
 
 def fair_counters(changes: int, bits: int, epsilon: Fraction) -> tuple[float, float]:
-    """Return certified bounds on delta at ``epsilon`` of ``changes`` counters that are shifted by one.
+    """Return certified bounds on delta at ``epsilon`` if one user shifts each of ``changes`` counters by one.
 
-    Each counter has ``bits`` noise bits, which are 1 with probability 1/2.
-
-    The bounds are close to each other if there are many bits. For few bits they may be as far apart as 0 and
-    1.
+    Each counter has ``bits`` noise bits, which are 1 with probability 1/2. The bounds are close to each other
+    if there are many bits. For few bits they may be as far apart as 0 and 1.
 
     >>> low, high = fair_counters(36, 10**8, Fraction(1, 200))
     >>> 0 < high - low < 1e-3 * high

@@ -39,10 +39,11 @@ class UndecidedError(ArithmeticError):
 
 
 def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
-    """Return a close upper bound on the peak of P[X <= K] - exp(epsilon) P[X <= K - 1], as a function of p.
+    """Return an upper bound on the largest delta that one event contributes, over all noise probabilities.
 
-    K is ``last``, in 1..users - 1, and X is the number of ones among ``users`` noise bits of probability p.
-    The bound is the exact peak for a double just below exp(epsilon).
+    The event is that the sum is at most K = ``last``, in 1..users - 1. It contributes P[X <= K] -
+    exp(epsilon) P[X <= K - 1], where X is the number of ones among ``users`` noise bits of probability p. The
+    bound is close: it is the exact maximum over p for a double just below exp(epsilon).
 
     >>> float(height(100, Fraction(1), 5)) < 0.13
     True
@@ -65,9 +66,9 @@ def _scale(epsilon: Fraction) -> Fraction:
 def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float) -> bool:
     """Return whether delta of a shuffled count is at most ``target`` for every threshold from ``threshold`` on.
 
-    The threshold of SDP-PE is twice the expected number of noise bits. Every bit is a message of its own.
-    Both answers are certified. For thresholds beyond ``users`` delta falls, because each user then has fair
-    noise bits.
+    The threshold of SDP-PE is twice the expected number of noise bits. Every bit is a separate message. Both
+    answers are certified. For thresholds beyond ``users`` delta falls, because each user then has noise bits
+    that are 1 with probability 1/2.
 
     >>> meets_from(278566, Fraction("0.1"), Fraction("1e-6"), 2829.68)
     True
@@ -185,10 +186,11 @@ def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
-    """Return a noise probability close to a peak of delta in one direction, and delta in this direction there.
+    """Return a noise probability p close to a peak of delta, and the delta of one direction at p.
 
-    There are ``trials`` noise bits. The direction and the peak belong to the event that the sum is at most
-    ``last``. If ``mirrored``, they belong to the event that at most ``last`` bits are 0.
+    There are ``trials`` noise bits, each 1 with probability p. The true count is raised by one, and the peak
+    is that of the event that the sum is at most ``last``. If ``mirrored``, the true count is lowered by one,
+    and the event is that at most ``last`` bits are 0.
 
     >>> where, height = peak(100, Fraction(1), 5)
     >>> 0.12 < where < 0.13
@@ -211,9 +213,10 @@ def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction
 
     A threshold is 2 n p for n = ``users`` noise bits of probability p. To meet the target means that delta is
     at most ``target`` at ``below``, a number at or just below epsilon. To miss it means that delta is above
-    ``target`` at ``above``. The target must be below 1 and be met at the threshold n. A search over some
-    peaks proposes a threshold. Then all peaks beyond the second threshold are certified to be below the
-    target. If one is not, it moves the threshold.
+    ``target`` at ``above``. The target must be below 1 and be met at the threshold n. The function first
+    searches over some peaks and proposes a threshold. Then it certifies that all peaks beyond the second
+    threshold are at most the target. If a peak may be above the target, the search continues beyond this
+    peak.
 
     Raises:
         UndecidedError: if too many peaks are too close to the target.

@@ -3,10 +3,10 @@
 Each of n users sends z, its bit plus the sum of m fair noise bits, and the messages are shuffled. If all
 other users hold 1, the likelihood ratio of bit 0 to bit 1, given all messages, is the mean of R = (m + 1 -
 z)/z over the messages. A message 0 reveals bit 0. So the divergence is the mean of a convex function of a sum
-of n independent R. It is certified on a lattice. Two more lower bounds come from the message 0, and from the
-sum of all messages, n m bits (docs/notes/shuffling.md, section 6). For any data, at least half of the other
-users hold the same bit. So the value is at most that of half as many users with equal bits, and at most that
-of one message by itself.
+of n independent R. The code computes certified bounds on this mean from a lattice (numbers at equal
+distances). Two more lower bounds come from the message 0, and from the sum of all messages, n m bits
+(docs/notes/shuffling.md, section 6). For any data, at least half of the other users hold the same bit. So
+delta is at most that of half as many users with equal bits, and at most that of one message by itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REST = 1e-30
 
 @dataclass(frozen=True)
 class AlikeSums(Profile):
-    """The guarantee for one user's bit if all other users hold 1, or all hold 0. Messages are shuffled sums.
+    """The guarantee for one user's bit if all other users hold the same bit, and messages are shuffled sums.
 
     Each user sends the sum of its bit and its noise bits.
 

@@ -5,9 +5,10 @@ under one input and ``second`` under the other. Every shuffled count of bits is 
 noise of a protocol (the user adds the input itself, 0 or 1), randomised response among equal users, and
 clones given their number.
 
-The likelihood ratio falls in the sum. So the best event is a lower tail up to a threshold K in closed form,
-and delta is the product of one probability and of one term with a tail ratio (docs/notes/shuffling.md). The
-inverse, from delta to epsilon, also handles targets close to the profile's value at 0 or to its limit.
+The likelihood ratio falls in the sum. So the best event is that the sum is at most a threshold K, which has a
+closed form. Delta is the product of one probability and of one term with a tail ratio
+(docs/notes/shuffling.md). The inverse, from delta to epsilon, also handles targets close to the profile's
+value at 0 or to its limit.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def certified_inverse(
     """Return bounds on the smallest epsilon with profile(epsilon) <= target.
 
     ``never`` is the profile's limit for large epsilon. If the target is closer than a relative 2^-40 to the
-    profile's value at 0 or to its limit, the search cannot resolve it. The affected bound is then computed
-    for a target 2^-40 away, or it is 0 or infinite.
+    profile's value at 0 or to its limit, the search cannot resolve it. Then the function computes the
+    affected bound for a target 2^-40 away, or the bound is 0 or infinite.
     """
     goal, less, more = (
         refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
@@ -97,8 +98,8 @@ class BinomialView(Profile):
     def directions(self) -> tuple[Direction, Direction]:
         """Return the arguments of ``hockey_stick`` for each direction: (trials, p, first, second), first <= second.
 
-        The second direction is computed as that of the number of zeros. The two are equal if ``probability``
-        is 1/2 and ``first`` and ``second`` add up to 1.
+        The second direction describes the number of zeros instead of the number of ones. The arguments of the
+        two directions are equal if ``probability`` is 1/2 and ``first`` and ``second`` add up to 1.
         """
         p = exact(self.probability)
         a, c = sorted((exact(self.first), exact(self.second)))
@@ -133,9 +134,11 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """Return ``hockey_stick`` for fair coins and a user who flips its bit with probability 1/(1 + e^local).
+    """Return the hockey-stick divergence for the sum of ``coins`` fair coins and one user's flipped bit.
 
-    The result has the current working precision. It is 0 for every epsilon from ``local`` on.
+    A fair coin is 1 with probability 1/2. The two distributions differ in the user's true bit, which the user
+    flips with probability 1/(1 + e^local). The result has the current working precision. It is 0 for every
+    epsilon from ``local`` on.
     """
     if epsilon >= local:
         return flint.arb(0)

@@ -55,10 +55,11 @@ from dpproof.accountant.theorems.optimal_composition import compose_approx_optim
 def loss_of_runs(
     rates: tuple[Fraction, Fraction, Fraction], monotone: bool, runs: int, positives: int
 ) -> PrivacyLoss:
-    """Return an upper bound on the privacy loss of ``runs`` thresholds, each used for ``positives`` positive answers.
+    """Return a guarantee for ``runs`` noisy thresholds, each used for ``positives`` positive answers.
 
-    ``rates`` are the sensitivity divided by the noise scales of threshold, query and numeric answer; the last
-    is 0 without numeric answers. ``monotone`` is that of ``SparseVectorParameters``.
+    A positive answer is "above". ``rates`` are the sensitivity divided by the noise scales of threshold,
+    query and numeric answer; the last is 0 without numeric answers. ``monotone`` is that of
+    ``SparseVectorParameters``.
 
     >>> one = (Fraction(1, 100), Fraction(1, 100), Fraction(0))
     >>> loss_of_runs(one, monotone=False, runs=1, positives=50).epsilon("1e-6").upper
@@ -107,10 +108,10 @@ class Moves:
     """The change of the queries that are answered "above": 1, 0 or -1."""
 
     def epsilon(self, threshold: Fraction, query: Fraction, answer: Fraction, positives: int) -> Fraction:
-        """Return the privacy loss of the answers of two neighbours with these changes, in the limit of many queries.
+        """Return the privacy loss between two neighbours with these changes, in the limit of many queries.
 
-        ``threshold``, ``query`` and ``answer`` are the sensitivity divided by the noise scales. There are
-        ``positives`` positive answers.
+        ``threshold``, ``query`` and ``answer`` are the sensitivity divided by the noise scales. ``positives``
+        is the number of answers "above".
         """
         return self.below * threshold + positives * (
             (self.below - self.above) * query + abs(self.above) * answer
@@ -119,9 +120,10 @@ class Moves:
 
 @dataclass(frozen=True)
 class AlternatingPair(Profile):
-    """Bounds on delta and epsilon of the sparse vector technique, for neighbours with given changes of the queries.
+    """Bounds on delta and epsilon of the sparse vector technique for two particular neighbours.
 
-    Lower bounds come from these neighbours, upper bounds from the pure guarantee ``above``. ``rates`` are the
+    ``moves`` says how the queries change between the two neighbours. The neighbours' answers give the lower
+    bounds. The guarantee ``above``, which holds for all neighbours, gives the upper bounds. ``rates`` are the
     sensitivity divided by the noise scales of threshold, query and numeric answer.
     """
 
@@ -215,7 +217,7 @@ class SparseVectorParameters(Measured):
 
     @property
     def runs(self) -> int:
-        """The number of times that noise is drawn for the threshold."""
+        """How often noise is drawn for the threshold during the run."""
         return self.positives if self.redraw else 1
 
     @property
