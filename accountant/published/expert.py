@@ -2,8 +2,8 @@
 
 Variables: E and delta are the budget of the release (the paper's epsilon_1 and delta_1). epsilon and beta are
     the budget of one trajectory (epsilon' and delta' in the paper). There are T trajectories of length L. x
-    is the smallest probability of an action; in the formula of the rate, it is the probability of a noisy
-    step. There are m experts and batches of b experts.
+    is the smallest probability of an action. Only in the formula of the sampling rate, x is the probability
+    of a noisy step. There are m experts and batches of b experts.
 """
 
 from __future__ import annotations

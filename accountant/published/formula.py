@@ -22,9 +22,10 @@ FUNCTIONS: Mapping[str, int] = {"exp": 1, "log": 1, "sqrt": 1}
 
 
 def parse(text: str, functions: Mapping[str, int] = FUNCTIONS) -> Expression:
-    """Return a formula as a nested tuple, from Python syntax: ``+ - * /``, integer powers, ``exp log sqrt``, names.
+    """Return the formula in ``text`` as a nested tuple of operators and operands.
 
-    ``functions`` gives the functions that may be called, and how many arguments each takes.
+    The text is Python syntax with ``+ - * /``, integer powers, calls and names. ``functions`` gives the
+    functions that may be called (by default ``exp log sqrt``), and how many arguments each takes.
 
     >>> parse("2*A/log(H**2)")
     ('/', ('*', '2', 'A'), ('log', ('^', 'H', '2')))
@@ -86,9 +87,9 @@ def _integer(node: ast.expr, text: str) -> int:
 
 @dataclass(frozen=True)
 class Algebra(Generic[T]):
-    """A number system in which a formula is evaluated.
+    """A number system in which a formula is evaluated, such as doubles or enclosures.
 
-    ``rational`` converts a rational number. ``exp``, ``log`` and ``sqrt`` are its functions.
+    ``rational`` converts a rational number to this system. ``exp``, ``log`` and ``sqrt`` are its functions.
     """
 
     rational: Callable[[Fraction], T]

@@ -1,9 +1,9 @@
 """The formulas of "Differentially Private Policy Evaluation".
 
 Variables: ``d`` is the number of features, ``epsilon`` and ``delta`` are the privacy parameters. ``s``
-converts a unit of sensitivity to the released parameters (the bound on a return times an operator norm).
-``x`` is the smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are those of the paper's
-Lemma 1: alpha scales the noise, and beta smooths the variance. Logarithms are natural.
+converts the unit of sqrt(psi) to that of the released parameters: it is the bound on a return times an
+operator norm. ``x`` is the smooth bound psi on the squared sensitivity. ``alpha`` and ``beta`` are those of
+the paper's Lemma 1: alpha scales the noise, and beta smooths the variance. Logarithms are natural.
 """
 
 from __future__ import annotations

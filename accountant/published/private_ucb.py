@@ -3,7 +3,7 @@
 Variables: S states, A actions, H steps per episode, K episodes. ``epsilon`` is the privacy parameter and
 ``delta`` the confidence parameter. b is the scale of the noise. The precision levels ``E1`` and ``E2`` are
 bounds on the errors of noisy counts. n = max(1, N + E1) for a noisy count N of visits. Logarithms are
-natural, because the paper names no base; formulas in ``.binary`` use log K to base 2.
+natural, because the paper names no base. Formulas whose names end in ``.binary`` use log K to base 2.
 """
 
 from __future__ import annotations

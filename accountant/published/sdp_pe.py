@@ -1,8 +1,8 @@
 """The formulas of "Near-Optimal Reinforcement Learning with Shuffle Differential Privacy" (SDP-PE).
 
-Variables: tau is the threshold, epsilon and beta are the privacy parameters of one counter (primed in the
-paper), n is the number of users. For a whole release there are H steps, X states and A actions, and epsilon
-and beta are the privacy parameters of all its counters.
+Variables: tau is the threshold, and n is the number of users. In the formulas of one counter, epsilon and
+beta are the privacy parameters of this counter (primed in the paper). In the formulas of a whole release,
+epsilon and beta are those of all counters together, and there are H steps, X states and A actions.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Let q be the sampling rate, sigma the noise multiplier, x standard normal, and L(x) = 1 - q + q exp(x/sigma -
 1/(2 sigma^2)). The divergence is log A/(order - 1), where A = E L(x)^order. At an integer order A is a finite
-sum of positive terms. At other orders it is computed by a trapezoidal sum with a known error bound. On the
-line Im x = y the integrand is at most exp(y^2/2) times its value on the real line, up to the zeros of L at
-|y| = pi sigma (docs/notes/renyi.md).
+sum of positive terms. At other orders the code computes A by a trapezoidal sum with a known error bound. On
+the line Im x = y the integrand is at most exp(y^2/2) times its value on the real line, up to the zeros of L
+at |y| = pi sigma (docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_TERMS = 512
 class SubsampledGaussianCurve:
     """The Renyi curve of ``steps`` Poisson-subsampled Gaussian steps, as a function of the order.
 
-    It is ``steps`` times the Renyi divergence of one step, in the direction in which it is larger.
+    The curve is ``steps`` times the Renyi divergence of one step, in the direction in which this is larger.
 
     Source: Mironov, Talwar and Zhang, arXiv:1908.10530v1, Theorem 4 (reduction to one dimension) and
     Theorem 5 (the direction mixture against Gaussian is the larger).
@@ -70,9 +70,10 @@ class SubsampledGaussianCurve:
         return (low if low > 0 else flint.arb(0)).union(high)
 
     def log2_smallness(self, order: flint.arb) -> int:
-        """Return the number of bits that are lost when log A is computed from A, the moment of the module's formula.
+        """Return about how many bits are lost when log A is computed from A, because A is close to 1.
 
-        It is about -log2 |log A|, or 0 if this is negative.
+        The divergence of one step is log A/(order - 1). The result is about -log2 |log A|, or 0 if this is
+        negative.
         """
         gap = float((abs(order.mid() - 1) * order.mid()).log())
         spread = (flint.arb(1) / arb_of(self.noise_multiplier) ** 2).expm1().log()

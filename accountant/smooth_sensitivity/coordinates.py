@@ -2,12 +2,13 @@
 
 Each kind of noise has two privacy costs. A shift of the noise by ``a`` times its scale costs at most ``shift
 a``. A change of the scale by the factor exp(t), a dilation, costs at most ``dilation |t|``. One coordinate is
-zCDP with rho half the square of the sum of the two costs. Coordinates are independent, so their rhos add up.
-By the triangle inequality in dimension d
+rho-zCDP, where rho is half the square of the sum of the two costs. Coordinates are independent, so their rhos
+add up. By the triangle inequality in dimension d
 
     rho <= (shift a + sqrt(d) dilation beta)^2 / 2,   a the L2 shift, beta the smoothing.
 
-Student's t noise is also purely private. Its costs bound the loss itself and add up to at most
+Student's t noise is also purely private. Its two costs bound the privacy loss itself. Over all coordinates
+they add up to at most
 
     epsilon <= sqrt(d) shift a + d dilation beta.
 
@@ -90,7 +91,8 @@ class Coordinates:
 def student(degrees: int) -> Coordinates:
     """Return Student's t noise with n degrees of freedom.
 
-    The log of its density has slope at most (n+1)/(2 sqrt n), and its dilation cost is n.
+    The log of its density has slope at most (n+1)/(2 sqrt n), which is the cost of a shift of the noise by
+    its scale. The cost of a change of the scale by the factor e is n.
 
     Args:
         degrees: n, an integer at least 3, so that the variance is finite.
@@ -109,7 +111,8 @@ def student(degrees: int) -> Coordinates:
 def laplace_log_normal(spread: float) -> Coordinates:
     """Return Laplace-log-normal noise: X exp(w Y) with X Laplace and Y standard normal.
 
-    A shift costs exp(3 w^2/2), and a dilation 1/w (classic.smooth_log_normal).
+    A shift of the noise by its scale costs exp(3 w^2/2). A change of the scale by the factor e costs 1/w
+    (classic.smooth_log_normal).
 
     Args:
         spread: w, above 0.
@@ -136,7 +139,8 @@ def least_coordinates(
 ) -> float:
     """Return a noise scale that is certified to meet (``epsilon``, ``delta``), close to the smallest such scale.
 
-    The proof uses zCDP or pure privacy. The noise is this scale times a smooth bound with this ``smoothing``.
+    The proof uses zCDP or pure privacy. The noise on each of ``dimension`` coordinates is this scale times a
+    smooth bound with the given ``smoothing``.
 
     >>> least_coordinates(student(3), 1, "1e-6", 1, "0.001"), least_coordinates(student(3), 1, "1e-6", 40, 0)
     (1.15817..., 5.2318...)

@@ -70,17 +70,17 @@ class SmoothNoise(Profile):
         return self.pure() if target == 0 else Bound(*bracket(self.profile, target))
 
     def pure(self) -> Bound:
-        """Return bounds on epsilon at delta 0. It is infinite unless the tails of the noise allow a finite one."""
+        """Return bounds on epsilon at delta 0. They are infinite unless the noise gives pure privacy."""
         return Bound(float("inf"), float("inf"))
 
     @property
     def shift(self) -> Fraction:
-        """The largest distance between the answers of two neighbours, in units of the smaller of their noise scales."""
+        """The largest distance between the answers of two neighbours, in units of the smaller noise scale."""
         return 1 / exact(self.noise, "noise")
 
     @property
     def log_ratios(self) -> tuple[Fraction, ...]:
-        """The logs of ratios of two neighbours' noise scales that can be the worst: 0 and the two extreme ones."""
+        """The logs of the ratios of two neighbours' noise scales that can be worst: 0 and the two extremes."""
         beta = exact(self.smoothing, "smoothing")
         return (Fraction(0), beta, -beta) if beta else (Fraction(0),)
 
@@ -113,7 +113,7 @@ _NOTE = "the smoothing is to be chosen without looking at the data: the noise it
 
 
 def smooth_notes(adjacency: Adjacency) -> tuple[str, ...]:
-    """Return the assumptions of noise scaled by a smooth bound: on its smoothing, and on the neighbouring relation.
+    """Return notes for a guarantee: what it assumes about the smooth bound and the neighbouring relation.
 
     >>> smooth_notes(Adjacency.REPLACE)[-1]
     'the smooth bound is taken to be one under replace neighbours'
@@ -151,10 +151,10 @@ def smooth_bound(profile: Sequence[Number], smoothing: Number) -> Bound:
 
     Smooth means that its log changes by at most ``smoothing`` between neighbours. Entry t of ``profile``
     bounds the local sensitivity on data sets that differ from the given one in at most t records (Nissim,
-    Raskhodnikova and Smith, STOC 2007). A larger smoothing gives distant data sets less weight, but needs
-    more noise per unit of the bound. The smoothing must not depend on the private data: choose it on public
-    data, or on a profile that you expect. The last entry must also bound the local sensitivity at all larger
-    distances.
+    Raskhodnikova and Smith, STOC 2007). A larger smoothing gives distant data sets less weight, so the smooth
+    sensitivity is smaller, but the noise must be a larger multiple of it. The smoothing must not depend on
+    the private data: choose it on public data, or on a profile that you expect. The last entry must also
+    bound the local sensitivity at all larger distances.
 
     >>> smooth_bound([1, 2, 3], "0.5").upper
     1.213062

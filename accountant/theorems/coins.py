@@ -1,12 +1,13 @@
-"""The exact privacy profile of randomised response that is composed k times with itself, as k equal coins.
+"""The exact privacy profile of k composed uses of randomised response, which are described as k equal coins.
 
 Each randomised response is a coin. Under P each coin shows heads with probability e^epsilon/(1 + e^epsilon),
-under Q with 1/(1 + e^epsilon). With J heads the loss is (2J - k) epsilon. So the hockey-stick divergence is a
-difference of two binomial tails,
+under Q with 1/(1 + e^epsilon). If J coins show heads, the privacy loss is (2J - k) epsilon. So the
+hockey-stick divergence is a difference of two binomial tails,
 
     H(x) = P(J >= j) - e^x Q(J >= j),   j the least number of heads with (2j - k) epsilon > x,
 
-and between two losses it has an inverse in closed form (docs/notes/composition.md).
+and for x between two neighbouring values of the loss, H has an inverse in closed form
+(docs/notes/composition.md).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from dpproof.accountant.numbers.inversion import first_whole
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
     """Return P(J >= start) for the number J of heads among ``times`` coins.
 
-    ``ratio`` is the odds of heads. The sum has the current working precision, and is taken from the side of
-    the mean that is shorter. Successive quotients of the summands fall, so the omitted part is below a
-    geometric series.
+    ``ratio`` is the odds of heads. The function adds up the probabilities of J on the same side of the mean
+    as ``start``. These fall ever faster, so the omitted ones are below a geometric series. The result has the
+    current working precision.
 
     >>> float(upper_tail(3, flint.arb(1), 2))
     0.5
@@ -76,7 +77,7 @@ class Coins:
 
     @property
     def largest(self) -> Fraction:
-        """The largest privacy loss, if all coins show heads."""
+        """The largest privacy loss, which occurs if all coins show heads."""
         return self.epsilon * self.times
 
     def heads_above(self, loss: Fraction) -> int:
@@ -84,7 +85,7 @@ class Coins:
         return min(max((self.times + loss / self.epsilon) // 2 + 1, 0), self.times + 1)
 
     def tails(self, heads: int) -> tuple[flint.arb, flint.arb]:
-        """Return the probability of at least ``heads`` heads under the first and under the second neighbour."""
+        """Return the probability of at least ``heads`` heads under each of the two neighbours."""
         odds = arb_of(self.epsilon).exp()
         return upper_tail(self.times, odds, heads), upper_tail(self.times, 1 / odds, heads)
 

@@ -2,8 +2,8 @@
 
 Parameters are added as exact rational numbers. If a root is taken, the result is rounded outward. Advanced
 composition accepts a slightly larger delta, and epsilon then grows with the square root of the number of
-mechanisms. It is an upper bound on the optimum, which ``compose_approx_optimal`` computes. It is included
-because papers use it.
+mechanisms. Its epsilon is an upper bound on the optimum, which ``compose_approx_optimal`` computes. Advanced
+composition is included because papers use it.
 
 Source: Dwork and Roth 2014, Theorem 3.20 and Corollary 3.21.
 """
@@ -51,7 +51,7 @@ def compose_parallel(*parts: ApproxDP) -> ApproxDP:
 
     There are two conditions. The record alone determines which mechanism reads it. Neighbours differ by the
     presence of one record. If a record may be replaced by one that another mechanism reads, both mechanisms
-    see a change. In that case compose two of the guarantees instead.
+    see a change. In that case compose the guarantees of these two mechanisms instead.
 
     >>> compose_parallel(ApproxDP(1, 0), ApproxDP("0.5", "1e-6")).epsilon("1e-6").upper
     1.0
@@ -118,7 +118,8 @@ def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
 def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
     """Return the number itself if its lower and upper bound are equal, otherwise a ``Bound``.
 
-    A delta that were rounded up would miss its own target.
+    A ``Bound`` rounds the number outward. For example, an exact delta that is rounded up is above a target
+    equal to it.
     """
     return low if low == high else _bound(low, high)
 
@@ -164,10 +165,10 @@ def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
 def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
     """Return whether Dwork and Roth's Theorem 3.20 implies their Corollary 3.21 for these parameters.
 
-    The corollary gives the epsilon e of each of ``times`` mechanisms whose composition has the epsilon
-    ``target``. The theorem implies it exactly if target (e^e - 1)/e <= 4 ln(1/slack). So it does for every
-    target up to 1 with a slack up to 7/10 (statement classic.advanced_corollary), and for some larger
-    targets.
+    The corollary states which epsilon e is small enough for each of ``times`` mechanisms, such that their
+    composition has at most the epsilon ``target``. The theorem implies the corollary exactly if target (e^e -
+    1)/e <= 4 ln(1/slack). This holds for every target up to 1 with a slack up to 7/10 (statement
+    classic.advanced_corollary), and for some larger targets.
 
     >>> advanced_corollary_holds(10, 25, "1.5e-4"), advanced_corollary_holds("0.9", 1, "0.9")
     (True, False)

@@ -189,10 +189,10 @@ class RenyiFilter(_Filter[RenyiDP]):
 class ApproxFilter(_Filter[ApproxDP]):
     """A privacy filter that admits (epsilon_i, delta_i)-DP releases within a total of (epsilon, delta).
 
-    With ``slack`` 0 the epsilons and the deltas are added. With a slack in (0, delta] the filter allows as
-    much as advanced composition, with the same constants. Then half the sum of the squared epsilons may be at
-    most ``rho``, such that rho-zCDP implies (epsilon, slack)-DP. The sum of the deltas may be at most delta -
-    slack.
+    With ``slack`` 0 the filter adds the epsilons and the deltas. With a slack in (0, delta] the filter allows
+    as much as advanced composition, with the same constants. Then half the sum of the squared epsilons may be
+    at most ``rho``. This rho is such that rho-zCDP implies (epsilon, slack)-DP. The sum of the deltas may be
+    at most delta - slack.
 
     >>> pure = ApproxFilter(1, 0)
     >>> pure.spend(ApproxDP("0.6", 0)).admits(ApproxDP("0.5", 0))
@@ -255,8 +255,8 @@ class ApproxOdometer:
 
     With probability at least 1 - delta the privacy loss of everything released so far is at most ``epsilon``,
     at all times at once. So a run may be stopped at a time that depends on the run, and ``epsilon`` at that
-    time is valid. Internally there is a sequence of zCDP budgets, each twice the one before. ``epsilon``
-    belongs to the first budget that is not used up. Budget j gets the share 6/(pi j)^2 of delta.
+    time is valid. Internally the odometer has a sequence of zCDP budgets, each twice the one before.
+    ``epsilon`` belongs to the first budget that is not used up. Budget j gets the share 6/(pi j)^2 of delta.
 
     >>> meter = ApproxOdometer("1e-6").spend(ZCDP("0.01"))
     >>> meter.epsilon, meter.spend(ZCDP("0.01")).epsilon

@@ -1,9 +1,9 @@
 """Group privacy: the guarantee for k records of one user that follows from a guarantee for one record.
 
 Data sets that differ in k records are connected by a chain of k neighbouring steps. Some notions of privacy
-have a theorem of their own. For any other guarantee the best bound that follows from the privacy profile is
-computed along the chain. The bound is the trade-off function composed k times with itself
-(docs/notes/group_privacy.md).
+have a theorem of their own. For any other guarantee the code computes the best bound that follows from the
+privacy profile along the chain. In terms of the trade-off function f for one record, the bound is 1 - f
+composed k times with itself (docs/notes/group_privacy.md).
 """
 
 from __future__ import annotations
@@ -134,9 +134,10 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
 class GroupProfile(Profile):
     """The guarantee for data sets connected by a chain of ``records`` neighbouring steps, each with ``guarantee``.
 
-    For any split epsilon = e_1 + ... + e_k the sum of e^(e_1 + ... + e_(i-1)) delta(e_i) bounds delta, with
-    delta(-e) = 1 - e^-e + e^-e delta(e). The best split attains the bound 1 - f composed k times with itself,
-    where f is the trade-off function. The lower bound composes upper bounds on f at one point.
+    Let delta(e) be the privacy profile of one step, with delta(-e) = 1 - e^-e + e^-e delta(e). For any split
+    epsilon = e_1 + ... + e_k, the delta of the whole chain is at most the sum of e^(e_1 + ... + e_(i-1))
+    delta(e_i) over i. The best split gives the same bound as composing 1 - f k times with itself, where f is
+    the trade-off function of one step. The lower bound on delta composes upper bounds on f at one point.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 
@@ -274,9 +275,10 @@ def best_split(
     """Return the best way to split ``epsilon`` over a chain of ``records`` steps, and the starting probability.
 
     ``tangents`` holds values e and delta(e) of the privacy profile of one step. G(x) is the least e^e x +
-    delta(e) over them. The split belongs to the tangent to G, composed with itself, whose slope is e^epsilon.
-    The starting probability is the x where it touches. If slopes jump over the required one, a mixture of the
-    two sides is returned.
+    delta(e) over them. Compose G ``records`` times with itself. The split belongs to the tangent to this
+    function with the slope e^epsilon, and the starting probability is the x where the tangent touches. If no
+    tangent has this slope, the function returns a mixture of the splits with the next larger and the next
+    smaller slope.
 
     >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
     (1.0, 1.0)

@@ -2,8 +2,8 @@
 
 Every (epsilon, delta)-DP mechanism is a post-processing of a coin that fails with probability delta and
 otherwise is randomised response. So the composition is exactly as private as all coins together. At epsilon
-x, 1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), where H is the hockey-stick divergence of the coins
-alone. No smaller delta holds for all mechanisms with these parameters. Proof and limits:
+x, 1 - delta_total(x) = (1 - H(x)) prod (1 - delta_i), where H is the hockey-stick divergence of the coins if
+none of them fails. No smaller delta holds for all mechanisms with these parameters. Proof and limits:
 docs/notes/composition.md.
 
 Coins with the same epsilon are of one kind. If there are several kinds, all kinds but the most numerous are
@@ -41,7 +41,7 @@ _Table = tuple[tuple[flint.arb, flint.arb], ...]
 
 @dataclass(frozen=True)
 class MixedCoins:
-    """Independent randomised responses (coins) of several ``kinds``. Each kind has its own epsilon.
+    """The composition of randomised responses (coins) of several ``kinds``, each with its own epsilon.
 
     The last kind is the most numerous one.
     """
@@ -50,7 +50,7 @@ class MixedCoins:
 
     @property
     def largest(self) -> Fraction:
-        """The largest privacy loss, if every coin shows heads."""
+        """The largest privacy loss, which occurs if every coin shows heads."""
         return sum((kind.largest for kind in self.kinds), Fraction(0))
 
     def hockey_stick(self, loss: Fraction) -> flint.arb:
@@ -66,7 +66,8 @@ class MixedCoins:
 def affordable(kinds: Sequence[Coins]) -> bool:
     """Return whether the exact composition of these kinds of coins can be computed in a short time.
 
-    This is the case if the privacy losses lie on a lattice or are few.
+    It can if the total privacy loss has few possible values, for example because it is a multiple of one
+    number.
 
     >>> affordable([Coins(Fraction(1, 7), 50), Coins(Fraction(1, 3), 5000)])
     True
