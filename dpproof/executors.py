@@ -1,9 +1,10 @@
-"""Executors, which run tasks in this process, in others or on a Dask cluster, and a journal of results.
+"""Executors run tasks in this process, in other processes or on a Dask cluster. A journal stores the results.
 
 With a journal, interrupted work continues where it stopped. A task is a function and its arguments. The journal
-stores its result under a hash of the task, of this project's code, and of the files of the other modules that the
-task names. So changed code is run again. The journal does not notice changes in modules that those modules import.
-Delete it when they change. Results are stored as pickles, so a journal must be trusted like code.
+stores each result under a hash of the task, of this project's code, and of the files of the other modules that the
+task names. So changed code is run again. The journal does not notice changes in further modules, which those
+modules import. Delete the journal when such a module changes. Results are stored as pickles, so a journal must be
+trusted like code.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CURRENT: ContextVar[Journal | None] = ContextVar("journal", default=None)
 
 
 class Journal:
-    """A file of results, each stored under a key. It stays valid if the process is interrupted at any moment.
+    """A file of results, each stored under a key. The file stays valid if the process is interrupted.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, Journal(Path(folder, "journal")) as journal:
@@ -71,7 +72,7 @@ class Journal:
         return None if row is None else (pickle.loads(row[0]),)
 
     def keep(self, key: str, value: object) -> None:
-        """Store a result under a key. It is on disk when this method returns."""
+        """Store a result under a key. The result is on disk when this method returns."""
         with self._lock, self._rows:
             self._rows.execute("INSERT OR REPLACE INTO done VALUES (?, ?)", (key, pickle.dumps(value)))
 
@@ -151,7 +152,7 @@ def _own_code() -> bytes:
 
 @contextlib.contextmanager
 def journal_at(path: Path | None) -> Iterator[None]:
-    """Use the journal in this file for all work of `executor_for` within the context. Without a path, use none.
+    """Within this context, executors of `executor_for` use the journal in this file. Without a path, use none.
 
     Raises:
         ValueError: the file is no journal, or cannot be made.

@@ -40,7 +40,7 @@ def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> 
 
 
 def of_account(found: Account) -> list[str]:
-    """Return the first lines of the answer of ``dpproof account``.
+    """Return the first lines that ``dpproof account`` prints.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> from dpproof.accountant.claims.adjacency import Adjacency
@@ -96,7 +96,7 @@ def _arithmetic(used: Iterable[Assumption]) -> list[str]:
 
 
 def of_calibration(found: Calibration) -> list[str]:
-    """Return the first lines of the answer of ``dpproof calibrate``."""
+    """Return the first lines that ``dpproof calibrate`` prints."""
     noise, quantity = found.accountant.noise, found.asked.quantity
     return [
         f"{noise} = {found.noise!r} is the least noise that is certified to meet {found.asked}.",
@@ -109,7 +109,7 @@ def of_calibration(found: Calibration) -> list[str]:
 
 
 def of_statements(found: Verified) -> list[str]:
-    """Return the first lines of the answer of ``dpproof verify``: the counts of verdicts, and the worst statements."""
+    """Return the first lines that ``dpproof verify`` prints: the counts of verdicts, and the worst statements."""
     entries = found.statements
     if len(entries) == 1:
         return _of_statement(entries[0])
@@ -141,8 +141,8 @@ def _of_statement(entry: Result) -> list[str]:
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
     """Return in words how many facts these answers use without a proof.
 
-    They are assumptions, readings (steps that people checked), laws (known facts about distributions), and the
-    conditions of audits.
+    Such facts are assumptions, readings (steps that people checked), laws (known facts about distributions), and
+    the conditions of audits.
 
     >>> taken_on_trust(Verified(()))
     'Taken on trust: nothing.'
@@ -156,7 +156,7 @@ def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
 
 
 def of_claims(ledgers: Sequence[ClaimLedger], refusals: Sequence[Refusal], page: str | None) -> list[str]:
-    """Return the first lines of the answer of ``dpproof check FILE``: counts of outcomes, and failed claims.
+    """Return the first lines that ``dpproof check FILE`` prints: counts of outcomes, and failed claims.
 
     ``refusals`` are the claims that cannot be checked, and ``page`` is the file of the report.
     """
@@ -230,15 +230,16 @@ def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
 
 
 def own_algorithm(found: Account, prefix: str) -> bool:
-    """Return whether the published epsilon is that of the paper's algorithm, and not of a corrected one.
+    """Return whether the published epsilon belongs to the paper's own algorithm, or nothing is published.
 
-    That of a corrected algorithm rests on a statement of another page. Factors compare one algorithm only.
+    Otherwise it belongs to a corrected algorithm, and cannot be compared with the certified epsilon. ``prefix`` is
+    the prefix of the paper's statement ids.
     """
     return found.published is None or found.published.rests.id.startswith(f"{prefix}.")
 
 
 def times_smaller(found: Account) -> str:
-    """Return how many times at least the certified epsilon is smaller; empty if it is not smaller."""
+    """Return as text the published epsilon divided by the certified one; empty text if this is not above 1."""
     ratio = _ratio(found)
     return rounded(ratio, up=False, digits=3) if ratio is not None and ratio > 1 else ""
 

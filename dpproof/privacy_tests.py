@@ -54,10 +54,10 @@ ENGINE = Path(audits.__file__).parent
 
 @contextlib.contextmanager
 def errors_as_failures(where: str | None = None) -> Iterator[None]:
-    """Turn a ValueError in the context into a failed test with a message of one line, without a traceback.
+    """Within this context, a ValueError fails the test with a message of one line and without a traceback.
 
-    The message states the value and the rule. If a user's code raised the error, it also states the line in that
-    code. Set DPPROOF_TRACEBACK=1 to see the traceback.
+    The message states the wrong value and the rule for it. If a user's code raised the error, the message also
+    states the line in that code. ``where`` begins the message. Set DPPROOF_TRACEBACK=1 to see the traceback.
     """
     try:
         yield
@@ -78,7 +78,7 @@ def _raised_at(cause: BaseException | None) -> str:
 
 
 def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Check that all given keys are known.
+    """Check that all given keys are known. ``label`` says in the error what a key is, such as ``option``.
 
     Raises:
         ValueError: naming it and the known ones.
@@ -174,7 +174,7 @@ def _witnesses(config: pytest.Config) -> Path | None:
 
 @dataclass
 class Privacy:
-    """Checks implementations against the privacy promise of one test.
+    """An object that checks implementations against the privacy promise of one test.
 
     Attributes:
         claim: the promise.
@@ -205,15 +205,16 @@ class Privacy:
         bounds: Bounds | None = None,
         **options: Any,
     ) -> Evidence:
-        """Audit a mechanism on neighbours made from data, or on two inputs. A violation fails the test.
+        """Audit a mechanism and return the finding. A violation fails the test.
 
-        If the audit is not possible, the test fails with a message of one line.
+        The audit runs on neighbours that dpproof makes from data, or on two given inputs. If the audit is not
+        possible, the test fails with a message of one line.
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: a data set, from which dpproof makes the neighbours. Or one of two inputs, if ``second`` is given.
-                Or a `dpproof.Neighbours`. dpproof checks that two inputs are neighbours if it can
-                (`dpproof.audits.data.relations`).
+            first: a data set, from which dpproof makes the neighbours; the first of two inputs, if ``second`` is
+                given; or a `dpproof.Neighbours`. For some types of data (`dpproof.audits.data.relations`), dpproof
+                checks that two inputs are neighbours.
             second: the other input.
             data: the data set, as a keyword instead of ``first``.
             bounds: bounds of the numbers in the data, as for `dpproof.audit`.
@@ -259,8 +260,8 @@ class Privacy:
     def certify(self, name: str, **parameters: object) -> None:
         """Check that the certified guarantee of a mechanism of this project implies the promise.
 
-        Otherwise the test fails. It also fails, with one line, for an unknown mechanism or parameter, and for a
-        neighbouring relation without a proof.
+        Otherwise the test fails. An unknown mechanism or parameter, or a neighbouring relation without a proof,
+        also fails the test, with a message of one line.
         """
         self.checks += 1
         claim = replace(self.claim, mechanism=name, parameters=parameters)

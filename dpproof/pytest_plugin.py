@@ -68,7 +68,7 @@ def privacy(request: pytest.FixtureRequest) -> Privacy:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test with the marker that checks nothing, because it would pass for any mechanism."""
+    """Fail each test that has the marker but makes no check. Such a test would pass for any mechanism."""
     yield
     held = item.stash.get(HELD, None)
     if item.get_closest_marker("privacy") is not None and not (held and held.checks):

@@ -13,7 +13,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 
 def figure(value: float | None) -> str:
-    """Return a number as text with at most seven digits or as it was typed, or a dash for None."""
+    """Return a number as text: as the user typed it, or with at most seven digits. None becomes a dash."""
     if isinstance(value, Written):
         return value.text
     return "-" if value is None else f"{value:.7g}"
@@ -86,7 +86,8 @@ def remarks(result: Result) -> Sequence[str]:
 def own_remarks(result: Result) -> Sequence[str]:
     """Return the remarks on a verdict as texts, without assumptions.
 
-    They state the counterexample, the severity, the verdicts on the parts, the correction, and the domain.
+    They state the counterexample, the severity, the verdicts on parts of the statement, the statement that
+    corrects it, and the domain on which it is proved.
     """
     lines = [f"not as agreed: {text}" for text in result.changed]
     if result.point:
@@ -106,7 +107,7 @@ def own_remarks(result: Result) -> Sequence[str]:
 def worth(audit: Evidence) -> str:
     """Return a sentence on what an audit found on its neighbours, and what it could have detected.
 
-    The text is empty if the audit measured no power, as after a violation.
+    The text is empty if the audit did not measure what it could have detected, as after a violation.
     """
     if not audit.power and not audit.weakness:
         return ""
@@ -123,7 +124,7 @@ def worth(audit: Evidence) -> str:
 
 
 def would_see(seen: float | None) -> str:
-    """Return as text the epsilon that an audit would have detected with probability 90 %.
+    """Return ``seen`` as text. It is the epsilon that an audit would have detected with probability 90 %.
 
     >>> would_see(2.0), would_see(math.inf), would_see(None)
     ('2', 'not known', '-')
@@ -134,7 +135,7 @@ def would_see(seen: float | None) -> str:
 
 
 def noticed(seen: float | None) -> str:
-    """Return the power of an audit as a sentence, given the epsilon that it finds with power 90 %.
+    """Return a sentence on ``seen``, the epsilon that an audit would have detected with probability 90 %.
 
     >>> noticed(2.0), noticed(math.inf), noticed(None)
     ('It would have noticed an epsilon of 2 or more (power 90 %).', 'Its power is not known.', '')
@@ -147,7 +148,7 @@ def noticed(seen: float | None) -> str:
 
 
 def plain_words(result: Result) -> str:
-    """Return a statement with what is known of it, in words that need no list of verdicts."""
+    """Return the id of a statement and what is known of the statement, in plain words instead of its verdict."""
     given = f"under {many(len(result.assumptions), 'assumption')}" if result.assumptions else ""
     read = f"people check {many(len(result.readings), 'reading')}" if result.readings else ""
     known = {

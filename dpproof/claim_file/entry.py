@@ -32,15 +32,15 @@ AUDIT: Mapping[str, Values] = {
 }
 """Options that a claim may set for its audit.
 
-``budget``, the largest number of samples, is for all audits. For callables and commands there are also ``scores``,
-``bounds`` (of the numbers in the data), ``seeded`` (all randomness comes from the given seed), ``failures`` and
-``nan`` (a failure or NaN is an error or an output). ``timeout``, the seconds that one request may take, is for
-commands.
+``budget`` is the largest number of samples, and every audit has it. Audits of callables and commands also have
+``scores`` (functions of the outputs), ``bounds`` (of the numbers in the data), ``seeded`` (all randomness comes from
+the given seed), ``failures`` and ``nan`` (whether a failure, or NaN, is an error or an output). Audits of commands
+also have ``timeout``, the seconds that one request may take.
 """
 
 
 def entry_of(claim: Claim) -> dict[str, Any]:
-    """Return the claim as the data of an entry in a claim file. ``claim_from`` reads them back."""
+    """Return the data of an entry in a claim file that describes the claim. ``claim_from`` is the inverse."""
     entry: dict[str, Any] = {
         "name": claim.name,
         **_names(claim),

@@ -6,8 +6,8 @@ make this machine read a file, or start a program, in another folder.
 Links are followed first. Then these are checked: every parameter that is a file, the program of a command if
 it is written with a path separator, and every argument of a command. An argument is also cut into pieces at
 white space, quotes and other special characters of a shell. A piece is checked if it has a path separator or
-names an existing file. If a file with the name of the whole argument exists, its first piece is not checked, and
-closing brackets do not cut, because file names may contain such characters.
+names an existing file. File names may contain special characters. So if the whole argument is the name of an
+existing file, its first piece is not checked, and closing brackets do not cut.
 
 These are not checked: a program named without a separator, which is found on the search path; programs in the
 folder of the running Python, and Python's imports; paths that an interpreter (``sh -c``, ``python -c``)

@@ -1,8 +1,8 @@
 """Reading of a whole claim file: its claims, its budget, and its errors with file and line.
 
-The TOML reader keeps no line numbers. `Lines` finds them in one pass over the text. It cuts the text into
-statements: a header, or a key with its value. A statement may take several lines. Strings, comments and brackets
-are recognised by the rules of TOML 1.0.
+The TOML reader keeps no line numbers. `Lines` finds the line numbers in one pass over the text. It cuts the text
+into statements: a header, or a key with its value. A statement may take several lines. `Lines` recognises strings,
+comments and brackets by the rules of TOML 1.0.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class Lines:
     def of(self, place: int, refusal: str = "") -> int | None:
         """Return the line, counted from 1, that an error message about claim number ``place`` refers to.
 
-        It is the line of the key with which ``refusal`` begins, or of the claim's header if this is no key of the
-        claim. It is None if the line is unknown, as for claims within a list.
+        If the message ``refusal`` begins with a key of the claim, this is the line of the key, and otherwise the line
+        of the claim's header. The result is None if the line is unknown, as for claims within a list.
         """
         if len(self._claims) < place:
             return None
@@ -146,9 +146,9 @@ class Budget:
     """The budget for checking all claims of a file.
 
     Attributes:
-        seconds: the time for all audits together, from the start of the check. After it no audit begins, and a
-            running audit ends without a finding. `dpproof.audits.time_budget` says which audits can be ended.
-        alpha: the largest probability that any true claim of the file is called broken.
+        seconds: the time for all audits together, from the start of the check. After this time no audit begins, and
+            a running audit ends without a finding. `dpproof.audits.time_budget` says which audits can be ended.
+        alpha: the largest allowed probability that at least one true claim of the file is called broken.
     """
 
     seconds: float | None = None
@@ -206,7 +206,7 @@ def _nothing_more(_claim: Claim) -> None:
 
 
 def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
-    """Return all claims of a file, after checking each of them. ``ready`` may raise errors for more claims.
+    """Return all claims of a file, after checking each of them. ``ready`` is one more check of a claim.
 
     Raises:
         ValueError: naming the file, the line, the value and the rule.

@@ -1,4 +1,4 @@
-"""`verify` and `check`: the verdicts on statements, and the results for the claims of a file."""
+"""`verify` returns verdicts on statements of papers, and `check` returns results for the claims of a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from dpproof.outcome import Outcome
 
 @dataclass(frozen=True, repr=False)
 class Verdicts(Verified):
-    """Verdicts on some statements, whose certificates were checked again.
+    """The verdicts that `verify` returns. Their certificates (proofs as data) were checked again.
 
-    Printing it gives the answer in words.
+    Printing the object shows the verdicts in words.
 
     Attributes:
         statements: one `Result` for each statement, with its ``verdict``, ``severity`` and assumptions.
@@ -40,20 +40,20 @@ class Verdicts(Verified):
         return as_html(of_statements(self))
 
     def to_json(self) -> str:
-        """Return the answer of ``dpproof verify --json``."""
+        """Return the verdicts as JSON text, as ``dpproof verify --json`` prints them."""
         return json_text(as_json.verified(self))
 
     @classmethod
     def from_json(cls, text: str) -> Verdicts:
-        """Check the statements in the text of ``to_json`` again, and return the verdicts."""
+        """Read a text from ``to_json``, check its statements again, and return the new verdicts."""
         return verify(*(entry["id"] for entry in json.loads(text)["statements"]))
 
 
 def verify(*names: str) -> Verdicts:
-    """Return the verdicts on published statements; the kernel checks every certificate again.
+    """Return the verdicts on statements of papers, after checking their certificates (proofs as data) again.
 
     Args:
-        names: ``papers`` for all, the name of a paper such as ``rlsvi``, or the id of a statement.
+        names: each is ``papers`` for all statements, the name of a paper such as ``rlsvi``, or the id of a statement.
 
     >>> print(verify("rlsvi.eq2"))
     rlsvi.eq2 is STEPS PROVED (2 readings): Sensitivity of one cell for a fixed next table.
@@ -70,10 +70,12 @@ def verify(*names: str) -> Verdicts:
 
 @dataclass(frozen=True, repr=False)
 class Checked:
-    """Results for the claims of a file. It is true if every claim stands, and prints the answer in words.
+    """The results for the claims of a file, which `check` returns.
+
+    The object counts as true if ``exit_code`` is 0. Printing the object shows the results in words.
 
     Attributes:
-        claims: for each claim its ``verdict``, ``account`` and ``audit``.
+        claims: one object for each claim, with its ``verdict``, ``account`` and ``audit``.
         refusals: the claims that could not be read or run, each with its line and the reason.
     """
 
@@ -91,7 +93,7 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of ``dpproof check``; 0 if every claim stands."""
+        """Exit code of ``dpproof check`` for these results; 0 if no claim was refused or failed."""
         return 2 if self.refusals else exit_code(self.claims)
 
     @property
@@ -99,16 +101,16 @@ class Checked:
         return of_claims(self.claims, self.refusals, None)
 
     def to_json(self) -> str:
-        """Return the answer of ``dpproof check FILE --json``."""
+        """Return the results as JSON text, as ``dpproof check FILE --json`` prints them."""
         claims = [as_json.claim(ledger, entry_of(ledger.claim)) for ledger in self.claims]
         refused = [as_json.refusal(refusal) for refusal in self.refusals]
         return json_text(as_json.envelope({"claims": claims, "refused": refused, "report": None}))
 
     @classmethod
     def from_json(cls, text: str) -> Checked:
-        """Return the results from the text of ``to_json``.
+        """Return the results that are stored in a text from ``to_json``.
 
-        Accounts and verdicts are computed again. Audits are not run again; their findings are read.
+        This method computes guarantees and verdicts again. It runs no audit, and reads the stored findings.
 
         Raises:
             ValueError: the text does not come from ``to_json``, a verdict does not follow from the account and
@@ -138,14 +140,14 @@ def _refusal(data: Mapping[str, Any]) -> Refusal:
 
 
 def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:
-    """Account for every claim of a claim file, and audit it.
+    """Return the results for the claims of a claim file: for each claim a certified guarantee and an audit.
 
-    If claims name your own functions, add the folder of the file to ``sys.path``.
+    If claims name your own functions, first add the folder of the file to ``sys.path``.
 
     Args:
         file: the claim file, such as ``dpproof.toml``.
         audits: whether implementations are audited, too.
-        seed: everything random derives from it.
+        seed: all randomness derives from this number.
         allow_outside: whether claims may name files outside of the project.
 
     Raises:
