@@ -232,8 +232,8 @@ def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
 def own_algorithm(found: Account, prefix: str) -> bool:
     """Return whether the published epsilon belongs to the paper's own algorithm, or nothing is published.
 
-    Otherwise it belongs to a corrected algorithm, and cannot be compared with the certified epsilon. ``prefix`` is
-    the prefix of the paper's statement ids.
+    Otherwise it belongs to a corrected algorithm, and the answer does not compare it with the certified epsilon.
+    ``prefix`` begins the ids of the paper's statements.
     """
     return found.published is None or found.published.rests.id.startswith(f"{prefix}.")
 

@@ -27,10 +27,10 @@ Quantity = Literal["epsilon", "delta"]
 
 @dataclass(frozen=True)
 class Published:
-    """What a paper publishes for a mechanism: its epsilon, and its other privacy costs converted exactly.
+    """What a paper publishes for a mechanism: an epsilon, and other privacy losses (such as rho).
 
-    ``exact`` is epsilon or delta after an exact conversion of the paper's costs. ``rests`` and ``exact_rests`` are
-    the verdicts on the statements behind ``printed`` and ``exact``.
+    ``exact`` is epsilon or delta, computed exactly from those privacy losses. ``rests`` is the verdict on the
+    statement that proves ``printed``, and ``exact_rests`` the verdict on the statement that proves ``exact``.
     """
 
     printed: Bound | None
@@ -42,10 +42,10 @@ class Published:
 
 @dataclass(frozen=True)
 class Account:
-    """The certified epsilon of a mechanism at one delta, or its delta at one epsilon, with its basis."""
+    """The certified epsilon of a mechanism at one delta, or its delta at one epsilon, and what this rests on."""
 
     name: str
-    """Name of the mechanism, or kind of object of another library."""
+    """Name of the mechanism. For an object of another library, its kind."""
     parameters: Mapping[str, object]
     adjacency: Adjacency
     trust: TrustModel
@@ -61,9 +61,9 @@ class Account:
     rests: Result | None = None
     """The verdict on the statement that the answer rests on; None for an object of another library."""
     rests_on: str = ""
-    """Text that states the basis of the answer for an object of another library, instead of ``rests``."""
+    """For an object of another library, a text that states what the answer rests on, instead of ``rests``."""
     released: Bound | None = None
-    """Bounds on epsilon or delta of the mechanism itself: below by named neighbours, above by the guarantee."""
+    """Two bounds on the mechanism's true epsilon or delta: the lower one from two named neighbours."""
     published: Published | None = None
     printed: Mapping[str, object] | None = None
     """What the paper prints for the same target, on data that it specifies."""
@@ -112,7 +112,7 @@ def account(
 ) -> Account:
     """Return the certified epsilon at ``delta``, or delta at ``epsilon``, with the published values.
 
-    With ``parallel`` the mechanism runs on disjoint groups of the records, as for `dpproof.account`.
+    With ``parallel`` the mechanism runs once on each of several disjoint groups of records, as for `dpproof.account`.
 
     Raises:
         ValueError: unless exactly one of ``delta`` and ``epsilon`` is given.
@@ -167,7 +167,7 @@ def asked_once(ask: Ask) -> Ask:
 
 
 def bound_on(found: PrivacyResult, bound: Bound) -> Bound:
-    """Return the bound. If named neighbours reach the guarantee, mark it as a bound on the mechanism itself."""
+    """Return the bound, marked as one on the mechanism itself if two known neighbours reach the guarantee."""
     if found.attained is None or found.attained.guarantee != found.guarantee:
         return bound
     return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair)
@@ -181,7 +181,7 @@ def _released(found: PrivacyResult, ask: Ask) -> Bound | None:
 
 
 def quoted(found: PrivacyResult) -> Mapping[str, Result]:
-    """Return the verdicts on the statements behind a guarantee and the published ones, by the statements' ids."""
+    """Return, by id, the verdicts on the statements that prove a guarantee and the paper's own results."""
     beside = found.published
     return results(
         found.statement, *((beside.statement, beside.exact_statement) if beside is not None else ())

@@ -183,7 +183,7 @@ def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable
 def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
     """Return the answer of ``dpproof audit --replay`` as JSON data.
 
-    If the result has changed, it includes the recorded verdict and a sentence on the change.
+    If the result has changed, the data include the recorded verdict and a sentence on the change.
     """
     changed = {"recorded_verdict": found.recorded, "news": found.news} if found.different else {}
     audit = {**found.evidence.as_json(), **changed}
@@ -193,8 +193,8 @@ def replayed(found: Replayed, used: Iterable[Assumption]) -> Json:
 def case(found: CaseResult) -> Json:
     """Return the result of one case of the audit corpus as JSON data.
 
-    It has the keys of an audit, and the expected and the found result. If there was no audit, its keys are null.
-    The data contain no times, so equal seeds give equal data.
+    The data have the keys of an audit, and the expected and the found result. If there was no audit, the keys of an
+    audit are null. The data contain no times, so equal seeds give equal data.
     """
     known = dict.fromkeys(_KEYS) if found.evidence is None else found.evidence.as_json()
     asked = {"claim": found.name, "expected": found.expected, "found": found.found, "reason": found.reason}

@@ -1,4 +1,4 @@
-"""Audits of a mechanism of the catalogue, of a claim in a claim file, and of an earlier finding."""
+"""Audits of a mechanism in the catalogue or of a claim in a claim file, and replays of earlier audits."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ __all__ = [
 PLANNED = ("seed", "alpha", "budget", "sharpen", "further", "executor")
 """Options that every audit has. Other options state how a callable or a command is run."""
 DELTA = 1e-6
-"""Default delta at which an audit states epsilon. For a guarantee with delta 0 it is 0."""
+"""An audit states epsilon at this delta by default. If the guarantee is pure, the default is 0 instead."""
 VIEWED = "selective-dpsgd"
-"""The mechanism that can be audited from several views of its code."""
+"""The mechanism with an audit of its real training code. The option ``view`` says what of a training is observed."""
 OWN = " dpproof chooses the inputs of its own mechanisms."
 EVENT = " claims name no code to run, so they cannot be audited. `dpproof check` can still account for them."
 
@@ -81,7 +81,8 @@ def audit_mechanism(
 ) -> Evidence:
     """Audit a mechanism of this project, and return the finding.
 
-    The audit tests the mechanism's own certified guarantee, or ``curve`` if it is given.
+    The audit tests the mechanism's own certified guarantee, or the guarantee ``curve`` if it is given. For the
+    mechanism `VIEWED`, ``view`` says what the audit observes of a real training.
 
     Raises:
         ValueError: for an unknown name, or an adjacency the audit has no pairs for.
@@ -108,8 +109,8 @@ def audit_claim(claim: Claim, *, elsewhere: bool = False, **options: Unpack[Audi
 
     Args:
         claim: a claim that ``check_auditable`` accepts.
-        elsewhere: whether an executor in the options also runs a user's callable or command. Other processes must
-            then be able to load it.
+        elsewhere: whether an executor in the options also runs a user's callable or command. If so, other processes
+            must be able to load the callable or command.
         options: those of `dpproof.audit`. They override the options that the claim itself states.
     """
     _check_promise(claim)

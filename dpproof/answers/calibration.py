@@ -29,9 +29,9 @@ from dpproof.answers.account import Published, asked_once, bound_on, checked_num
 EPSILONS = (Fraction(1, 2), Fraction(2))
 DELTAS = (Fraction(1, 100), Fraction(100))
 SIZES = (Fraction(1, 2), Fraction(2))
-"""Factors by which each whole-number parameter is changed."""
+"""Factors by which an alternative changes a whole-number parameter, such as the number of steps."""
 NOT_SIZES = ("sensitivity",)
-"""Whole-number parameters that do not count work or users."""
+"""Whole-number parameters that no alternative changes, because they do not count work or users."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class Alternative:
     noise: float | None = None
     """The smallest noise; None if no noise, or every noise, meets the target."""
     ratio: float | None = None
-    """This noise divided by the noise without the change."""
+    """``noise`` divided by the smallest noise without the change."""
     why: str = ""
     """The reason why there is no noise."""
 
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """The smallest noise whose certified guarantee meets a target, and the proof that less noise does not."""
+    """The result of a calibration: the smallest noise certified to meet a target, and a proof that less does not."""
 
     accountant: Accountant
     chosen: Any
@@ -61,12 +61,12 @@ class Calibration:
     """The target."""
     noise: float
     bound: Bound
-    """Bound on epsilon, on the advantage, or on the true positive rate with that noise, as the target says."""
+    """Bound on what the target limits (epsilon, the advantage, or the true positive rate) with ``noise``."""
     result: PrivacyResult
     noise_below: float
     """The next smaller noise, which does not meet the target."""
     missed: float
-    """Lower bound with ``noise_below`` on the quantity that the target limits. It is above the target."""
+    """Lower bound on what the target limits, with ``noise_below``. It is above the target's limit."""
     published: Published | None
     printed: Mapping[str, object] | None
     """What the paper prints for the same target."""
@@ -101,8 +101,8 @@ class Calibration:
 class Asked:
     """A target of calibration: a quantity and its limit, such as epsilon 1 at delta 1e-6.
 
-    ``quantity`` is limited to ``limit``. ``place`` and ``at`` name the delta, or the false positive rate, at which the
-    limit applies. ``goal`` is the same target for the search.
+    ``quantity`` is limited to ``limit``. ``place`` says where the limit applies: ``delta``, or ``false positive rate``.
+    ``at`` is the value of that delta or rate. ``goal`` is the same target in the form that the search uses.
     """
 
     goal: Goal
@@ -113,14 +113,16 @@ class Asked:
 
     @classmethod
     def epsilon(cls, limit: Number, delta: Number) -> Asked:
-        """Return the target that epsilon is at most ``limit`` at this delta."""
+        """Return the target that epsilon is at most ``limit`` at ``delta``."""
         checked_number(limit, "epsilon"), checked_number(delta, "delta")
         goal = Target(exact(limit, "epsilon"), exact(delta, "delta"))
         return cls(goal, "epsilon", str(limit), "delta", str(delta))
 
     @classmethod
     def advantage(cls, limit: Number) -> Asked:
-        """Return the target that the advantage of any attack is at most ``limit``. It equals delta at epsilon 0.
+        """Return the target that the advantage of every attack is at most ``limit``.
+
+        The advantage is the true minus the false positive rate. Its largest value equals delta at epsilon 0.
 
         Raises:
             ValueError: if the advantage is not in (0, 1).
@@ -132,9 +134,9 @@ class Asked:
 
     @classmethod
     def power(cls, rates: tuple[Number, Number]) -> Asked:
-        """Return the target of a largest true positive rate of attacks.
+        """Return the target that limits the true positive rate of every attack at one false positive rate.
 
-        ``rates`` are this true positive rate and the false positive rate at which it applies.
+        ``rates`` are the largest allowed true positive rate, and this false positive rate.
         """
         if isinstance(rates, str) or len(rates) != 2:
             raise ValueError(f"target_tpr ({rates!r}) must be two numbers, a true and a false positive rate")
@@ -146,7 +148,7 @@ class Asked:
         return f"{self.quantity} {self.limit}" + (f" at {self.place} {self.at}" if self.place else "")
 
     def as_json(self) -> dict[str, str]:
-        """Return the target as JSON data: what must stay below a limit, such as epsilon, and at which delta or rate."""
+        """Return the target as JSON data: the limited quantity with its limit, and the delta or rate, if any."""
         told = {self.quantity: self.limit}
         return told | ({self.place: self.at} if self.place else {})
 
@@ -163,7 +165,7 @@ class Asked:
 def calibrate(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> Calibration:
-    """Return the smallest noise whose certified guarantee meets the target, and a proof that less noise does not.
+    """Return the smallest noise that is certified to meet the target, and a proof that less noise does not.
 
     Raises:
         ArithmeticError: if one of the two could not be certified.
@@ -322,7 +324,7 @@ TARGETS = ("target_epsilon", "target_advantage", "target_tpr")
 def noise_for_other_targets(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, target: Number, delta: Number
 ) -> tuple[Alternative, ...]:
-    """Return the smallest noise for other targets and sizes. Each alternative changes one number only."""
+    """Return the smallest noise for other targets and parameters. Each alternative changes one number only."""
     present = getattr(parameters, accountant.noise)
     return tuple(
         _alternative(accountant, adjacency, change, present)
@@ -331,7 +333,7 @@ def noise_for_other_targets(
 
 
 Change = tuple[str, Fraction, Parameters, tuple[Fraction, Fraction]]
-"""One change: the name of what is changed, its new value, the new parameters, and the new epsilon and delta."""
+"""One change: the name and the new value of the changed number, the parameters, and (epsilon, delta)."""
 
 
 def _changes(parameters: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Change]:
@@ -367,7 +369,7 @@ def _alternative(accountant: Accountant, adjacency: Adjacency, change: Change, p
 def code(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> dict[str, str]:
-    """Return texts to copy: Python code for the guarantee, and the promise as an entry of a claim file.
+    """Return texts to copy: Python code that computes the guarantee, and the target as an entry of a claim file.
 
     >>> from dpproof.accountant.catalogue import accountant_for
     >>> gaussian, target = accountant_for("gaussian"), Asked.epsilon("1.5", "1e-6")

@@ -37,7 +37,7 @@ _NOT_AUDITED = "not audited:"
 
 @dataclass(frozen=True)
 class ClaimLedger:
-    """All results for one claim of a claim file: the outcome, the account, the audit's finding, and remarks."""
+    """All results for one claim of a claim file: outcome, certified guarantee, finding of the audit, and remarks."""
 
     claim: Claim
     verdict: Outcome
@@ -57,9 +57,9 @@ def check_claims(
 ) -> list[ClaimLedger]:
     """Check the claims of a file in order, and return their results.
 
-    The probability that any true claim is called broken is at most ``budget.alpha``: each claim's audit gets an equal
-    share of it (union bound). The seconds of the budget are for all audits together. ``stage`` is called with a text
-    on what is being done.
+    The probability that an audit calls any true claim broken is at most ``budget.alpha``: each claim's audit gets an
+    equal share of this probability (union bound). ``budget.seconds`` is the time for all audits together. The function
+    ``stage`` is called with texts on the progress.
     """
     until = None if budget.seconds is None else time.monotonic() + budget.seconds
     options: AuditOptions = {"seed": seed, "alpha": budget.alpha / len(claims), "executor": executor}
@@ -93,7 +93,7 @@ def check_claim(
     until: float | None = None,
     **options: Unpack[AuditOptions],
 ) -> ClaimLedger:
-    """Check one claim, and return its results: the account if dpproof knows the mechanism, and an audit.
+    """Check one claim, and return the results: a guarantee if dpproof knows the mechanism, and an audit.
 
     Args:
         claim: a claim that ``dpproof.answers.audit.check_ready`` accepts.
@@ -112,7 +112,7 @@ def check_claim(
 
 
 def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Sequence[str]) -> ClaimLedger:
-    """Return the results for a claim from a stored audit. The account and the outcome are computed again.
+    """Return the results for a claim from a stored audit. This computes the guarantee and the outcome again.
 
     Args:
         claim: the claim, which must not name an event, because events import the user's code.
@@ -203,10 +203,10 @@ _HEARD = {
 
 
 def exit_code(ledgers: Sequence[ClaimLedger], strict: bool = False) -> int:
-    """Return the exit code for several claims, which is that of the worst one.
+    """Return the exit code for several claims: the code of the claim with the worst outcome.
 
-    The order is refused (2), broken (1), not certified (3), kept (0). With ``strict`` an inconclusive audit counts as
-    broken.
+    From worst to best, the outcomes are refused (code 2), broken (1), not certified (3) and kept (0). With ``strict``
+    an inconclusive audit counts as broken.
     """
     codes = {ledger.verdict.exit_code for ledger in ledgers}
     if strict and any(heard_in(ledger.audit) is Outcome.INCONCLUSIVE for ledger in ledgers):
@@ -225,7 +225,7 @@ def heard_in(audit: Evidence | None) -> Outcome | None:
 
 
 def rests_on(account: Account) -> str:
-    """Return a text with the statement behind a guarantee, its verdict, and how many facts it assumes."""
+    """Return a text on the statement that proves a guarantee: id, verdict, and the number of assumptions."""
     rests = account.rests
     if rests is None:
         return f"rests on: {account.rests_on}"

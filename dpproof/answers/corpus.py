@@ -63,7 +63,7 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 def run_cases(
     cases: Sequence[CorpusCase], options: Asked, executor: Executor | None = None
 ) -> Iterator[CaseResult]:
-    """Audit each case of the corpus, and yield the results in order, each as soon as possible.
+    """Audit the given cases of the corpus, and yield the results in order, each as soon as possible.
 
     With an executor each case is one task. The worker process finds the case by its name.
 

@@ -17,7 +17,7 @@ from dpproof.proofs_check.verdict import Result, Verdict
 
 @dataclass(frozen=True)
 class Item:
-    """One row of the list of statements: an id, its kind, and other numbers of the same statement in the paper."""
+    """A statement in the list of a paper's statements: id, kind, and other numbers that the paper gives to it."""
 
     id: str
     kind: str
@@ -38,11 +38,11 @@ class Share:
     decided: tuple[str, ...]
     """Ids of the statements that are proved or refuted in all parts, also on a subdomain or under assumptions."""
     outright: tuple[str, ...]
-    """Those in ``decided`` whose proof or refutation uses no assumption."""
+    """The ids in ``decided`` whose proof or refutation uses no assumption."""
     undecided: tuple[str, ...]
-    """The other statements: open, assumed or not registered."""
+    """Ids of the statements that are not in ``decided``: open, assumed or not registered."""
     quoted: int
-    """Number of quoted theorems, which are those of other works."""
+    """Number of quoted theorems: theorems of other works that the paper uses."""
     quoted_decided: tuple[str, ...]
     """Ids of the quoted theorems that are proved or refuted here."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
@@ -51,11 +51,11 @@ class Share:
     A statement that is refuted in part counts as refuted.
     """
     in_part: tuple[str, ...] = ()
-    """The statements of ``undecided`` that are refuted in part. The rest of them is open."""
+    """The ids in ``undecided`` of statements with a refuted part and an open part."""
 
     @property
     def open_whole(self) -> tuple[str, ...]:
-        """The statements of ``undecided`` that are not refuted, not even in part."""
+        """The ids in ``undecided`` of statements without a refuted part."""
         return tuple(name for name in self.undecided if name not in self.in_part)
 
 
@@ -74,7 +74,7 @@ def items() -> tuple[Item, ...]:
 
 
 def identity_of(name: str) -> str:
-    """Return the id of a statement. ``name`` is this id, a former id, or another number of it in its paper.
+    """Return the id of a statement. ``name`` is the id, a former id, or an id made of another number in the paper.
 
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'
@@ -84,7 +84,7 @@ def identity_of(name: str) -> str:
 
 
 def coverage(found: Iterable[Result], prefix: str = "") -> Share:
-    """Return the counts for the statements whose ids begin with ``prefix``. ``found`` are the verdicts."""
+    """Return the counts for the listed statements whose ids begin with ``prefix``, from the verdicts ``found``."""
     known = {result.id: result for result in found}
     rows = [item for item in items() if item.id.startswith(prefix)]
     statements = [item.id for item in rows if item.kind == "statement"]
@@ -166,7 +166,7 @@ def counts(share: Share) -> str:
 
 
 def left_open(share: Share) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the statements that are not decided, under a heading each.
+    """Return the ids of the undecided statements in groups, each with a heading.
 
     >>> left_open(Share(2, (), (), ("a", "b"), 0, (), {}, ("b",)))
     [('Open', ('a',)), ('Refuted in part, the rest is open', ('b',))]

@@ -59,7 +59,7 @@ def _whole(count: float) -> int:
 
 
 PREFIXES: Mapping[str, Callable[[Any], Any]] = {"event": _event, "training": _training}
-"""Keys of a claim that name objects of other libraries. The functions turn such an object into an event."""
+"""Keys of a claim that name objects of other libraries, with functions that turn such an object into an event."""
 
 
 def kind_of(claim: Claim) -> str | None:

@@ -1,8 +1,8 @@
 """All results for a paper: the verdicts on its statements, its bounds, audits of its mechanisms, its experiment.
 
 The figures and findings of an experiment are read from ``docs/experiments``. ``dpproof reproduce PAPER``
-writes them; this module does not run it. An installed package lacks these documents, so it shows only the
-command.
+writes them; this module does not run the experiment. An installed package lacks these documents, so this module
+shows only the command.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FINDINGS = "## What it shows\n"
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment of a paper, as the report shows it."""
+    """The experiment of a paper with what the report shows of it: command, page, figures and findings."""
 
     paper: str
     title: str
@@ -120,9 +120,9 @@ def corpus_cases(paper: str) -> tuple[CorpusCase, ...]:
 def check_paper(
     paper: Paper, stage: Stage = lambda _text: None, *, seed: int = 0, executor: Executor | None = None
 ) -> PaperLedger:
-    """Return all results for a paper: check its statements, account for its mechanism, and audit its mechanisms.
+    """Return all results for a paper: verdicts, the guarantee of its main mechanism, and audits.
 
-    ``stage`` is called with a text on what is being done.
+    The function ``stage`` is called with texts on the progress.
     """
     stage(f"{paper.name}: checking certificates")
     verified = verify(ids_named(paper.name))

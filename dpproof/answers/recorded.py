@@ -28,7 +28,7 @@ def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
 
     Args:
         found: the verdicts on statements.
-        prefixes: recorded statements whose ids begin with one of these must be among them; ``""`` for all.
+        prefixes: recorded statements whose ids begin with one of these must be in ``found``; ``""`` for all.
     """
     known = {name: answer for name, answer in recorded().items() if name.startswith(prefixes)}
     answers = {result.id: kept(result) for result in found if result.id.startswith(prefixes)}

@@ -1,9 +1,8 @@
 """Replay of a witness: the audit that a JSON record of a finding describes is run again.
 
-The result is the same finding as before, news about a changed implementation, or an error. If the audited code has
-changed, the replay may give another result. The news then states whether the violation is gone. An error means that
-the file is broken: the question (`ASKED`) differs, or only the verdict does. The verdict follows from the figures, so
-it cannot change alone.
+A replay gives the same finding as before, news, or an error. News means that the audited code has changed and gives
+another result; the news states whether the violation is gone. An error means that the file is broken: the question
+(`ASKED`) differs, or only the verdict differs. The verdict follows from the figures, so it cannot change alone.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from dpproof.audits.recording.replaying import ReplayError
 from dpproof.audits.target import target
 
 ASKED = ("claim", "pair", "seed", "alpha", "delta", "replay")
-"""Keys of a witness (the record of a finding) that describe the question and not the answer."""
+"""Keys of a witness (the record of a finding) that describe the audit and not its result."""
 VIOLATIONS = tuple(verdict.value for verdict in Finding if verdict.violated)
 """Findings that refute a claim."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """The result of a replay.
+    """The result of running a recorded audit again.
 
     Attributes:
         evidence: the finding of the new audit.
@@ -41,7 +40,7 @@ class Replayed:
 
     @property
     def news(self) -> str | None:
-        """One line on what has changed since the witness was written, or None if nothing has."""
+        """One line on what has changed since the witness was written, or None if nothing has changed."""
         found = self.evidence.verdict.value
         if not self.different:
             return None

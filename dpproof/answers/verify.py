@@ -13,7 +13,7 @@ from dpproof.proofs_check.verdict import Result
 
 @dataclass(frozen=True)
 class Verified:
-    """Verdicts on some statements. The kernel has just checked their certificates."""
+    """Verdicts on some statements, after the kernel (a small program) checked the certificates (formal proofs)."""
 
     statements: tuple[Result, ...]
 
@@ -29,7 +29,7 @@ class Verified:
 
 
 def results(*ids: str) -> dict[str, Result]:
-    """Return the verdicts on the statements with these ids, by id. Shared certificates are checked once."""
+    """Return, by id, the verdicts on the statements with these ids. A certificate is checked only once."""
     return {result.id: result for result in registry.verify(ids)}
 
 

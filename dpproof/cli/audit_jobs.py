@@ -1,6 +1,6 @@
 """The audits that ``dpproof audit`` runs: of a mechanism, a claim file or a callable.
 
-All input is checked first.
+All functions here check their input, and no audit has begun by then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Promise:
-    """The promise on the command line; None for what is not given."""
+    """The privacy promise that options on the command line state. An option that is not given is None."""
 
     epsilon: float | None
     delta: float | None
@@ -51,7 +51,7 @@ NO_NEIGHBOURS = (
 
 
 def refuse(given: Mapping[str, object], flags: list[str], where: str) -> None:
-    """Refuse options that have no effect, instead of ignoring them."""
+    """Raise a ValueError if options are given that have no effect. ``where`` says for which target."""
     if flags:
         raise ValueError(f"option ({flags[0]!r}) must be left out {where}.")
     for name, value in given.items():
@@ -67,7 +67,7 @@ def jobs_of(
     told: AuditOptions,
     alpha: float | None,
 ) -> tuple[list[Job], float | None]:
-    """Return the jobs by name, and the seconds for them. Everything is checked before anything runs."""
+    """Return the audits to run, and the seconds for all of them (None: no limit), after checking all input."""
     if target in CATALOGUE:
         given = {"neighbours": promise.neighbours, "data": promise.data}
         refuse(given, [], f"for {target}. dpproof chooses the inputs of its own mechanisms")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence]:
-    """Yield the given findings unchanged. The witness of each violation is written immediately."""
+    """Yield the given findings unchanged. A violation's record is first written to the folder ``witnesses``."""
     for evidence in found:
         if witnesses is not None and evidence.verdict.violated:
             auditing.write_witness(evidence, witnesses)
@@ -62,7 +62,7 @@ def audit_corpus(
     witnesses: Path | None,
     json: bool,
 ) -> None:
-    """Audit the cases and print them row by row. After an interruption, finished rows are still shown."""
+    """Audit the cases of the corpus and print a row for each. After an interruption, finished rows remain."""
     for name, value in options.items():
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")

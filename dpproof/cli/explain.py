@@ -113,7 +113,7 @@ SHOWN = 4
 
 
 def documentation(where: str) -> str:
-    """Return the docstring of ``module:name``."""
+    """Return the docstring of the object ``where``, which has the form ``module:name``."""
     module, _, name = where.partition(":")
     return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
 

@@ -11,7 +11,7 @@ from dpproof.accountant.claims.spelling import one_of
 
 
 class Named(click.Group):
-    """A group with one sub-command for each name. `make` creates it."""
+    """A command group with one sub-command for each name. `make` creates a sub-command when it is used."""
 
     def __init__(self, name: str, known: Collection[str], **options: Any) -> None:
         super().__init__(name, no_args_is_help=True, **options)
@@ -22,7 +22,7 @@ class Named(click.Group):
         raise NotImplementedError
 
     def list_commands(self, _context: object) -> list[str]:
-        """Return the names in their order."""
+        """Return the names of the sub-commands in the order in which they were given."""
         return list(self.known)
 
     def get_command(self, _context: object, name: str) -> click.Command | None:

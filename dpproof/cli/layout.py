@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 FRAME = 3
-"""Width of a column besides its cells: a rule, and a blank on both sides."""
+"""Width of a column besides its text: a vertical line, and a blank on both sides."""
 
 
 def table(*columns: str, title: str | None = None) -> Table:
@@ -48,9 +48,9 @@ def _measured(cells: Iterable[RenderableType], header: RenderableType, console: 
 
 
 def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
-    """Return column widths between the given bounds that fit together into the room, or None.
+    """Return a width for each column, or None if even the widths ``least`` exceed ``room`` together.
 
-    The narrowest columns get additional width first.
+    A width is between ``least`` and ``most``. Columns with the smallest difference of the two are widened first.
 
     >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
     ([5, 11], [5, 20], None)

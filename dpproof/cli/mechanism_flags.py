@@ -16,7 +16,7 @@ class TakesFlags(click.Command):
     """A command whose completion also offers the flags of the mechanism to be audited."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return completions: the command's own flags, then those of the mechanism."""
+        """Return the completions of ``incomplete``: the command's own flags, then the mechanism's flags."""
         target = ctx.params.get("target") or ""
         fields = accountant_for(target).parameters.fields() if target in CATALOGUE else ()
         own = [flag for flag in map(flag_of, fields) if incomplete[:1] == "-" and flag.startswith(incomplete)]
@@ -24,7 +24,7 @@ class TakesFlags(click.Command):
 
 
 def values_of(name: str, flags: list[str]) -> dict[str, Any]:
-    """Parse ``--name value`` and ``--name=value`` by the type of the mechanism's field."""
+    """Return the parameters of the mechanism ``name`` from flags ``--name value`` or ``--name=value``."""
     known = {flag_of(field): field for field in accountant_for(name).parameters.fields()}
     values: dict[str, Any] = {}
     words = [word for flag in flags for word in (flag.split("=", 1) if flag.startswith("--") else [flag])]

@@ -18,12 +18,12 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def relations(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Return the neighbouring relations with this beginning, for the shell."""
+    """Return the neighbouring relations that begin with the text ``begun``, as completions for the shell."""
     return [CompletionItem(one.value) for one in Adjacency if one.value.startswith(begun)]
 
 
 def or_file(*names: str) -> Completion:
-    """Return a completion function that offers these names, or else files."""
+    """Return a completion function that offers the matching names, or files if no name matches."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in names if name.startswith(begun)]
@@ -88,7 +88,7 @@ def read_text(field: dataclasses.Field[object], text: str) -> Any:
 
 
 def check_folder(name: str, folder: Path | None) -> None:
-    """Refuse, before any work, a folder that cannot be created or written to.
+    """Check that a folder exists or can be created, and that files can be written to it.
 
     Raises:
         ValueError: naming the option and the folder.
@@ -101,7 +101,7 @@ def check_folder(name: str, folder: Path | None) -> None:
 
 
 def check_file(name: str, file: Path | None, suffixes: tuple[str, ...]) -> None:
-    """Refuse, before any work, a file of another kind, or one in a folder that cannot be written to.
+    """Check that a file has one of the suffixes, and that its folder exists and can be written to.
 
     Raises:
         ValueError: naming the option, the file and the rule.
@@ -154,11 +154,10 @@ def _missing(option: click.Option) -> str:
 
 
 def command_for(accountant: Accountant, body: Any, searched: str | None = None) -> click.Command:
-    """A command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
+    """Return a command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
 
-    ``body`` is called as ``body(accountant, parameters, **its own flags)``. The ``searched`` parameter is
-    optional: its value is only the start of the search. The neighbouring relation is required if the
-    mechanism has users.
+    The command calls ``body(accountant, parameters, **its own flags)``. The parameter ``searched`` is optional:
+    its value is only the start of the search. The neighbouring relation is required if the mechanism has no default.
     """
     fields = accountant.parameters.fields()
     required = {field.name for field in fields if field.default is dataclasses.MISSING}

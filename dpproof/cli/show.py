@@ -30,7 +30,7 @@ AUDITS = "Audits: epsilon claimed, found, and what would have been seen with pow
 
 
 def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None:
-    """Print an answer as JSON, or through ``render``."""
+    """Print the answer ``body`` as JSON, or else call ``render``, which prints the answer as text."""
     if as_json:
         click.echo(json_text(body))
     else:
@@ -38,7 +38,7 @@ def answer(body: Json, as_json: bool, render: Callable[[Console], None]) -> None
 
 
 def coloured(word: Verdict | Finding | Outcome) -> str:
-    """Return a verdict in its colour."""
+    """Return the text of a verdict with rich's markup for its colour."""
     return f"[{word.colour}]{escape(word.value)}[/]"
 
 

@@ -21,7 +21,8 @@ SWEEPS = 6
 def edges(prefix: str) -> dict[str, list[str]]:
     """Return, for each statement of a paper, the statements on which it rests directly.
 
-    ``prefix`` is that of the paper's ids. Parts that no other statement uses are merged with their whole.
+    ``prefix`` begins the ids of the paper's statements. If no other statement uses a part of a statement, the part is
+    merged with the whole statement.
     """
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)

@@ -1,7 +1,7 @@
 """The report: a single HTML file that needs no network and escapes all text from users.
 
-The report of one paper (rlsvi) has a derivation by computer algebra. It leads from a Renyi divergence c * alpha of
-order alpha to the printed epsilon. sympy computes the steps, and checks each by an identity that it reduces to zero.
+The report of one paper (rlsvi) derives the printed epsilon by computer algebra from a Renyi divergence c * alpha of
+order alpha. sympy computes the steps, and checks them by identities that reduce to zero and by the sign of a term.
 """
 
 from __future__ import annotations
@@ -322,10 +322,10 @@ class Derivation:
 
 
 def derive_linear(per_step: sympy.Expr, repetitions: sympy.Expr | int = 1) -> Derivation:
-    """Return the derivation of the best epsilon from the Renyi divergence of composed steps.
+    """Return the derivation of the best epsilon for composed steps with a known Renyi divergence.
 
-    The divergence of one step is per_step * alpha for every order alpha. It is multiplied by the number of steps,
-    converted to epsilon by Mironov's theorem, and minimised over alpha.
+    The divergence of one step is per_step * alpha for every order alpha. The derivation multiplies it by the number
+    of steps, converts the product to epsilon by Mironov's theorem, and minimises epsilon over alpha.
 
     Args:
         per_step: the factor of alpha in the Renyi divergence of one step, a positive sympy expression.

@@ -37,15 +37,15 @@ NEXT: Mapping[Outcome, str] = {
 DIGITS = 4
 """Number of digits on the first screen. The details show all digits."""
 WIDEST = 12
-"""The scale contains at most the powers of ten from minus this number to this number."""
+"""The scale extends at most from ten to the power of minus this number to ten to the power of this number."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One epsilon in a row of the report's first screen: its meaning, its value, and its text."""
+    """A mark for one epsilon in a row of the report's first screen: its meaning, value and text."""
 
     kind: str
-    """One of ``promised``, ``most``, ``pair`` and ``audit``. The style sheet draws each of them differently."""
+    """``promised`` (or published), ``most`` (upper bound), ``pair`` (reached by neighbours) or ``audit`` (found)."""
     words: str
     value: float
     text: str
@@ -64,14 +64,14 @@ class Row:
     sentences: tuple[str, ...]
     """Sentences on the results, and on what to do."""
     severities: Mapping[Severity, int]
-    """Number of refuted statements of a paper by severity: those that it numbers, or all if it numbers none."""
+    """Number of a paper's refuted statements by severity. If the paper numbers statements, only these count."""
     worst: Result | None = None
     counted: str = "numbered statements"
-    """What ``severities`` counts."""
+    """Words for what ``severities`` counts."""
     terms: str = ""
     """The delta and the neighbours to which the numbers refer."""
     beside: tuple[str, ...] = ()
-    """Remarks on the word that a reader must not miss."""
+    """Remarks that stand beside ``word``, the verdict."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Scale:
     high: float
 
     def place(self, value: float) -> float:
-        """Return the position of a value in per cent of the width.
+        """Return the position of a value on the axis, in per cent of the width.
 
         A value beyond the scale is placed at its end.
 
@@ -307,7 +307,7 @@ def _assumed(ledger: ClaimLedger) -> int:
 
 
 def word_of(ledger: ClaimLedger) -> str:
-    """Return the verdict on a claim in words, with the number of assumptions of a claim that is kept."""
+    """Return the verdict on a claim in words. If the claim is kept, they state the number of assumptions."""
     assumed = _assumed(ledger)
     given = f", under {many(assumed, 'assumption')}" if assumed else ""
     return f"{ledger.verdict.value}{given}"
@@ -366,7 +366,7 @@ def of_refusal(refusal: Refusal, place: int) -> Row:
 def rows_of(
     papers: Sequence[PaperLedger], claims: Sequence[ClaimLedger], refusals: Sequence[Refusal]
 ) -> list[Row]:
-    """Return the rows of the first screen: papers, then claims, each with the worst first."""
+    """Return the rows of the first screen: papers with the worst first, then claims with the worst first."""
     of_claims = [(_urgent(ledger.verdict), of_claim(ledger, place)) for place, ledger in enumerate(claims, 1)]
     refused = _urgent(Outcome.REFUSED)
     of_claims += [(refused, of_refusal(refusal, place)) for place, refusal in enumerate(refusals, 1)]

@@ -32,7 +32,7 @@ def linked(text: str, places: Collection[str]) -> Markup:
 
 
 def with_own_ids(page: str) -> str:
-    """Return the page with different ids in different drawings, by a prefix for each drawing.
+    """Return the page after adding a prefix to the ids in each drawing, so that no two drawings share an id.
 
     >>> with_own_ids('<svg><g id="a"/></svg><svg><g id="a"/><use href="#a"/></svg>')
     '<svg><g id="d1-a"/></svg><svg><g id="d2-a"/><use href="#d2-a"/></svg>'
@@ -85,7 +85,7 @@ def by_paper(owners: Mapping[str, str]) -> Grouped:
 
 
 def assumed_by(found: Iterable[Result]) -> dict[str, str]:
-    """Map each assumption to the statement that makes it, or else to the first one that needs it."""
+    """Return, for each assumption, the id of the statement that makes it, or else of the first that needs it."""
     owners: dict[str, str] = {}
     for entry in found:
         for text in entry.assumptions:
@@ -106,7 +106,8 @@ Kinds = list[tuple[str, list[ExpectedAudit]]]
 def kinds_of(audits: Iterable[ExpectedAudit]) -> Kinds:
     """Return the audits by kind: implementations, algorithms as printed, and planted faults.
 
-    An audit with an expected violation is of an algorithm as printed if its name or its reason says so.
+    If an audit is expected to find a violation, the word "printed" in its name or its reason decides between the
+    last two kinds.
     """
     held: dict[str, list[ExpectedAudit]] = {"Implementations": [], "Algorithms as printed": [], PLANTED: []}
     for known in audits:
@@ -120,7 +121,7 @@ PLANTED = "Planted faults"
 
 
 def pill_of(known: ExpectedAudit, kind: str) -> tuple[str, str]:
-    """Return the word and the colour for an audit. That a planted fault is found is no bad news."""
+    """Return the word and the colour for the result of an audit: green if a planted fault is found."""
     verdict = known.evidence.verdict
     if kind != PLANTED:
         return verdict.value, verdict.colour

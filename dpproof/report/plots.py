@@ -41,7 +41,7 @@ _SAME = 1e-3
 def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
     """Return a plot of epsilon at ``delta`` against the parameter ``along``, as SVG text.
 
-    It has curves for the certified and the published epsilon, and for what known neighbours reach.
+    The curves show the certified epsilon, the published epsilon, and the epsilon that known neighbours reach.
     """
     accountant = accountant_for(name)
     last = getattr(accountant.parameters.read(parameters), along)
@@ -60,8 +60,8 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
 def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str) -> tuple[str, str]:
     """Return a plot of the privacy profile (delta against epsilon) as SVG text, and its caption.
 
-    It has curves for the certified and the published guarantee, and for what known neighbours reach. It marks
-    the certified and the published epsilon at ``delta``.
+    The curves show the certified guarantee, the one that follows exactly from the paper's privacy losses, and what
+    known neighbours reach. Marks show the certified and the published epsilon at ``delta``.
     """
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
@@ -102,7 +102,7 @@ def _at_zero(marks: Sequence[Marked]) -> list[str]:
 def trade_off(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
     """Return a plot of bounds on the trade-off function, as SVG text.
 
-    They follow from the privacy profiles. The axes are the rates of misses and of false alarms of the best test.
+    The bounds follow from the privacy profiles. The axes are the rate of false alarms and the rate of misses.
     """
     places = [i / 100 for i in range(101)]
     curves = [
@@ -139,10 +139,10 @@ def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
 
 
 def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
-    """Write a plot of the privacy profile and the trade-off function of an answer to an SVG, PNG or HTML file.
+    """Write a plot of the guarantee ``found`` to an SVG, PNG or HTML file.
 
-    The plot shows certified upper bounds on delta, and the lower bounds on the false negative rate of a test that
-    they imply.
+    The plot shows the privacy profile (certified upper bounds on delta) and the trade-off function. The latter
+    follows from the former, and bounds the false negative rate of every test from below.
     """
     with mpl.rc_context(STYLE):
         content = _rendered(figure_of(found, title), file.suffix, title)
@@ -164,7 +164,7 @@ def _rendered(figure: Figure, suffix: str, title: str) -> bytes:
 
 
 def event(shown: Shown) -> str:
-    """Return histograms of a mechanism's outputs on two neighbours as SVG text, with the violating event marked."""
+    """Return histograms of outputs on two neighbours as SVG text. They mark the event that shows a violation."""
     with mpl.rc_context(STYLE):
         drawn = picture(shown, "")
         stream = io.StringIO()

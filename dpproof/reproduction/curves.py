@@ -1,6 +1,6 @@
-"""Curves of the cumulative regret of many runs of learners: which points are stored, tables, and plots.
+"""Curves of cumulative regret, which runs of learners give: the stored points, tables, and plots.
 
-An arm is one curve: a learner with its noise.
+An arm is a learner with its noise, which the plots show as one curve.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 Curves = Mapping[str, NDArray[np.float64]]
-"""Cumulative regrets of each arm: arrays (runs, points) by the arm's name. The last point is the total."""
+"""By the name of an arm (a learner with its noise), its cumulative regrets (runs, points). The last is the total."""
 POINTS: Final = 200
 """Number of points at which a curve is stored."""
 
@@ -36,7 +36,7 @@ def kept(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def write_curves(file: Path, curves: Curves, episodes: int) -> None:
-    """Write a CSV file with the mean and the standard deviation of each arm's cumulative regret."""
+    """Write a CSV file with the mean and the standard deviation of each curve at the stored points."""
     with file.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(("arm", "episode", "mean", "deviation"))

@@ -84,7 +84,7 @@ class Measured(Generic[S]):
     def read(cls, folder: Path, kind: type[S], tables: Sequence[str], text: Collection[str]) -> Measured[S]:
         """Return the results that `write` wrote into a folder.
 
-        `kind` is the class of the size, and `text` names columns that are read as text.
+        `kind` is the class of the attribute ``size``, and `text` names columns that are read as text.
         """
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         size = {key: tuple(x) if type(x) is list else x for key, x in run.pop("size").items()}
@@ -125,10 +125,10 @@ class Study(abc.ABC, Generic[S]):
     def run(
         self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None
     ) -> dict[str, Any]:
-        """Run the experiment and return the answer of ``dpproof reproduce``.
+        """Run the experiment, write its page, and return the answer of ``dpproof reproduce``.
 
         The page is written into `folder`, tables and plots into a folder next to the page. `quick` selects the quick
-        size, and `size` replaces both sizes. `workers` is the number of processes.
+        size instead of the full one. `size`, if given, replaces either. `workers` is the number of processes.
         """
         begin = time.perf_counter()
         beside = folder / self._name
@@ -146,11 +146,11 @@ class Study(abc.ABC, Generic[S]):
         }
 
     def page(self, folder: Path) -> str:
-        """Return the text of the page, made from the recorded results in the folder next to it."""
+        """Return the text of the page in `folder`, made again from the recorded results next to the page."""
         return self.written(self.recorded(folder))
 
     def recorded(self, folder: Path) -> Measured[S]:
-        """Return the results of a run from the folder next to its page."""
+        """Return the recorded results of a run whose page is in `folder`."""
         return Measured.read(folder / self._name, type(self.full), self.tables, self.text)
 
     def written(self, found: Measured[S]) -> str:
@@ -269,5 +269,5 @@ def write_plots(folder: Path, plots: Plots, size: tuple[float, float]) -> list[s
 
 
 def panels(figure: Figure, names: Sequence[Any], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """Return pairs of a name and a panel. The panels are side by side in the figure."""
+    """Return a pair (name, panel) for each name. The new panels are side by side in the figure."""
     return zip(names, figure.subplots(1, len(names), squeeze=False, **options)[0], strict=True)

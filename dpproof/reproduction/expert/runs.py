@@ -1,7 +1,8 @@
 """The runs of the experiment on expert-level learning.
 
-For each problem, experts and data are made once. Then every method is run with every privacy budget and seed. The
-noise of a method is computed from its budget. The results include the certified guarantee of this noise.
+A problem is an environment, such as CartPole. For each problem, experts and data are made once. Then every method is
+run with every epsilon and seed. The noise of a method is computed from epsilon and delta. The results include the
+certified guarantee with this noise.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ T = TypeVar("T")
 LOOKS: Final = 5
 """Number of times that a learned policy is evaluated during the last fifth of a training run."""
 POOL, REPEATS = 40, 50
-"""The expected size of a release is estimated from `POOL` trajectories, each released `REPEATS` times."""
+"""`POOL` trajectories, each released `REPEATS` times, give an estimate of how many data a release contains."""
 LENGTH: Final = 200
 """Number of steps of the longest trajectory that the paper logs. Those of HIV are shorter."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The privacy parameters of a run: first data are released, then a policy is trained.
+    """The privacy parameters of one run, which first releases data and then trains a policy.
 
     Attributes:
         release: the parameters of the release, or None if no data are released.
@@ -111,9 +112,10 @@ def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
 def release_plan(
     name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
 ) -> ExpertReleaseParameters:
-    """Return the parameters of the release, which gets the share of (epsilon, 1/m) that `choice` says.
+    """Return the parameters of the release of data, which may spend a share of (epsilon, 1/m).
 
-    m is the number of experts. The noise is the printed one, or the least certified one.
+    `choice` states the shares, and m is the number of experts. The noise is the paper's if `printed`, and otherwise
+    the least that is certified.
     """
     parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
     share, delta = choice.share * epsilon, choice.delta_share / size.experts
@@ -155,7 +157,7 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
 
 
 def certified(plan: Plan) -> dict[str, float | None]:
-    """Return the certified epsilons of the release and of the training, each at its share of delta, and their sum.
+    """Return the certified epsilon of the release, the one of the training (each at its delta), and their sum.
 
     The sum is None if nothing is proved. Nothing is proved if the training reads the rest of the trajectories that
     the release examined (statement expert.theorem5_6), or if neither of the two is private.
@@ -182,7 +184,7 @@ def _upper(guarantee: Profile, aim: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem's experts and their logged data: one data set for the release, and another for training."""
+    """The experts of one problem (environment), and the data that they logged: for the release, and for training."""
 
     problem: Problem
     experts: Population
@@ -200,7 +202,7 @@ def prepare(name: str, size: Size, seed: int) -> Prepared:
 
 
 def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
-    """Yield the pairs (method, epsilon) that are run on a problem."""
+    """Yield the pairs (method, epsilon) of the runs on the named problem."""
     yield METHODS[0], None
     for epsilon in size.epsilons:
         for method in METHODS[1:]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 METHODS: Final = ("no privacy", "DP-SGD", "printed", "calibrated")
-"""The methods: conservative Q-learning, expert-level DP-SGD, the printed method, and its certified version."""
+"""The methods: Q-learning without privacy, DP-SGD alone, the paper's method, and its certified version."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Size:
     """The settings that say how much is run.
 
     Attributes:
-        problems: the names of the problems.
+        problems: the names of the problems (environments).
         experts: number m of experts. delta is 1/m.
         common: share of the experts that are made from one network. The others are made from random networks.
         release_each, release_steps: number of trajectories that each expert logs for the release, and the number
@@ -56,7 +56,7 @@ class Choice:
     Attributes:
         rounds: number of trajectories that the release examines.
         probability: probability that a training step reads private data.
-        share, delta_share: shares of epsilon and of delta that the release gets.
+        share, delta_share: the release gets these shares of epsilon and of delta.
         printed: whether the paper uses its own method here. Otherwise it uses DP-SGD alone.
     """
 

@@ -1,4 +1,4 @@
-"""The kinds of noise that the experiment compares. They differ in the calibration, delta and the bound on returns."""
+"""The kinds of noise that the experiment compares. They differ in calibration, delta and the bound on returns."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ class Size:
 
 @dataclass(frozen=True)
 class Kind:
-    """One way to add noise.
+    """A way to add noise to an estimate of values, with delta and a bound on returns.
 
     Attributes:
         calibration: how the noise is computed from epsilon and delta: "none" (no noise), "printed" (the paper's
-            constants), "room" (exact, without data), or "planned" (exact, for expected visits).
+            constants), "room" (certified, the same for all data), or "planned" (certified, about the least for the
+            expected numbers of visits).
         delta: the delta. Epsilon is always 0.1.
         bound: the public bound on returns.
     """
@@ -68,7 +69,7 @@ class Kind:
         )
 
     def noise(self, chosen: Squares, trajectories: int) -> Noise | None:
-        """Return the constants of the noise for a regression, or None without noise. No data are used."""
+        """Return the constants of the noise for the regression `chosen`, or None without noise."""
         if self.calibration == "none":
             return None
         dimension = chosen.features.shape[1]
@@ -77,7 +78,7 @@ class Kind:
         return _constant(self.calibration, self.delta, dimension)
 
     def deviation(self, chosen: Squares, data: FirstVisits) -> float:
-        """Return the standard deviation of the noise of a regression on these data."""
+        """Return the standard deviation of the noise if the regression `chosen` is run on these data."""
         noise = self.noise(chosen, data.trajectories)
         if noise is None:
             return 0.0
@@ -106,9 +107,9 @@ KINDS: Final = (
 
 
 def planned(trajectories: int) -> FirstVisits:
-    """Return the expected number of visits of each state of the chain, rounded down, as statistics of a batch.
+    """Return statistics of a batch in which each state has its expected number of visits, rounded down.
 
-    The start is uniform over the states before the last.
+    A visit counts once for each trajectory. A trajectory starts in a uniformly random state before the last one.
     """
     last = STATES - 1
     shares = np.append(np.arange(1, last + 1) / last, 1.0)
@@ -118,7 +119,7 @@ def planned(trajectories: int) -> FirstVisits:
 
 @lru_cache(maxsize=4096)
 def squares(algorithm: str, features: str, trajectories: int, given: float | None = None) -> Squares:
-    """Return the regression with equal weights for the algorithm LSW or LSL.
+    """Return the least-squares regression with equal weights of the states: without (LSW) or with a ridge term (LSL).
 
     ``given`` is the ridge parameter of LSL. The default is 2 (norm of the features)^2 sqrt(number of trajectories).
     """

@@ -1,6 +1,7 @@
 """The runs of the experiment on private policy evaluation, all in the chain environment.
 
-Every kind of noise is tried on the same batches. Other tables show how much data each kind needs, and small data.
+Every kind of noise is tried on the same batches. Other tables show how much data each kind of noise needs, and how
+large the errors are with few data.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def _summary(found: Mapping[Key, Sequence[tuple[float, float, float]]]) -> list[
 
 
 def rows(size: Size, seed: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the results for all batch sizes, and those for several ridge parameters, as two tables.
+    """Return two tables of results: for all batch sizes, and for several ridge parameters.
 
-    The second table is for tabular features and two batch sizes.
+    The second table has tabular features and two batch sizes only.
     """
     found: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
     swept: dict[Key, list[tuple[float, float, float]]] = defaultdict(list)
@@ -117,9 +118,9 @@ def sweep(trajectories: int) -> list[float]:
 def needed(error: float) -> list[dict[str, Any]]:
     """Return how many trajectories each kind of noise needs for a standard deviation of at most `error`.
 
-    The states are visited as often as expected. The returned number is enough. From 100 on it is at most 1.3 percent
-    above the least one. It is None if 10^15 trajectories are not enough. The ridge parameter of DP-LSL is the default
-    of `squares`.
+    This assumes that states are visited as often as expected. The returned number is enough. From 100 on it is at most
+    1.3 percent above the least one. It is None if 10^15 trajectories are not enough. The ridge parameter of DP-LSL is
+    the default of `squares`.
     """
     return [
         {
@@ -150,9 +151,9 @@ def _least(kind: Kind, algorithm: str, features: str, error: float) -> int | Non
 
 
 def other_noise(trajectories: int) -> list[dict[str, Any]]:
-    """Return the standard deviations of other noise distributions for DP-LSW, each with the best smoothing tried.
+    """Return the standard deviation of several noise distributions for DP-LSW, as the rows of a table.
 
-    The states are visited as often as expected in a batch with this number of trajectories.
+    This assumes that states are visited as often as expected in a batch with this number of trajectories.
     """
     table = []
     for features in FEATURES:

@@ -1,7 +1,7 @@
 """The experiment of private policy evaluation: the sentences of its page, and the plots.
 
-Section 6 of the paper makes statements about its Figure 1. This module counts how often they hold in the measured
-tables. lambda is the ridge parameter of DP-LSL, and m the number of trajectories.
+Section 6 of the paper makes statements about its Figure 1. This module counts how often the statements hold in the
+measured tables. lambda is the ridge parameter of DP-LSL, and m is the number of trajectories.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dpproof.reproduction.policy_evaluation.runs import (
 )
 
 ERROR: Final = 0.1
-"""Standard deviation of the noise for which the needed number of trajectories is computed."""
+"""The page states how many trajectories are needed for noise of this standard deviation."""
 OWN, PLAIN, ZERO = METHODS
 _NONE = "no privacy"
 NEAR = 1.1
@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """In how many rows a statement holds (`so`), the number of rows (`of`), and a word for the result."""
+    """The number of rows in which a statement holds (`so`), the number of all rows (`of`), and a word for both."""
 
     so: int
     of: int
@@ -126,8 +126,8 @@ def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted
 def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
     """Return which ridge parameter has the least error, for each kind of noise and each batch size m.
 
-    A tuple holds the noise, m, the row of least error, its parameter as a power p of m (2 m^p), and the row whose
-    parameter is nearest to 2 sqrt(m).
+    A tuple holds the noise, m, the row of least error, the power p for which the ridge parameter of that row is
+    2 m^p, and the row whose ridge parameter is nearest to 2 sqrt(m).
     """
     found = []
     for kind in different(swept, "kind"):
@@ -144,7 +144,7 @@ def _nearest(held: Table, ridge: float) -> Row:
 
 
 def scheduled(swept: Table) -> Counted:
-    """Count the rows with noise in which another ridge parameter is clearly better than 2 sqrt(m)."""
+    """Count how often another ridge parameter is clearly better than 2 sqrt(m), over the rows of `schedules`."""
     rows = schedules(swept)
     found = [_apart(root, least) for kind, _, least, _, root in rows if kind != _NONE]
     return _counted(found, "Refuted on this chain", "Not so everywhere", "As measured here")
@@ -156,7 +156,7 @@ def _apart(root: Row, least: Row) -> bool:
 
 
 def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
-    """Yield features, noise, the batch sizes at which LSL has the smaller error, and the other batch sizes."""
+    """Yield (features, noise, batch sizes where DP-LSL has a smaller error than DP-LSW, other batch sizes)."""
     held = {(r["features"], r["kind"], r["algorithm"], r["trajectories"]): r["rmse"] for r in table}
     sizes = sorted(different(table, "trajectories"))
     for features, kind in different(table, "features", "kind"):
@@ -166,7 +166,7 @@ def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
 
 
 def ordered(table: Table) -> Counted:
-    """Count the kinds of noise and features for which DP-LSL is better up to a batch size, and DP-LSW above it."""
+    """Count for how many pairs of noise and features DP-LSL is better with small batches, and DP-LSW with large."""
     found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
     return _counted(found, "Confirmed", "Confirmed in part", "Not so")
 
@@ -187,7 +187,7 @@ def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
 
 
 def near_counts(table: Table) -> list[str]:
-    """Return texts that say for DP-LSW and DP-LSL how many of the ratios in `ratios` are about 1."""
+    """Return a text each for DP-LSW and DP-LSL: how many of their ratios (see `ratios`) are at most `NEAR`."""
     rows = ratios(table)
     found = {name: [x for key, _, xs in rows if key == name for x in xs] for name in ("LSW", "LSL")}
     return [f"DP-{name} in {sum(x <= NEAR for x in xs)} of {len(xs)}" for name, xs in found.items()]

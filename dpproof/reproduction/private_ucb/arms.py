@@ -1,6 +1,6 @@
-"""The arms of the experiment of PRIVATE-UCB, and their runs. An arm is one curve: a learner with its noise.
+"""The arms of the experiment of PRIVATE-UCB, and their runs. An arm is a learner with its noise, shown as one curve.
 
-Arms whose noise differs only in scale use the same random draws.
+Arms whose noise differs only in scale use the same random draws. A privatizer adds the noise to counts.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _PAPER: Final[tuple[tuple[str, Any, Any], ...]] = (
     ("joint", CentralCountsParameters, CentralPrivatizer),
     ("local", LocalCountsParameters, LocalPrivatizer),
 )
-"""The paper's privatizers: trust model, parameters, class."""
+"""The paper's privatizers (they add noise to counts): trust model, parameters, class."""
 
 
 class Group(enum.Enum):
-    """The purpose of a group of arms."""
+    """The purpose of a group of arms (curves)."""
 
     EXACT = "without privacy"
     THEORY = "constants as printed"
@@ -60,7 +60,7 @@ class Size:
 
     Attributes:
         episodes: number of episodes of a run.
-        seeds: number of runs of an arm.
+        seeds: number of runs of an arm (curve).
         epsilons: the values of epsilon.
         per_step: number of runs of an arm with separate noisy counters for every step. These arms are the slowest.
     """
@@ -78,14 +78,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Arm:
-    """One curve of the figure: a learner with its noise.
+    """A learner with its noise, which is one curve of the figure.
 
     Attributes:
         group: the purpose of the curve.
         trust: who adds the noise: "joint" (a trusted server), "local" (the users), or another word without privacy.
         algorithm: a key of `ALGORITHMS`.
         epsilon: the epsilon in the label; infinite without privacy.
-        privatizer: the privatizer, with its noise.
+        privatizer: the object that adds noise to the learner's counts.
         constants: the constants of the algorithm.
         paths: arms with equal `paths` differ only in the scale of the noise, and use the same random draws.
     """
@@ -104,7 +104,7 @@ class Arm:
         return f"{self.algorithm}, {self.trust}, {self.group.value}, epsilon {self.epsilon:g}"
 
     def learner(self, privatizer: Privatizer) -> Any:
-        """Return the learner of this arm with another privatizer."""
+        """Return the learner of this arm, with `privatizer` instead of the arm's own."""
         return ALGORITHMS[self.algorithm](privatizer, self.constants)
 
     def true_epsilon(self) -> float | None:
@@ -209,7 +209,7 @@ def _best(size: Size, algorithm: str, epsilon: float) -> Arm:
 
 @dataclass(frozen=True, eq=False)
 class SharedNoise:
-    """A privatizer whose noise was drawn before: the blocks of another privatizer, multiplied by a factor."""
+    """A privatizer (it adds noise to counts) that uses given blocks of noise, multiplied by the factor `scale`."""
 
     privatizer: Privatizer
     blocks: Sequence[CountNoise]
@@ -217,7 +217,7 @@ class SharedNoise:
 
     @property
     def parameters(self) -> Any:
-        """The sizes of the problem."""
+        """The parameters of `privatizer`, such as the number of states."""
         return self.privatizer.parameters
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
@@ -227,22 +227,22 @@ class SharedNoise:
             yield CountNoise(first, *(family * scale for family in families))
 
     def levels(self, delta: float) -> Levels:
-        """Return the privatizer's certified bounds on the errors of the counts."""
+        """Return the certified bounds of `privatizer` on the errors of the counts."""
         return self.privatizer.levels(delta)
 
     def printed_levels(self, delta: float) -> Levels:
-        """Return the error bounds that the paper prints for the privatizer."""
+        """Return the bounds that the paper prints for the errors of the counts of `privatizer`."""
         return self.privatizer.printed_levels(delta)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the privatizer's guarantee."""
+        """Return the privacy guarantee of `privatizer`."""
         return self.privatizer.account(adjacency)
 
 
 def run_arms(
     environment: TabularMDP, arms: Sequence[Arm], size: Size, seed: int, workers: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Run all arms, and return their cumulative regrets (runs, points) by their names. The last point is the total.
+    """Run all arms (curves), and return by their names the cumulative regrets (runs, points). The last is the total.
 
     Run i uses child i of `SeedSequence(seed)`, so the result does not depend on the number of workers.
     """

@@ -263,7 +263,7 @@ def _least(never: float, table: Table) -> str:
 def paying(table: Table, never: float, share: float = 0.5) -> list[dict[str, Any]]:
     """Return the least epsilon at which each algorithm learns, for each kind of private counts.
 
-    It learns if its regret is below `share` times `never`, which is the regret without learning.
+    An algorithm learns if its regret is below `share` times `never`, which is the regret without learning.
     """
     as_published = (Group.THEORY.value, Group.CODE.value, Group.PRINTED.value)
     private = [row for row in table if row["epsilon"] and row["group"] not in as_published]

@@ -1,4 +1,4 @@
-"""The arms of the experiments of SDP-PE, and their runs. An arm is one curve: a learner with its noise.
+"""The arms of the experiments of SDP-PE, and their runs. An arm is a learner with its noise, shown as one curve.
 
 The i-th run of every arm uses the i-th child of the seed.
 """
@@ -44,12 +44,12 @@ from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.reproduction.curves import kept
 
 BETA: Final = "1e-6"
-"""The delta of the guarantee of all arms. The paper calls it beta."""
+"""The delta of the guarantees. The paper calls this number beta."""
 STATES, ACTIONS, HORIZON, BANDIT_ARMS = 4, 2, 6, 20
 
 
 class Kind(enum.Enum):
-    """The algorithm, noise and constants of an arm."""
+    """The algorithm, noise and constants of an arm (one curve)."""
 
     PE = "PE, no privacy"
     PE_LITERAL = "PE, no privacy, literal constants"
@@ -77,7 +77,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Arm:
-    """One curve: a learner with its noise, in RiverSwim or in the bandit.
+    """A learner with its noise, in RiverSwim or in the bandit, which is one curve of a figure.
 
     ``epsilon`` is None without privacy.
     """
@@ -109,7 +109,7 @@ def arms(size: Size) -> Iterator[Arm]:
 
 
 def learner_of(arm: Arm) -> Any:
-    """Return the learner of an arm, with its privatizer."""
+    """Return the learner of an arm, with the privatizer that adds noise to its counts."""
     return ARMS[arm.kind](arm)
 
 
@@ -121,7 +121,7 @@ def environment_of(arm: Arm, rng: np.random.Generator) -> TabularMDP:
 
 
 def shuffled(arm: Arm) -> ShufflePrivatizer:
-    """Return the shuffle privatizer of an arm, with the printed noise or with the least noise.
+    """Return the object that shuffles users' messages and adds noise for an arm: as printed, or least noise.
 
     The printed noise is also used for epsilon >= 1, where the paper's proof does not hold.
     """
@@ -183,11 +183,12 @@ class Found:
 
     Attributes:
         curves: cumulative regrets (runs, points).
-        switches: the number of policy changes in each run. For an optimistic learner it is the number of changes of
-            its regret, which is at most that.
-        stages: the reports on the stages of each run; empty for an optimistic learner.
-        noise: standard deviation of a counter in the release with the most users; None without shuffling.
-        certified: certified epsilon of all releases together at delta `BETA`. None if the arm is no SDP-PE with
+        switches: the number of policy changes in each run. For an optimistic learner (UCB) it is the number of changes
+            of the regret, which is at most the number of policy changes.
+        stages: for each run, statistics of each stage of policy elimination; empty for an optimistic learner.
+        noise: standard deviation of a counter in the release with the most users. None unless the arm is SDP-PE with
+            privacy.
+        certified: certified epsilon of all releases together at delta `BETA`. None unless the arm is SDP-PE with
             privacy.
     """
 
@@ -199,7 +200,7 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """Run all arms, and return their results by the arms' names. Arms with the same noise share a process."""
+    """Run all arms, and return their results by the arms' names. Arms with the same epsilon may share a process."""
     groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
         groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
@@ -274,7 +275,7 @@ def _weakest(
 
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return a table with one row for each arm. Regrets and numbers of policy changes are means over the runs."""
+    """Return a table with one row for each arm: mean regret, mean number of policy changes, and other statistics."""
     return [_row(arm, found[arm.name]) for arm in arms]
 
 
@@ -299,7 +300,10 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
 
 
 def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return a table with one row for each stage of each arm of policy elimination. Numbers are means over the runs."""
+    """Return a table with one row for each stage of each arm of policy elimination.
+
+    Numbers are means over the runs. Only the coverage gap is the largest of the runs.
+    """
     return [
         {
             "problem": arm.problem,
