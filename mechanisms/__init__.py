@@ -1,4 +1,4 @@
-"""Private algorithms, implemented as fast and reproducible samplers of their releases."""
+"""Private algorithms, implemented as functions and classes that draw random outputs quickly."""
 
 if __name__ != "dpproof.mechanisms":
     raise ImportError(f"{__name__} is no package of its own: import dpproof.mechanisms")

@@ -1,7 +1,7 @@
 """Compilation of functions by numba at their first call. The machine code is cached next to the source file.
 
 numba renews the cache when the source file changes. It does not notice a change in another file whose
-functions are inlined or called. So compiled functions that call each other are in one file, except
+functions are inlined or called. So compiled functions that call each other are in one file. The one exception is
 `environments.successors`. After a change of that file, delete the cache by hand.
 """
 
@@ -18,7 +18,7 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 def njit(function: FunctionT) -> FunctionT:
     """Return ``function`` compiled by numba at its first call.
 
-    The machine code releases the interpreter lock. It does IEEE arithmetic in the order of the source.
+    The machine code releases Python's interpreter lock. It does IEEE arithmetic in the order of the source.
     """
     return cast(FunctionT, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
@@ -28,9 +28,9 @@ def borrowing(function: FunctionT) -> FunctionT:
 
     The compiled code has no reference counts and takes half the time.
 
-    The caller must keep a reference to every array that it passes. Compile a function that Python calls with
-    a generator by `njit` instead: numba takes a reference to the generator, and this function would never
-    release it.
+    The caller must keep a reference to every array that it passes. If Python passes a generator to a function,
+    compile the function by `njit` instead: numba takes a reference to the generator, and the code made here would
+    never release that reference.
     """
     made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
     return cast(FunctionT, made)
@@ -39,7 +39,7 @@ def borrowing(function: FunctionT) -> FunctionT:
 def inlined(function: FunctionT) -> FunctionT:
     """Return ``function``, made so that numba copies its code into every compiled caller.
 
-    This is twice as fast, because the optimiser then sees how the arrays are used.
+    The callers are twice as fast, because the optimiser sees how the arrays are used.
     """
     made = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return cast(FunctionT, made)

@@ -29,7 +29,7 @@ class HasGuarantee(Protocol[AdjacencyT_contra, GuaranteeT_co]):
     """A mechanism that can return the privacy guarantee of one of its runs."""
 
     def account(self, adjacency: AdjacencyT_contra) -> GuaranteeT_co:
-        """Return the guarantee of one run under this neighbouring relation, with the statement it rests on.
+        """Return the guarantee of one run under this neighbouring relation, with the statement that proves it.
 
         Raises an error if no proof is known.
         """
@@ -41,7 +41,7 @@ class Samples(Protocol[DataT_contra]):
     """A mechanism whose output can be sampled independently and any number of times."""
 
     def sample(self, data: DataT_contra, n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[Any]]:
-        """Draw `n` independent outputs on `data`, one per row of the array returned.
+        """Return `n` independent outputs on `data`, one in each row of an array.
 
         All randomness comes from `rng`. Two generators in the same state give the same array.
         """
@@ -96,7 +96,7 @@ class Primitive:
         return found if drawn_here else replace(found, exact_sampler=None)
 
     def sample(self, data: Any, n: int, rng: Source = None) -> NDArray[Any]:
-        """Draw ``n`` independent releases on ``data``, which has the form that this mechanism's sampler expects.
+        """Return ``n`` independent releases on ``data``, which has the form that this mechanism's sampler expects.
 
         If ``rng`` is a seed or a generator, the result is a simulation, and no guarantee holds.
         """

@@ -54,7 +54,7 @@ class Entropy(np.random.Generator):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Any:
-        """Return uniform integers in [low, high). If a bound is an array, numpy's generator draws them."""
+        """Return uniform integers in [low, high). If a bound is an array, numpy's generator draws the integers."""
         if not (_whole(low) and (high is None or _whole(high))) or dtype is int:
             return super().integers(low, high, size, dtype, endpoint)
         first, end = (0, int(low)) if high is None else (int(low), int(high))
@@ -91,7 +91,7 @@ def _below(span: int, count: int) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Randomness:
-    """A generator that knows whether draws from it are a simulation, which has no guarantee.
+    """A source of random draws that knows whether the draws are a simulation, which has no privacy guarantee.
 
     >>> Randomness.of(None).simulated, Randomness.of(0).simulated
     (False, True)
@@ -103,7 +103,7 @@ class Randomness:
 
     @property
     def simulated(self) -> bool:
-        """Whether draws are a simulation. They are one if the generator is not `Entropy`."""
+        """Whether draws are a simulation, which means that the generator is not `Entropy`."""
         return type(self.generator) is not Entropy
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class Randomness:
 
     @classmethod
     def of(cls, source: Source = None) -> Randomness:
-        """Return the randomness of a source: entropy for None, a simulation for a seed or a generator.
+        """Return an object that draws from a source: entropy for None, a simulation for a seed or a generator.
 
         Raises:
             ValueError: a seed that is negative or no whole number.

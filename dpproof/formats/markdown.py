@@ -1,4 +1,4 @@
-"""A summary in Markdown, for the page of a run or a comment on a pull request."""
+"""A summary of results in Markdown, for the page of a continuous-integration run or a comment on a pull request."""
 
 from __future__ import annotations
 

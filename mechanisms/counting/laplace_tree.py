@@ -1,4 +1,4 @@
-"""Running counts under continual release, with numpy's Laplace noise on every node of the tree."""
+"""Running counts by the binary tree mechanism, with numpy's Laplace noise on every node (sum of a block)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def sample(parameters: LaplaceTreeParameters, streams: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
 
-    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted.
+    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted. Each row is one stream of ``leaves``
+    numbers, which is counted from 0.
     """
     runs = parameters.restarts + 1
     return noisy_counts(

@@ -25,7 +25,8 @@ def sample(
 ) -> Floats:
     """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
 
-    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted.
+    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted. Each row is one stream of ``leaves``
+    numbers, which is counted from 0.
     """
     true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
     row = row_coefficients(strategy_of(parameters))
@@ -34,9 +35,9 @@ def sample(
 
 
 def convolved(values: Floats, coefficients: Floats) -> Floats:
-    """Return the product of a Toeplitz matrix and the last axis of ``values``.
+    """Return each vector along the last axis of ``values``, multiplied by a lower triangular Toeplitz matrix.
 
-    The matrix is lower triangular, and ``coefficients`` is its first column.
+    ``coefficients`` is the first column of the matrix.
     """
     shaped = coefficients.reshape((1,) * (values.ndim - 1) + (-1,))
     return np.asarray(fftconvolve(values, shaped, axes=-1)[..., : values.shape[-1]])

@@ -1,13 +1,13 @@
-"""Noise of running counts over time, for many counters at once. It does not depend on the data.
+"""Noise of running counts over time, for many counters at once. The noise does not depend on the data.
 
-A counter adds one number, a leaf, in each time step. Its noise path at time t = 0, 1, 2, ... is the noise of the
-count of the first t leaves. At time 0 it is 0. Each class yields the paths in blocks of consecutive times, as
+A counter adds one number, a leaf, in each time step. Its noise path gives for each time t = 0, 1, 2, ... the noise of
+the sum of the first t leaves, which is 0 at time 0. Each class yields the paths in blocks of consecutive times, as
 arrays ``(n, counters)``. The noise is float32 and not protected against floating-point attacks. For a real release
 use `dpproof.mechanisms.counting.streaming`.
 
-A factorised counter writes the matrix of the running sums as a product B C. Its noise is B z. At time t this is
-b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1, where z is independent noise on the entries of C x and x is the stream
-(`dpproof.accountant.counting.matrix_counting`). Fast Fourier transforms compute it.
+A factorised counter writes the matrix of the running sums as a product B C. Its noise is B z, where z is independent
+noise on the entries of C x and x is the stream (`dpproof.accountant.counting.matrix_counting`). The noise at time t is
+b_0 z_t + b_1 z_{t-1} + ... + b_{t-1} z_1. Fast Fourier transforms compute these sums.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ def laplace(rng: np.random.Generator, out: Floats) -> None:
 
 
 DRAWS: Mapping[str, Draw] = {NoiseLaw.LAPLACE: laplace, NoiseLaw.GAUSSIAN: gaussian}
-"""Functions that draw noise. The keys are the names of the distributions in the accountants."""
+"""Functions that draw noise, by the accountants' names of the distributions."""
 
 
 class NoisePaths(Protocol):
-    """A kind of counter that yields its noise over time (its noise paths)."""
+    """A method of counting that yields the noise of its running counts over time."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
         """Yield the noise of ``counters`` counters at times 0, ..., ``times`` - 1, in blocks of about ``block``.
 
-        The next block may overwrite the array of the block before it.
+        Use or copy a block before the next one, which may overwrite the same array.
         """
         ...
 
@@ -85,9 +85,10 @@ def power_of_two(block: int) -> int:
 
 @dataclass(frozen=True)
 class TreePaths:
-    """Noise paths of the binary tree mechanism.
+    """The noise over time of running counts by the binary tree mechanism.
 
-    Let s be t without its lowest binary digit 1. The noise at time t is that at time s plus one new node's noise.
+    Let s be t without its lowest binary digit 1. The noise at time t is the noise at time s plus the noise of one
+    new tree node.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
@@ -126,10 +127,11 @@ def _prefixes(time: int) -> list[int]:
 
 @dataclass(frozen=True)
 class HonakerPaths:
-    """Noise paths of the binary tree, in which every node is estimated from its whole subtree.
+    """The noise over time of running counts by a binary tree whose nodes are estimated from their subtrees.
 
-    A node's own noise has variance 1. The sum of its children's estimates has variance 2v. The average, with
-    weights inverse to the variances, has variance 2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
+    A node's own noise has variance 1. If the estimate of a child node has variance v, the sum of the two children's
+    estimates has variance 2v. The average of own value and sum, with weights inverse to the variances, has variance
+    2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
     """
 
     draw: Draw
@@ -179,7 +181,7 @@ class HonakerPaths:
 
 @dataclass(frozen=True)
 class WalkPaths:
-    """Noise paths that add independent noise for each leaf, as if a server adds up the users' noisy numbers.
+    """The noise over time of sums of noisy numbers, as if a server adds up the users' own noisy numbers.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in WalkPaths(ones).blocks(np.random.default_rng(0), 4, 1, 2) for x in block]
@@ -187,7 +189,7 @@ class WalkPaths:
     """
 
     draw: Draw
-    """Function that draws the noise of a leaf."""
+    """Function that draws the noise of one user's number."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
         """Yield blocks as ``NoisePaths.blocks`` describes. Sums are computed in double precision."""
@@ -238,15 +240,15 @@ def _coefficients(strategy: Strategy, factor: str) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class FactorisedPaths:
-    """Noise paths of a counter that factorises the matrix of running sums into Toeplitz matrices B and C.
+    """The noise over time of a counter that factorises the matrix of running sums into Toeplitz matrices B and C.
 
-    The whole array of paths is in memory, with four bytes for each time and counter.
+    The noise for all times is in memory, with four bytes for each time and counter.
     """
 
     draw: Draw
     """Function that draws independent noise, which the matrix B then multiplies."""
     strategy: Strategy
-    """The factorisation. It needs at least ``times`` - 1 leaves."""
+    """The factorisation. Its number of leaves (counted numbers) must be at least ``times`` - 1."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
         """Yield blocks as ``NoisePaths.blocks`` describes.

@@ -1,12 +1,13 @@
 """Private running counts of a stream by the binary tree mechanism, with little memory and secure noise.
 
 A stream has K leaves: the numbers that are counted, one at a time. Each counter stores O(log K) numbers. After t
-leaves it stores one tree node for each binary digit 1 of t; together they cover the first t leaves. A node
-has a sum and its noise, which is drawn once, when the node is complete. The smaller nodes inside it are then
-dropped. Source: Chan, Shi and Song, Private and continual release of statistics (2011), Algorithm 2.
+leaves it stores one tree node for each binary digit 1 of t. A node covers a block of leaves, and the stored nodes
+together cover the first t leaves. A node has the sum of its block, and noise that is drawn once, when the block is
+complete. The smaller nodes inside the block are then dropped. Source: Chan, Shi and Song, Private and continual
+release of statistics (2011), Algorithm 2.
 
-The noise of a release to the world is discrete and exact, from a secure source, by OpenDP (the extra
-``release``). Counts are integers and get integer noise, so that no floating-point sampler can be attacked.
+For a release to the world, OpenDP (the extra ``release``) draws discrete, exact noise from a secure source. Counts
+are integers and get integer noise, so that no floating-point sampler can be attacked.
 Discrete distributions have separate names, because the guarantees of continuous noise do not apply to them.
 Discrete Laplace noise of scale b has the same largest loss (the ratio of its masses at distance d is at most
 exp(d/b)), but at delta above 0 it is less private than continuous noise of that scale. Discrete Gaussian
@@ -34,17 +35,17 @@ _LARGEST = 2.0**40
 
 @dataclass(frozen=True)
 class SecureNoise:
-    """A factory of secure integer noise, for the private counts of PRIVATE-UCB.
+    """An object that makes functions which draw secure integer noise, for the private counts of PRIVATE-UCB.
 
     >>> SecureNoise()("discrete-laplace", 10.0)(4).shape
     (4,)
     """
 
     integer: bool = field(default=True, init=False)
-    """Whether values must be whole numbers."""
+    """Whether the counted values must be whole numbers."""
 
     def __call__(self, law: str, scale: float) -> Callable[[int], NDArray[np.float64]]:
-        """Return ``secure_noise(law, scale)``."""
+        """Return the function ``secure_noise(law, scale)``, which draws the noise."""
         return secure_noise(law, scale)
 
 
@@ -93,7 +94,7 @@ FreshNoise = Callable[[int], NDArray[np.float64]]
 
 
 class StreamingTree:
-    """Private running counts of ``counters`` streams. A leaf is one number for each counter.
+    """An object that counts ``counters`` streams privately. A leaf is the next number of each stream.
 
     >>> tree = StreamingTree(leaves=10**9, counters=2, fresh=np.zeros)
     >>> for leaf in ([1, 0], [1, 1], [1, 0]):
@@ -124,7 +125,7 @@ class StreamingTree:
 
     @property
     def numbers_held(self) -> int:
-        """Number of values in memory: two for each level and counter."""
+        """Number of values in memory: two for each counter and binary digit of ``leaves``."""
         return self._sums.size + self._noises.size
 
     def update(self, leaf: ArrayLike) -> None:

@@ -2,7 +2,7 @@
 
 The noise does not depend on the data: a released running count is the true count plus noise. A leaf is a number
 that is counted. A node of the tree is the sum of a block of leaves, with noise.
-`dpproof.accountant.counting.tree` states which nodes a release adds, and how many of them contain a leaf.
+`dpproof.accountant.counting.tree` states which nodes a release adds, and how many nodes contain a given leaf.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
     """Return the noise ``(*shape, leaves)`` of the running counts at times 1, ..., ``leaves``.
 
     Split the first t leaves into blocks, from left to right, the largest block first: one block of 2^l leaves for
-    each binary digit l of t that is 1. Each block has a tree node with noise. The count at time t adds these.
+    each binary digit l of t that is 1. Each block has a tree node with noise. The count at time t adds these nodes.
 
     Args:
         leaves: the length of the stream, at least 1.
@@ -42,10 +42,10 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
 
 
 def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
-    """Turn tree nodes into running counts, in place. The first axis of ``rows`` is the time t.
+    """Replace tree nodes by running counts, in place. The first axis of ``rows`` is the time t.
 
-    Before, row t holds the node that the count at time t is the first to use. Let s be t without its lowest binary
-    digit 1. The count at time t is the count at time s plus this node. Row 0 is added to all counts.
+    At first, row t holds the new node of time t: the one that no earlier count uses. Let s be t without its lowest
+    binary digit 1. The count at time t is the count at time s plus the new node. Row 0 is added to all counts.
     """
     step = 1 << (len(rows) - 1).bit_length() >> 1
     while step:
@@ -59,7 +59,8 @@ def noisy_counts(
 ) -> Floats:
     """Return ``n`` draws ``(n, runs, leaves)`` of the running counts, with noise on every node of the tree.
 
-    ``streams`` ``(runs, leaves)`` holds the numbers that are counted. ``draw`` returns noise of a given shape.
+    ``streams`` ``(runs, leaves)`` holds the numbers that are counted, one stream in each row. The function ``draw``
+    returns noise of a given shape.
     """
     true = streams_of(streams, runs, leaves)
     return true.cumsum(axis=1) + tree_noise(leaves, (n, runs), draw)
@@ -80,9 +81,9 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
 
 
 def tree_nodes(counts: Floats) -> Floats:
-    """Return the noisy tree nodes, computed back from noisy running counts ``(..., leaves)``.
+    """Return the noisy tree nodes from which the noisy running counts ``(..., leaves)`` were added up.
 
-    Let s be t without its lowest binary digit 1. The node for time t is the count at t minus the count at s.
+    Let s be t without its lowest binary digit 1. The node for time t is the count at time t minus the count at s.
 
     >>> tree_nodes(np.array([1.0, 2.0, 4.0, 8.0]))
     array([1., 2., 2., 8.])

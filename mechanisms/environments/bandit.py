@@ -1,10 +1,9 @@
-"""Bandits with rewards 0 or 1, as decision processes of one state and one step. Users may differ.
+"""Bandits with rewards 0 or 1, as decision processes of one state and one step.
 
 The bandit of Bai, Talebi, Zhao, Cheng and Chen (2026), section VI: arm a pays 1 with probability r(a), drawn
 uniformly from [0, 0.99]. For user k the probability is r(a) + z, clipped to [0, 1], where z is normal with
 deviation 0.1 and independent for each user and arm. Each user plays once, so the rewards of one arm are
-independent bits with the mean probability. This is the mean of a clipped normal variable, which has a closed
-form.
+independent bits. The probability of 1 is the mean of a clipped normal variable, which has a closed form.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ def bandit(means: ArrayLike) -> TabularMDP:
 def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: float = 0.1) -> TabularMDP:
     """Return a random bandit with `arms` arms whose users have different reward probabilities.
 
-    `deviation` is the standard deviation of the users' probabilities. See the module for the distribution.
+    `deviation` is the standard deviation of a user's probabilities around those of the arms, before clipping. The
+    docstring of the module describes the distribution.
 
     >>> heterogeneous_bandit(np.random.default_rng(0)).actions
     20
@@ -48,7 +48,7 @@ def heterogeneous_bandit(rng: np.random.Generator, arms: int = 20, deviation: fl
 
 
 def clipped_mean(means: ArrayLike, deviation: float) -> NDArray[np.float64]:
-    """Return the means of normal variables that are clipped to [0, 1]. `means` are those before clipping.
+    """Return the means of normal variables after clipping to [0, 1]. `means` are the means before clipping.
 
     >>> clipped_mean([0.5, 0.0], 0.1).round(4).tolist()
     [0.5, 0.0399]

@@ -1,7 +1,7 @@
 """Batches: many episodes of one environment, which are played at the same time.
 
-All episodes of a batch begin together. Finished episodes are dropped, so no step is spent on them. States are
-continuous and actions are discrete. Episodes are cut (stopped) after `horizon` steps.
+All episodes of a batch begin together. Finished episodes are dropped, so they need no more time. States are
+continuous and actions are discrete. Episodes are stopped after `horizon` steps.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Policy = Callable[[Observations, Integers], Integers]
 
 
 class Dynamics(Protocol):
-    """Equations of motion, applied to many states at once. A state has k numbers."""
+    """The rules by which an environment moves on, for many states at once. A state has k numbers."""
 
     def start(self, count: int, rng: np.random.Generator) -> Floats:
         """Return the first states of `count` episodes, an array (count, k)."""
         ...
 
     def observe(self, state: Floats) -> Observations:
-        """Return what a policy sees of the states (n, k), an array (n, d)."""
+        """Return the observations (n, d) of the states (n, k): what a policy sees of each state."""
         ...
 
     def move(
@@ -41,7 +41,7 @@ class Dynamics(Protocol):
 
 
 class Batch(Protocol):
-    """A batch of running episodes."""
+    """Many running episodes of one environment, which take their steps together."""
 
     def observations(self) -> Observations:
         """Return the present observations, one row for each running episode."""
@@ -50,7 +50,7 @@ class Batch(Protocol):
     def step(self, actions: Integers) -> tuple[Observations, Floats, NDArray[np.bool_]]:
         """Take one action in each running episode.
 
-        Return the next observations, the rewards, and which episodes ended by themselves.
+        Return for each episode the next observation, the reward, and whether the episode ended by itself.
         """
         ...
 
@@ -64,7 +64,7 @@ class Batch(Protocol):
 
 
 class BatchedEnvironment(Protocol):
-    """An environment that starts batches of episodes."""
+    """An environment that can play many episodes at the same time."""
 
     @property
     def actions(self) -> int:
@@ -87,7 +87,7 @@ class BatchedEnvironment(Protocol):
 
 
 class DynamicsBatch:
-    """A batch of episodes with the given equations of motion. All randomness comes from the generator."""
+    """A batch of episodes that move by given `Dynamics`. All randomness comes from the generator."""
 
     def __init__(self, dynamics: Dynamics, count: int, rng: np.random.Generator) -> None:
         self._dynamics, self._rng = dynamics, rng

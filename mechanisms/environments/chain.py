@@ -1,4 +1,4 @@
-"""The chain environment. In each step a coin decides between staying and moving on; the end gives a reward.
+"""The chain environment. Each step stays or moves on with probability 1/2, and the end gives a reward.
 
 There is only one action. Source: Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML
 2016, section 6), which does not state how episodes start. Here all episodes start in one state. An episode cannot
@@ -33,7 +33,7 @@ def chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularMDP:
 
 
 def chain_values(states: int = 40, discount: float = 0.99) -> NDArray[np.float64]:
-    """Return the discounted values (S,) of the endless chain, in closed form, for `discount` in [0, 1).
+    """Return the discounted values (S,) of the states of the chain without a horizon, for `discount` in [0, 1).
 
     Let d be the discount, p = 1/2 the probability to move, and j >= 1 the number of moves to the last state. The
     value is p/(1-dp) * (dp/(1-dp))^(j-1). It is 0 in the last state.

@@ -1,4 +1,4 @@
-"""Gymnasium environments: the tabular decision processes and HIV treatment. Needs the extra `environments`.
+"""Gymnasium environments: RiverSwim, the chain and HIV treatment. They need the extra `environments`.
 
 Importing this module registers the environments. Gymnasium imports the module if its name is part of the id:
 `gymnasium.make("dpproof.mechanisms.environments.gym:dpproof/RiverSwim-v0")`, and likewise `dpproof/Chain-v0`
@@ -92,8 +92,8 @@ _ENTRY_POINTS = {
 class TabularEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc] # gymnasium ships no types here
     """A `TabularMDP` with Gymnasium's interface. States and actions are integers (`Discrete` spaces).
 
-    An episode terminates in a state that it can never leave and in which no action pays. It is truncated after
-    `mdp.horizon` steps. Nothing is rendered.
+    An episode terminates in a state that it can never leave and in which no action pays a reward. It is truncated
+    after `mdp.horizon` steps. Nothing is rendered.
 
     >>> env = TabularEnv(river_swim(horizon=2))
     >>> env.reset(seed=0)[0], env.step(0), env.step(0)[1:4]

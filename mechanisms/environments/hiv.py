@@ -1,14 +1,14 @@
 """The environment of HIV treatment: an action gives, or does not give, each of two drugs for some days.
 
-The state is (T1, T2, T1*, T2*, V, E): healthy CD4+ cells and macrophages, the infected ones, free virus, and
-immune effectors, per millilitre. Both sources print the same rates. They differ in the start of an episode and
-in the length of an action. The expert-level paper differs from Ernst et al. in the length alone. Source: Adams,
-Banks, Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and Wehenkel, CDC 2006,
-667-672.
+The state is (T1, T2, T1*, T2*, V, E), per millilitre: healthy CD4+ cells and macrophages, infected CD4+ cells and
+macrophages, free virus, and immune effectors. Both sources print the same rates of change. They differ in the start
+of an episode and in the duration of an action. The expert-level paper differs from Ernst et al. in the duration
+alone. Source: Adams, Banks, Kwon and Tran, Math. Biosci. Eng. 1 (2004), 223-241; Ernst, Stan, Goncalves and
+Wehenkel, CDC 2006, 667-672.
 
-Compiled code solves the equations by Dormand and Prince's pair of orders 5 and 4 (J. Comput. Appl. Math. 6,
-1980). The pair estimates the local error. Every patient has a step size of its own, because the virus can
-return suddenly.
+Compiled code solves the equations by the two Runge-Kutta methods, of orders 5 and 4, of Dormand and Prince (J.
+Comput. Appl. Math. 6, 1980). Their difference estimates the error of a step. Every patient has a step size of its
+own, because the virus can return suddenly.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _error(y: Any, h: float, k: Any, trial: Any, tolerance: float) -> float:  # 
 def advance(
     states: Any, first: Any, second: Any, days: float, tolerance: float
 ) -> Any:  # pragma: no cover - compiled
-    """Return the states (n, 6) after `days` days, NaN if the solver fails.
+    """Return the states (n, 6) after `days` days; a state is NaN if the solver fails for it.
 
     `first` and `second` (n,) are the efficacies of the two drugs, and `tolerance` is the relative error per step.
     """
@@ -168,7 +168,7 @@ class HIVTreatment:
     def move(
         self, state: Floats, actions: Integers, rng: np.random.Generator
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return the states after `days` days with the drugs of the actions, the rewards, and False for each episode.
+        """Return the states after `days` days with the chosen drugs, the rewards, and False for each episode.
 
         No episode ends by itself.
         """

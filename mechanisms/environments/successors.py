@@ -12,10 +12,10 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 
 class Law(NamedTuple):
-    """A decision process that lists the possible next states of each state s and action a first.
+    """A decision process as arrays for compiled code, with the possible next states of each state and action.
 
     `rewards` (S, A) and `successors` (S, A) hold the reward and the number of possible next states. The arrays
-    (S, A, S) hold the next states, their probabilities, and the cumulative sums of the probabilities.
+    (S, A, S) hold the next states (possible ones first), their probabilities, and the cumulative sums of these.
     """
 
     rewards: NDArray[np.float64]
@@ -38,7 +38,7 @@ def law_of(environment: TabularMDP) -> Law:
 
 @inlined
 def step(law: Law, s: int, a: int, rng: np.random.Generator) -> int:
-    """Return a random next state after action `a` in state `s`. It takes one uniform number.
+    """Return a random next state after action `a` in state `s`, from one uniform random number.
 
     A state of probability 0 is never drawn.
     """

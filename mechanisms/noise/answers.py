@@ -23,7 +23,8 @@ Exact noise has scale at most 2^53; it exceeds 2^62 with probability below exp(-
 def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
     """Return the checked true answers ``(compositions,)`` as floating-point numbers.
 
-    If each answer is a histogram, return the cells of all histograms ``(compositions * cells,)``.
+    ``compositions`` is the number of answers. If each answer is a histogram, return the counts (cells) of all
+    histograms ``(compositions * cells,)``.
 
     Raises:
         ValueError: another number of them, or not all finite.
@@ -75,11 +76,11 @@ def _histograms(parameters: Any) -> bool:
 
 
 Data = tuple[float, float]
-"""The true answer on a data set, and a smooth upper bound on the answer's local sensitivity there."""
+"""The true answer on a data set, and a smooth upper bound on the answer's local sensitivity at this data set."""
 
 
 def scaled(noise: float, data: Data) -> Data:
-    """Return the answer, and the scale of its noise: ``noise`` times the smooth bound."""
+    """Return the true answer, and the scale of its noise: ``noise`` times the smooth bound on its sensitivity."""
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
         raise ValueError(f"data ({data!r}) must be a finite answer and a smooth bound of at least 0")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of the counts ``answers`` ``(compositions,)`` plus binomial noise."""
+    """Return ``n`` draws ``(n, compositions)`` of the counts ``answers`` ``(compositions,)`` plus binomial noise.
+
+    ``parameters.compositions`` is the number of counts.
+    """
     true = whole_answers(answers, parameters)
     return true + rng.binomial(parameters.trials, parameters.probability, (n, true.size))

@@ -25,8 +25,8 @@ _MOST_COINS = 1 << 62
 def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
     """Toss a coin for each index i in ``which``, and return which coins came up heads.
 
-    The probability of heads is exactly exp(-costs[i]). A cost is split into its whole part and the rest. One
-    coin of probability 1/e for each unit and one coin for the rest must all come up heads.
+    The probability of heads is exactly exp(-costs[i]). A cost is split into its whole part w and the rest. Coin i
+    comes up heads if w coins of probability 1/e and one coin for the rest all come up heads.
 
     >>> rng = np.random.default_rng(0)
     >>> round(float(exponential_coins([Fraction(1, 2)], np.zeros(1_000_000, int), rng).mean()), 2)

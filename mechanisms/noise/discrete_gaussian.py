@@ -1,7 +1,7 @@
 """Whole answers plus discrete Gaussian noise, drawn exactly.
 
-Candidates are two-sided geometric and are kept by exact coins (Canonne, Kamath and Steinke, arXiv:2004.00010,
-Algorithm 3).
+The algorithm draws a candidate with two-sided geometric distribution, and an exact coin decides whether to keep it
+(Canonne, Kamath and Steinke, arXiv:2004.00010, Algorithm 3).
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 def sample(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact discrete Gaussian noise."""
+    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact discrete Gaussian noise.
+
+    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    """
     true = whole_answers(answers, parameters)
     variance = exact(parameters.sigma) ** 2
     return true + discrete_gaussian_noise(variance, n * true.size, rng).reshape(n, -1)
 
 
 def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` whole numbers with probability proportional to exp(-x^2 / (2 variance)).
+    """Return ``n`` random whole numbers x with probability proportional to exp(-x^2 / (2 variance)).
 
-    Candidates are two-sided geometric of scale t = floor(sigma) + 1; x is kept with probability
+    A candidate x is two-sided geometric of scale t = floor(sigma) + 1. It is kept with probability
     exp(-(|x| - variance/t)^2 / (2 variance)).
 
     Args:

@@ -1,4 +1,4 @@
-"""The noisy sums of DP-SGD along one direction, if one user contributes and all other users send zero.
+"""The noisy sums of gradients in DP-SGD along one direction, if all users but one send zero.
 
 The noise is numpy's Gaussian noise in floating point.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the noisy sums ``(n, steps)`` of ``n`` runs. Their unit is the clipping norm.
+    """Return the noisy sums ``(n, steps)`` of ``n`` runs, divided by the clipping norm.
 
     Args:
         parameters: the number of steps, the sampling rate, and the noise of the run.

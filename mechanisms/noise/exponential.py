@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 def sample(parameters: SelectionParameters, utilities: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Return the indices of the chosen candidates ``(n, compositions)``.
+    """Return the indices of the chosen candidates ``(n, compositions)``, one for each row of ``utilities``.
 
     Candidate r has probability proportional to exp(utility(r)/scale). The index of the largest utility after
     Gumbel noise has this distribution.

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: GaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Gaussian noise."""
+    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Gaussian noise.
+
+    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    """
     true = real_answers(answers, parameters)
     return true + rng.normal(0, parameters.sigma, (n, true.size))

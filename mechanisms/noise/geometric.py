@@ -24,13 +24,16 @@ LARGEST = 1 << 53
 
 
 def sample(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact two-sided geometric noise."""
+    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact two-sided geometric noise.
+
+    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    """
     true = whole_answers(answers, parameters)
     return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)
 
 
 def geometric_noise(scale: Fraction, n: int, rng: np.random.Generator) -> Ints:
-    """Draw ``n`` whole numbers with probability proportional to exp(-|x|/scale).
+    """Return ``n`` random whole numbers x with probability proportional to exp(-|x|/scale).
 
     Each number is the difference of two geometric variables.
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Laplace noise."""
+    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Laplace noise.
+
+    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    """
     true = real_answers(answers, parameters)
     return true + rng.laplace(0, parameters.scale, (n, true.size))

@@ -1,4 +1,7 @@
-"""Permute-and-flip in floating point, with the same arguments as the exponential mechanism."""
+"""Private selection of a candidate by permute-and-flip, in floating point.
+
+The arguments are those of the exponential mechanism (`dpproof.mechanisms.noise.exponential`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 def sample(
     parameters: PermuteAndFlipParameters, utilities: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Return the indices of the chosen candidates ``(n, compositions)``.
+    """Return the indices of the chosen candidates ``(n, compositions)``, one for each row of ``utilities``.
 
     Each candidate tosses a coin. Heads have probability exp((utility - best)/scale), where best is the largest
     utility. The choice is uniform among the candidates with heads. The best candidate always has heads.

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: RandomisedResponseParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Return ``n`` randomised responses ``(n, compositions)``. An answer is a category number from 0 on."""
+    """Return ``n`` randomised responses ``(n, compositions)`` to each of the ``parameters.compositions`` answers.
+
+    An answer is the number of a category, from 0 on.
+    """
     true = whole_answers(answers, parameters)
     if true.size and not 0 <= true.min() <= true.max() < parameters.categories:
         raise ValueError(f"answers ({true.tolist()}) must be one of 0, ..., {parameters.categories - 1}")

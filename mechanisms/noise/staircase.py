@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def sample(parameters: StaircaseParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
     """Return ``n`` draws ``(n, compositions)`` of the true answers plus staircase noise.
 
-    The noise has a random sign. Its size is a geometric number of whole stairs, plus a uniform number in the
-    inner or the outer part of one stair. Source: Geng and Viswanath, IEEE Transactions on Information Theory 62
-    (2016) 925.
+    ``parameters.compositions`` is the number of answers. The noise has a random sign. Its size is a geometric number
+    of whole stairs, plus a uniform number in the inner or the outer part of one stair. Source: Geng and Viswanath,
+    IEEE Transactions on Information Theory 62 (2016) 925.
     """
     true = real_answers(answers, parameters)
     step, scale, gamma = (float(x) for x in (width(parameters), parameters.scale, parameters.gamma))

@@ -1,7 +1,7 @@
 """Columns of own data as ids, integers, numbers and truth values, each checked row by row.
 
 Ids of users and episodes are never converted to floating-point numbers. Two rows have the same user if and only
-if their ids are equal as given. Ids that could be meant as one but differ are refused with their row.
+if their ids are equal as given. If two different ids may be meant as the same id, an error names the row.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _INVISIBLE = "\ufeff\u200b"
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length, and the name of the data in error messages."""
+    """A table of the user's data: columns by name, and the name of the data in error messages."""
 
     source: str
     columns: Mapping[str, Column]
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows, which is the length of the column ``reward``."""
         return len(self.columns["reward"])
 
     def error(self, rule: str, row: int | None = None) -> ValueError:
@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 
 def ids(table: Table, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Number the ids in a column 0, 1, ... by first occurrence. Return the number of each row, and the ids.
+    """Number the ids in a column 0, 1, ... by first occurrence. Return the number in each row, and the ids.
 
     >>> ids(Table("data", {"user": column(["007", "7", "007"])}), "user")
     (array([0, 1, 0]), ('007', '7'))
@@ -183,7 +183,7 @@ def first_seen(values: Iterable[Any]) -> tuple[NDArray[np.int64], tuple[Any, ...
 
 
 def flags(table: Table, name: str) -> NDArray[np.bool_]:
-    """Return a column of truth values, also written 0, 1, true or false. A missing column is false.
+    """Return a column of truth values, which may be written as 0, 1, true or false. A missing column is all false.
 
     Raises:
         ValueError: naming the first row that holds another value.
@@ -243,7 +243,7 @@ def _whole(value: Any) -> int | None:
 
 
 def reals(table: Table, name: str, kind: type) -> NDArray[Any]:
-    """Return a column of real numbers as floating-point numbers of ``kind``, one or an array of them for each step.
+    """Return a column of real numbers in the floating-point type ``kind``: one number or array for each step.
 
     Raises:
         ValueError: naming the first row that holds something else, or an array of another shape.

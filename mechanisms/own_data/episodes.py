@@ -1,9 +1,9 @@
 """Reading episodes from the user's own data, and writing episodes to files.
 
 Each row is one step. The columns ``state`` and ``reward`` are required, and either ``episode`` or the ends of
-episodes (``terminated``, ``truncated``). A column ``user`` is required unless each episode is stated to be a unit
-of its own. The columns ``action`` (default 0) and ``step`` (default: the order of the rows) are optional. Other
-columns are ignored, and the result lists them.
+episodes (``terminated``, ``truncated``). A column ``user`` is required unless the caller states that a guarantee
+protects single episodes. The columns ``action`` (default 0) and ``step`` (default: the order of the rows) are
+optional. Other columns are ignored, and the result lists them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class OwnEpisodes(Episodes):
     """Episodes that were read from data, and how they relate to that data.
 
     Attributes:
-        users: the id of the unit for each number in ``user``; empty if these numbers are the ids in the data.
+        users: ``users[i]`` is the id in the data of number i in ``user``; empty if these numbers are the ids.
         reward_map: the map of rewards to [0, 1]; ``reward_map.back`` maps values back.
         ignored: the columns that were not used.
-        unit: whose data a guarantee protects: ``"user"``, or ``"episode"`` where each episode is a unit of its own.
+        unit: whose data a guarantee protects: ``"user"`` for all data of a user, ``"episode"`` for single episodes.
     """
 
     users: tuple[Any, ...] = ()
@@ -56,7 +56,7 @@ class OwnEpisodes(Episodes):
         return described("OwnEpisodes", self, self.unit, rewards, self.ignored)
 
     def fields(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a file of the batch holds: also the ids, the unit and the range of rewards."""
+        """Return the arrays that a file of these episodes holds, also the users' ids, the unit and the reward range."""
         own = {
             "users": np.array(json.dumps([_written(user) for user in self.users])),
             "unit": np.array(self.unit),
@@ -78,10 +78,10 @@ def read_episodes(
         source: a path (CSV, JSON lines, Parquet, or NPZ of this project, Minari or D4RL), a data frame (pandas, polars,
             pyarrow), a mapping from names to arrays, or recorded episodes: lists of steps
             (observation, action, reward, terminated, truncated) as Gymnasium gives them.
-        reward_range: the public range of rewards. Without it they must lie in [0, 1]. It is never taken from the data,
+        reward_range: the public range of rewards, by default [0, 1]. The function never takes the range from the data,
             because the extreme rewards may be one user's.
         columns: names used here -> names in the data, such as ``{"state": "cell"}``.
-        unit: ``"episode"`` if a guarantee is to protect single episodes. It is required if there is no column of users.
+        unit: ``"episode"`` if a guarantee is to protect single episodes. Required if there is no column of users.
 
     >>> log = {"episode": ["a", "a", "b"], "user": ["u1", "u1", "u2"], "state": [0, 1, 0], "reward": [-1, 0, -1]}
     >>> found = read_episodes(log, reward_range=(-1, 0))
@@ -196,10 +196,10 @@ def _in_range(table: Table, map_: RewardMap) -> NDArray[np.float64]:
 
 
 def write_episodes(path: str | Path, episodes: Episodes) -> None:
-    """Write a batch as NPZ, CSV, JSON lines or Parquet, chosen by the suffix of ``path``.
+    """Write episodes to a file: NPZ, CSV, JSON lines or Parquet, chosen by the suffix of ``path``.
 
-    Rewards are written as they are, in [0, 1], with the range that they were moved from, if any. Users are written
-    with their ids in the data. Without users, the ids of the episodes are written.
+    Rewards are written in [0, 1], together with the range from which they were moved, if any. Users are written
+    with their ids in the data. If the unit is ``"episode"``, the ids of the episodes are written instead.
 
     Raises:
         ValueError: for another ending.

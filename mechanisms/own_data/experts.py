@@ -25,11 +25,11 @@ from dpproof.mechanisms.rl.expert.data import ExpertData
 
 @dataclass(frozen=True, eq=False)
 class OwnExpertData(ExpertData):
-    """Experts' data that were read from data, and how they relate to that data.
+    """Logged steps of experts that were read from a source, with the experts' ids and the unit of protection.
 
     Attributes:
-        users: the id of each expert in the data.
-        unit: whose data a guarantee protects: ``"user"``, or ``"episode"`` where each episode has its own expert.
+        users: the id of each expert in the source.
+        unit: whose data a guarantee protects: ``"user"``, or ``"episode"`` if each episode has its own expert.
         ignored: the columns that were not used.
     """
 

@@ -1,4 +1,4 @@
-"""Files of own data as columns. Text is kept as it is written, so that no id is rounded or dropped."""
+"""Files of the user's own data as columns. Text is kept as written, so that no id is rounded or dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpproof.accountant.rl.policy_evaluation.visits import read_columns, text_of
 from dpproof.mechanisms.own_data.columns import Column, column
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,99}")
-"""Integers that have only this notation. 007, 1e2 and -0 stay texts."""
+"""Matches an integer of at most 100 digits. Texts such as 007, 1e2 and -0 do not match, and stay texts."""
 
 
 def columns_of_file(path: Path) -> Mapping[str, Column]:

@@ -37,7 +37,7 @@ class RewardMap:
 
     @classmethod
     def of(cls, reward_range: object) -> RewardMap:
-        """Return the map of a range that a caller gives.
+        """Return the map for the range of rewards that a caller gives.
 
         Raises:
             ValueError: unless it is two finite numbers, the smaller one first.
@@ -51,12 +51,12 @@ class RewardMap:
         return cls(*ends)
 
     def forward(self, rewards: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map rewards in the range to [0, 1]."""
+        """Return the rewards, mapped from the range to [0, 1]."""
         moved = (rewards - self.low) / (self.high - self.low)
         return np.clip(moved, 0.0, 1.0)  # rounding only: the range was checked before
 
     def back(self, values: ArrayLike, weight: float = 1.0) -> NDArray[np.float64] | float:
-        """Map values of moved rewards back to the units of the given rewards.
+        """Return values that were computed from rewards in [0, 1], in the units of the original rewards.
 
         Args:
             values: a reward, or sums of rewards times discounts.

@@ -1,4 +1,4 @@
-"""Own data as a table: named columns of equal length and one row for each step, whatever its source.
+"""The user's own data as a table: named columns, with one row for each step.
 
 No data frame library is imported here. An object of pandas, polars or pyarrow is recognised by its columns,
 each of which can be read as an array.
@@ -27,7 +27,7 @@ ALIASES: Mapping[str, str] = {
     "timeouts": "truncated",
     "truncations": "truncated",
 }
-"""Column names in archives of Minari and D4RL, with the names used here."""
+"""Column names in archives of Minari and D4RL, each with the column name used here."""
 
 
 def table_of(source: object) -> Table:
@@ -77,7 +77,7 @@ def _named(source: str, columns: Mapping[str, Column]) -> Table:
 
 
 def renamed(table: Table, columns: Mapping[str, str]) -> Table:
-    """Return the table after replacing the user's own names (name used here -> name in the data).
+    """Return the table with renamed columns. ``columns`` maps names used here to names in the data.
 
     Raises:
         ValueError: for a name that is not used here, or not in the data.
@@ -100,7 +100,7 @@ def renamed(table: Table, columns: Mapping[str, str]) -> Table:
 def checked(table: Table) -> Table:
     """Return the table after checking its columns.
 
-    It must have the required columns, at least one row, and equal lengths of the columns that are used.
+    The table must have the required columns and at least one row. The columns that are used must have equal lengths.
 
     Raises:
         ValueError: naming the columns.
@@ -147,7 +147,7 @@ def _is_flag(value: object) -> bool:
 
 
 def episodes_of(table: Table) -> tuple[Column, Column]:
-    """Return the episode of each row as 0, 1, ..., and the order in which the rows are read.
+    """Return the number 0, 1, ... of each row's episode, in the order of reading, and the rows in this order.
 
     Raises:
         ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode that do

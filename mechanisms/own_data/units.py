@@ -1,4 +1,4 @@
-"""The unit of own data: whose data a guarantee protects. It is stated by the data or the caller, never guessed."""
+"""The unit: whose data a guarantee protects, a user's or an episode's. The data or the caller must state it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms.own_data.columns import USED, Column, Table, first_seen, ids
 
 Unit = Literal["user", "episode"]
-"""Whose data a guarantee protects: a user with all episodes, or a single episode."""
+"""Whose data a guarantee protects: all episodes of a user, or a single episode."""
 
 _PERSONS = (
     "user|patient|person|people|subject|participant|customer|client|member|expert|pilot|individual|account|player|"
@@ -27,12 +27,12 @@ _USER = re.compile(
 
 
 def unit_of(table: Table, unit: Unit | None, columns: Mapping[str, str]) -> Unit:
-    """Return the unit that the columns or the caller state.
+    """Return the unit (whose data a guarantee protects) that the columns or the caller state.
 
     Args:
-        table: the data, with the names that are used here.
-        unit: the caller's statement, if any.
-        columns: the names that the caller gave.
+        table: the data, with renamed columns.
+        unit: the unit that the caller states, if any.
+        columns: the column names that the caller gave.
 
     Raises:
         ValueError: where the unit is not stated, or a column that is ignored may be meant.
@@ -73,13 +73,15 @@ def _remedy(name: str, table: Table) -> str:
 def owners(
     table: Table, numbers: Column, order: Column, unit: Unit
 ) -> tuple[NDArray[np.int64], tuple[object, ...]]:
-    """Return the unit of each episode as 0, 1, ... by first occurrence, and the id of each unit in the data.
+    """Return the number 0, 1, ... of each episode's user, by first occurrence, and the users' ids in the data.
+
+    If ``unit`` is ``"episode"``, each episode counts as a user.
 
     Args:
         table: the data.
         numbers: the episode of each step, in the order of reading.
         order: the rows in the order of reading.
-        unit: what a unit is. An episode whose end alone is marked has its number as its id.
+        unit: whose data a guarantee protects. Without a column ``episode``, the id of an episode is its number.
 
     Raises:
         ValueError: for a user who changes within an episode, naming the row.
@@ -105,18 +107,18 @@ def _check_same(name: str, table: Table, found: Column, numbers: Column, order: 
 
 
 def starts(numbers: Column) -> NDArray[np.int64]:
-    """Return the first step of each episode."""
+    """Return the index of the first step of each episode. ``numbers`` are the episodes' numbers, step by step."""
     return np.append(0, np.flatnonzero(np.diff(numbers)) + 1)
 
 
 def ignored_columns(table: Table, unit: Unit) -> tuple[str, ...]:
-    """Return the columns that are not used. Users are not used where an episode is the unit."""
+    """Return the names of the unused columns. If the unit is an episode, the column of users is one of them."""
     unused = {"user"} if unit == "episode" else set()
     return tuple(name for name in table.columns if name not in USED or name in unused)
 
 
 def described(name: str, episodes: Episodes, unit: Unit, rewards: str, ignored: Sequence[str]) -> str:
-    """Return how many episodes, users and steps were read, the unit, the rewards and the ignored columns."""
+    """Return a text on the data that were read: how many episodes, users and steps, and how they were read."""
     users = len(np.unique(episodes.user))
     of = f" of {users} user{'s' * (users != 1)}" if unit == "user" else ""
     unused = f", ignored columns: {', '.join(ignored)}" if ignored else ""

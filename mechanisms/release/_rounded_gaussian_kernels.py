@@ -1,4 +1,4 @@
-"""The compiled fast path of `rounded_gaussian`, which reads one word of each uniform number.
+"""The compiled fast path of `rounded_gaussian`, which reads one 64-bit word of each uniform random number.
 
 Intervals are 128 bits wide. If the first words do not decide a comparison, the attempt ends, and the exact
 path repeats it from the same words. There is no floating-point operation.
@@ -162,7 +162,8 @@ def rounded(
 ) -> Any:  # pragma: no cover - compiled
     """Make draws from the words, and write them into `found`, from draw number `begin` on.
 
-    Return why it stopped (`ALL`, `MORE_WORDS` or `UNDECIDED`), the number of the next draw, and where its words begin.
+    Return the reason for the end (`ALL`, `MORE_WORDS` or `UNDECIDED`), the number of the next draw, and the index of
+    the word with which the next draw begins.
     """
     draw = begin
     while draw < len(which):

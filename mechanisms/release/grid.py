@@ -1,6 +1,6 @@
 """Releases on a public grid: each released number is an integer times a public power of two.
 
-The class of a draw, `Released` or `Simulated`, tells whether it has a guarantee.
+The class of the drawn numbers, `Released` or `Simulated`, says whether they have a guarantee.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def doubles(integers: Any, exponent: int) -> NDArray[np.float64]:
 
 
 def how_released(simulated: bool) -> str:
-    """Return the words with which a `repr` and JSON state how an exact release was drawn."""
+    """Return the words that say in a `repr` and in JSON how exact noise was drawn."""
     return SIMULATION if simulated else "drawn from entropy, every released bit covered"
 
 
@@ -68,9 +68,9 @@ class _Fixed:
 
 @dataclass(frozen=True, repr=False)
 class OnGrid(_Fixed):
-    """Integers drawn by a mechanism, with its public parameters. The released numbers are 2^exponent times them.
+    """Integers drawn by a mechanism, with its public parameters. Released numbers are integers times 2^exponent.
 
-    The class (`Released` or `Simulated`) decides whether a guarantee holds. Fields cannot change it.
+    The class (`Released` or `Simulated`) decides whether a guarantee holds. The fields do not decide this.
 
     Attributes:
         parameters: the public parameters of the mechanism.

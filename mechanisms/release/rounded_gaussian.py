@@ -5,7 +5,7 @@ mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M 
 guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism
 is unchanged for all f and sigma. The one condition is that the f and sigma given here are exactly the
 functions of the data for which the account was made. Everything that is computed from the integers alone has
-the guarantee, too, including the doubles 2^exponent times the integers.
+the same guarantee, also the released doubles (2^exponent times the integers).
 
 The integers have exactly this distribution. Karney's algorithm draws Z ("Sampling exactly from the normal
 distribution", ACM Trans. Math. Softw. 42, 2016). It compares uniform numbers and draws only as many bits of
@@ -45,14 +45,14 @@ def rounded_gaussian(
     times: int = 1,
     source: WordSource = system_words,
 ) -> list[int]:
-    """Draw round((f + sigma Z) / 2^exponent) for each mean f and variance sigma^2, where Z is standard normal.
+    """Return draws of round((f + sigma Z) / 2^exponent) for each mean f and variance sigma^2, for a normal Z.
 
     Args:
         means: the means f, exact rationals.
         variances: sigma^2, exact rationals above 0, one for each mean; sigma may be irrational.
         exponent: the public grid is all multiples of 2^exponent.
         times: how often the whole vector is drawn. The list holds one vector after another.
-        source: the source of random words. Draws from another source than the default are a simulation.
+        source: the source of random 64-bit words. Draws from another source than the default are a simulation.
 
     Returns:
         The nearest integers. The released numbers are 2^exponent times them.
@@ -93,7 +93,7 @@ def rounded_gaussian(
 def exact_rounded_gaussian(
     means: Sequence[Fraction], variances: Sequence[Fraction], exponent: int, stream: WordStream
 ) -> list[int]:
-    """Draw what `rounded_gaussian` draws, by the slower exact algorithm alone, from the words of a stream.
+    """Return the integers of `rounded_gaussian`, drawn from a stream of words by the slower exact algorithm alone.
 
     >>> from dpproof.mechanisms.release.words import seeded_words
     >>> stream = WordStream(seeded_words(np.random.default_rng(0)))

@@ -1,7 +1,7 @@
 """Sources of random 64-bit words, and a stream of words that can be read more than once.
 
 A release reads `system_words`, the entropy of the operating system. `seeded_words` reads a numpy generator.
-Anyone who knows the seed can subtract the noise, so a draw from it is a simulation and not a release.
+Anyone who knows the generator's seed can subtract the noise, so its draws are a simulation and not a release.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class WordStream:
         self._place = 0
 
     def more(self, count: int) -> None:
-        """Draw `count` more random machine words from the source, and store them for later use."""
+        """Draw `count` more random words from the source, and store them for later use."""
         self.held = np.concatenate([self.held, self._source(count)])
 
     def drop(self, count: int) -> None:

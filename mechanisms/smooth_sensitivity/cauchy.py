@@ -1,4 +1,4 @@
-"""An answer plus Cauchy-like noise, in floating point. The noise scale follows a smooth sensitivity bound."""
+"""An answer plus Cauchy-like noise, in floating point. The noise scale follows a bound on smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothCauchyParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise Z. ``data`` is (answer, smooth bound).
+    """Return ``n`` draws ``(n,)`` of the answer plus noise Z, multiplied by a scale.
 
-    Z has density proportional to 1/(1 + |z|^g), where g is ``parameters.exponent``. |Z|^g is a ratio of gamma
-    variables with shapes 1/g and 1 - 1/g.
+    ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound. Z
+    has density proportional to 1/(1 + |z|^g), where g is ``parameters.exponent``. |Z|^g is a ratio of gamma variables
+    with shapes 1/g and 1 - 1/g.
     """
     answer, scale = scaled(parameters.noise, data)
     share = 1 / parameters.exponent

@@ -1,4 +1,4 @@
-"""An answer plus Gaussian noise, in floating point. The noise scale follows a smooth sensitivity bound."""
+"""An answer plus Gaussian noise, in floating point. The noise scale follows a bound on smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothGaussianParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n, dimension)`` of a vector plus scaled spherical Gaussian noise.
+    """Return ``n`` draws ``(n, dimension)`` of a vector plus spherical Gaussian noise.
 
-    ``data`` is (first coordinate of the true vector, smooth bound). The other coordinates are 0.
+    ``data`` is (first coordinate of the true vector, smooth bound on its sensitivity). The other coordinates are 0.
+    The noise has deviation ``parameters.noise`` times the bound.
     """
     answer, scale = scaled(parameters.noise, data)
     released = scale * rng.standard_normal((n, parameters.dimension))

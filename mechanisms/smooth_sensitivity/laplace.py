@@ -1,4 +1,4 @@
-"""An answer plus Laplace noise, in floating point. The noise scale follows a smooth sensitivity bound."""
+"""An answer plus Laplace noise, in floating point. The noise scale follows a bound on smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise of density exp(-|z|)/2.
+    """Return ``n`` draws ``(n,)`` of the answer plus noise of density exp(-|z|)/2, multiplied by a scale.
 
-    ``data`` is (answer, smooth bound).
+    ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound.
     """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n)

@@ -1,4 +1,4 @@
-"""An answer plus Laplace log-normal noise, in floating point. The scale follows a smooth sensitivity bound."""
+"""An answer plus Laplace log-normal noise, in floating point. Its scale follows a bound on smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus scaled noise X exp(spread Y), X Laplace and Y normal.
+    """Return ``n`` draws ``(n,)`` of the answer plus noise X exp(spread Y), multiplied by a scale.
 
-    ``data`` is (answer, smooth bound), and spread is ``parameters.spread``.
+    X is Laplace, Y is normal, and spread is ``parameters.spread``. ``data`` is (true answer, smooth bound on its
+    sensitivity). The scale is ``parameters.noise`` times the bound.
     """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.laplace(size=n) * np.exp(parameters.spread * rng.standard_normal(n))

@@ -1,4 +1,4 @@
-"""An answer plus Student's t noise, in floating point. The noise scale follows a smooth sensitivity bound."""
+"""An answer plus Student's t noise, in floating point. The noise scale follows a bound on smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus scaled Student's t noise.
+    """Return ``n`` draws ``(n,)`` of the answer plus Student's t noise, multiplied by a scale.
 
-    ``data`` is (answer, smooth bound).
+    ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound.
     """
     answer, scale = scaled(parameters.noise, data)
     return answer + scale * rng.standard_t(parameters.degrees, n)

@@ -1,4 +1,4 @@
-"""The sparse vector technique: report which queries are above a threshold, until enough of them are.
+"""The sparse vector technique reports which queries are above a threshold, and stops after enough of them.
 
 The noise is numpy's Laplace noise in floating point.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HALTED, BELOW, ABOVE = -1.0, 0.0, 1.0
-"""Codes of the answers to a query: the run had already stopped, the query is below the threshold, or above it."""
+"""Answers to a query: the run had already stopped, the query is below the threshold, or it is above."""
 
 
 def sample(
@@ -25,8 +25,8 @@ def sample(
     """Return the codes `HALTED`, `BELOW` and `ABOVE` of ``n`` runs, an array ``(n, m)``.
 
     ``queries`` ``(m,)`` are the true values minus the threshold. If ``parameters.answer_scale`` is given, the
-    result is ``(n, m, 2)``. It also contains the noisy values of the queries above the threshold, and 0 for the
-    others.
+    result is ``(n, m, 2)``. It also contains the noisy values of the queries that are above the threshold, and 0
+    for the other queries.
 
     >>> from dpproof.accountant.sparse_vector.technique import SparseVectorParameters
     >>> sample(SparseVectorParameters(query_scale=0.01), [-9, 9, 9], 1, np.random.default_rng(0))
@@ -59,7 +59,7 @@ def compare_noisily(
     answer_scale: float | None = None,
     release_compared: bool = False,
 ) -> Floats:
-    """Run the sparse vector technique with any noise scales. Not every choice of arguments is private.
+    """Return the results of the sparse vector technique with any noise scales. Not every choice is private.
 
     Args:
         queries: the true values minus the threshold ``(m,)``.
