@@ -140,7 +140,7 @@ def _refusal(data: Mapping[str, Any]) -> Refusal:
 
 
 def check(file: str | Path, *, audits: bool = True, seed: int = 0, allow_outside: bool = False) -> Checked:
-    """Return the results for the claims of a claim file: for each claim a certified guarantee and an audit.
+    """Return the results for the claims of a claim file: certified guarantees and findings of audits.
 
     If claims name your own functions, first add the folder of the file to ``sys.path``.
 
