@@ -30,7 +30,7 @@ RUNS = ("compositions", "steps", "sampling_rate")
 
 @dataclass(frozen=True)
 class Accountant:
-    """The accountant of one mechanism, as the command line and claim files use it."""
+    """An object that knows one mechanism: its parameters, its accounting function and its calibration."""
 
     name: str
     title: str
@@ -47,13 +47,13 @@ class Accountant:
     adjacency: Adjacency | None = None
     """The default neighbouring relation; None if the user must name one."""
     compare: Callable[[Any, Any, Any], Mapping[str, Any]] | None = field(default=None, repr=False)
-    """A function that returns what the paper prints for the same target. It is shown beside a calibration's result.
+    """A function that returns the figures of the mechanism's paper, shown beside the result of a calibration.
 
     Its arguments are the calibrated parameters, epsilon and delta. None if the paper prints nothing about
     calibration.
     """
     beside: Callable[[Any, Any, Any], Mapping[str, Any] | None] | None = field(default=None, repr=False)
-    """A function that returns what `account` shows beside its answer about data that the parameters name.
+    """A function that returns figures about the data in the parameters, shown beside the answer of `account`.
 
     Its arguments are the parameters, epsilon and delta. None if there is nothing to show.
     """
@@ -62,7 +62,7 @@ class Accountant:
     example: Parameters = field(kw_only=True, repr=False)
     """Example parameters, for which the guarantee is proved under every neighbouring relation of the mechanism."""
     unit: str = "record"
-    """What one record of the neighbouring relation stands for, such as a user."""
+    """What one record stands for in the neighbouring relation, such as a user."""
     by_records: bool = False
     """Whether the same parameters describe the same mechanism under ``add-remove`` and under ``replace`` neighbours."""
     unsampled: str | None = None
@@ -107,7 +107,10 @@ class Accountant:
     def least_noise(
         self, parameters: Any, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> tuple[Any, Any]:
-        """Return parameters with the least noise certified to meet (epsilon, delta), and nearby ones that miss it.
+        """Return two sets of parameters, one certified to meet (epsilon, delta) and one certified to miss it.
+
+        The first has the least noise for which the search can certify this. The second has slightly less
+        noise.
 
         Raises:
             ValueError: for an invalid target, a target that no noise meets, or one that every noise meets.
@@ -120,9 +123,10 @@ class Accountant:
         return self._typed(parameters, False, lambda chosen: own(chosen, relation, epsilon, delta))
 
     def least_noise_for(self, goal: Goal, parameters: Any, adjacency: Adjacency) -> tuple[Any, Any]:
-        """Return the same as `least_noise` for a goal of any kind, by the general search.
+        """Return two sets of parameters as `least_noise` does, but for a goal of any kind.
 
-        The goal may be a limit on attacks, for example.
+        The goal may be a limit on the true positive rate of attacks, for example. The function always uses
+        the general search.
         """
 
         def guarantee_of(chosen: Any) -> Profile:

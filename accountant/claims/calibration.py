@@ -1,9 +1,9 @@
 """Calibration: the least noise certified to meet a target, and slightly less noise certified to miss it.
 
-A search in ordinary numbers proposes a noise scale. Two certified evaluations of the guarantee, one on each
-side, confirm it. The search only evaluates ``delta(epsilon)``, which a numerical guarantee computes in one
-evaluation. The result is the least noise for the guarantee. If no pair of neighbours attains the guarantee,
-the mechanism itself may need less.
+A search in floating-point numbers proposes a noise scale. Two certified evaluations of the guarantee, one on
+each side, confirm it. The search only evaluates ``delta(epsilon)``, which a numerical guarantee computes in
+one evaluation. The result is the least noise for the guarantee. If no pair of neighbours attains the
+guarantee, the mechanism itself may need less.
 
 ``Target`` is an (epsilon, delta) to meet. ``AttackTarget`` is a true positive rate that no attack may exceed.
 ``Judge`` decides, with a certificate, whether a noise scale meets such a target.
@@ -41,7 +41,7 @@ class NoNoiseNeededError(TargetError):
 
 @dataclass(frozen=True)
 class Target:
-    """The exact (epsilon, delta) that noise has to meet, and the doubles on both sides of epsilon.
+    """A target for calibration: the exact epsilon and delta that the noise has to meet.
 
     Raises:
         ValueError: for a negative epsilon, or a delta outside [0, 1).
@@ -70,15 +70,16 @@ class Target:
         return guarantee.delta(self.below).upper <= self.delta
 
     def misses(self, guarantee: Profile) -> bool:
-        """Return whether the guarantee's epsilon is certified to be above ``above``."""
+        """Return whether the guarantee's epsilon is certified to be larger than the double ``above``."""
         if self.delta == 0:
             return guarantee.epsilon(0).lower > self.above
         return guarantee.delta(self.above).lower > self.delta
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return an estimated distance from the target, above 0 if it is missed, and its uncertainty. Not certified.
+        """Return an estimated distance from the target, and the uncertainty of this estimate.
 
-        The unit is that of sqrt(-2 log delta), which is about linear in Gaussian noise.
+        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. For delta
+        above 0 the unit is that of sqrt(-2 log delta), which is about linear in Gaussian noise.
         """
         if self.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
@@ -87,7 +88,7 @@ class Target:
 
 @dataclass(frozen=True)
 class AttackTarget:
-    """A target for calibration: the largest true positive rate that an attack may have at a false positive rate.
+    """A target for calibration: the largest true positive rate that an attack may have at ``false_positive``.
 
     >>> print(AttackTarget(Fraction(1, 5), Fraction(1, 100)))
     true positive rate (0.2) at false positive rate (0.01)
@@ -110,7 +111,7 @@ class AttackTarget:
         return f"true positive rate ({rates[0]!r}) at false positive rate ({rates[1]!r})"
 
     def meets(self, guarantee: Profile) -> bool:
-        """Return whether every attack is certified to have at most this true positive rate."""
+        """Return whether every attack is certified to have at most the target's true positive rate."""
         return exact(guarantee.trade_off(self.false_positive).lower) >= 1 - self.true_positive
 
     def misses(self, guarantee: Profile) -> bool:
@@ -118,9 +119,10 @@ class AttackTarget:
         return exact(guarantee.trade_off(self.false_positive).upper) < 1 - self.true_positive
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return an estimated distance from the target, above 0 if it is missed, and its uncertainty. Not certified.
+        """Return an estimated distance from the target, and the uncertainty of this estimate.
 
-        The unit is that of sqrt(-2 log rate), where rate is the true minus the false positive rate.
+        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. The unit is
+        that of sqrt(-2 log rate), where rate is the true minus the false positive rate.
         """
         missed = guarantee.trade_off(self.false_positive)
         most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
@@ -129,24 +131,30 @@ class AttackTarget:
 
 
 class Goal(Protocol):
-    """A goal for calibration, which finds the least noise that meets it: a `Target` or an `AttackTarget`."""
+    """What the calibrated noise has to meet: a `Target` or an `AttackTarget`."""
 
     def meets(self, guarantee: Profile) -> bool:
         """Return whether the guarantee is certified to meet the goal."""
         ...
 
     def misses(self, guarantee: Profile) -> bool:
-        """Return whether the guarantee is certified to miss the goal, or a goal that is larger by one double."""
+        """Return whether the guarantee is certified to miss the goal.
+
+        A `Target` is missed if epsilon is certified to be larger than the double after the target's epsilon.
+        """
         ...
 
     def gap(self, guarantee: Profile) -> tuple[float, float]:
-        """Return an estimated distance from the goal, above 0 if it is missed, and its uncertainty. Not certified."""
+        """Return an estimated distance from the goal, and the uncertainty of this estimate.
+
+        The distance is above 0 if the guarantee seems to miss the goal. Nothing is certified.
+        """
         ...
 
 
 @dataclass
 class Judge:
-    """Decides whether a noise scale meets a target.
+    """A judge that decides whether a noise scale meets a target.
 
     ``guarantee`` returns the guarantee for a noise scale. Decisions are certified. Distances from the target
     are estimates, and ``known`` stores them.
@@ -165,9 +173,9 @@ class Judge:
         return self.target.misses(self.guarantee(noise))
 
     def gap(self, noise: Any) -> tuple[float, float]:
-        """Return the estimated distance from the target, above 0 if it is missed, and its uncertainty.
+        """Return the estimated distance of this noise from the target, and the uncertainty of this estimate.
 
-        Not certified.
+        The distance is above 0 if the target seems to be missed. Nothing is certified.
         """
         if noise not in self.known:
             try:
@@ -202,12 +210,12 @@ def calibrate_noise(
     *,
     safer: int = 1,
 ) -> tuple[Chosen, Chosen]:
-    """Return parameters with the least noise certified to meet a target, and nearby ones certified to miss it.
+    """Return two sets of parameters: one certified to meet a target, and one certified to miss it.
 
-    For the first result, epsilon at ``delta`` is certified to be at most ``epsilon``. For the second, it is
-    certified to be above the next double after ``epsilon``. The two differ only in ``name``, relatively by
-    1e-9, or as little as the accuracy of the guarantee allows. The search begins at the value of ``name`` in
-    ``parameters``.
+    The first set has the least noise that the search can certify: its epsilon at ``delta`` is at most
+    ``epsilon``. The second set has slightly less noise: its epsilon at ``delta`` is above the next double
+    after ``epsilon``. The two sets differ only in ``name``, relatively by 1e-9, or as little as the accuracy
+    of the guarantee allows. The search begins at the value of ``name`` in ``parameters``.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.claims.parameters import Reals, parameter
@@ -242,9 +250,9 @@ def calibrate_noise(
 def meet(
     parameters: Chosen, name: str, guarantee_of: Callable[[Chosen], Profile], target: Goal, *, safer: int = 1
 ) -> tuple[Chosen, Chosen]:
-    """Return parameters with the least noise certified to meet ``target``, and nearby ones certified to miss it.
+    """Return two sets of parameters: one certified to meet ``target``, and one certified to miss it.
 
-    See `calibrate_noise`. The target may be of any kind.
+    See `calibrate_noise`. Here the target may be a `Target` or an `AttackTarget`.
     """
     domain = next(field for field in parameters.fields() if field.name == name).metadata["domain"]
     judge = Judge(lambda x: guarantee_of(replace(parameters, **{name: x})), target)

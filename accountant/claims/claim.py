@@ -1,6 +1,6 @@
 """``Claim``: a privacy claim about one mechanism, as data that cannot be changed.
 
-The meaning of a field never changes in later versions, and new fields are optional.
+Later versions of dpproof may add optional fields. They never change the meaning of a field.
 """
 
 from __future__ import annotations
@@ -36,20 +36,22 @@ _PROMISES: dict[frozenset[str], Callable[[Mapping[str, float]], Profile]] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One privacy claim about one mechanism.
+    """One privacy claim about one mechanism, for example that it is (1, 1e-6)-differentially private.
 
     Attributes:
         name: the name of the claim: free text, unique in its file.
-        mechanism: a command-line name, or ``package.module:callable``, or ``command:`` and the command.
+        mechanism: the name of a mechanism of dpproof, or ``package.module:callable``, or ``command:`` and the
+            command.
         parameters: the mechanism's parameters, by name.
         adjacency: the neighbouring relation of the claim.
         promise: the claimed values of ``epsilon`` and ``delta``, of ``rho`` (zCDP), or of ``mu`` (Gaussian
             DP).
         trust: what the claim covers. ``central``: everything the mechanism releases (the stronger claim).
-            ``joint``: only what everybody but the protected user receives.
-        neighbours: ``package.module:callable`` that returns neighbouring inputs, for callables.
-        data: ``package.module:name`` of data, or of a callable that returns data, from which an audit makes
-            neighbours.
+            ``joint``: only the outputs that everybody except the protected user receives.
+        neighbours: ``package.module:callable`` of a function that returns neighbouring inputs. It is used if
+            the mechanism is a callable.
+        data: ``package.module:name`` of data, or of a callable that returns data. An audit makes neighbours
+            from these data.
         source: the place where the claim is written down.
         command: the program and its arguments, if the mechanism is a command.
         audit: settings of the audit, by name: ``budget``, and for a callable or a command the settings of
@@ -110,5 +112,5 @@ class Claim:
 
     @property
     def epsilon(self) -> float:
-        """The claimed epsilon at ``delta``. If rho or mu is claimed, it is the smallest epsilon that follows."""
+        """The claimed epsilon. If rho or mu is claimed, the smallest epsilon that follows at ``delta``."""
         return self.guarantee.epsilon(self.delta).upper

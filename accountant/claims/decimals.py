@@ -22,7 +22,9 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return parameters that are at least as private, parameters that are at most as private, and notes on rounding.
 
-    They enclose ``parameters`` if it holds decimals that are not doubles. Otherwise both are ``parameters``.
+    Each typed decimal that is not a double is replaced by values on both sides of the decimal. If no safe
+    direction is known, the decimal is rounded instead, and a note says this. Without typed decimals, the
+    function returns ``parameters`` twice.
 
     >>> from dpproof.accountant.numbers.enclosures import Written
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
@@ -87,10 +89,10 @@ def as_typed(found: Any, given: Any, noise: str) -> Any:
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
-    """Return the parameters with the noise moved by one double if its shortest decimal is not exactly the double.
+    """Return the parameters with the noise moved to the next double, if its printed decimal is not exact.
 
-    ``noise`` is the name of the parameter. It moves up if ``side`` is 1, and down if it is -1. The decimal
-    that calibration prints then meets or misses the target as the double does.
+    ``noise`` is the name of the parameter. Its value moves up if ``side`` is 1, and down if ``side`` is -1.
+    The decimal that calibration prints then meets or misses the target as the double does.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> Fraction(repr(beyond_decimals(GaussianParameters(0.07), "sigma", 1).sigma)) > Fraction(0.07)

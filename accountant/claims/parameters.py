@@ -20,7 +20,7 @@ from dpproof.accountant.numbers.enclosures import typed
 
 
 class Values(Protocol):
-    """The domain of a parameter: the values that it may take. ``str`` of it is the rule in error messages."""
+    """The domain of a parameter: the values that it may take. Error messages show ``str(domain)``."""
 
     @property
     def kind(self) -> type:
@@ -119,7 +119,7 @@ def Reals(  # noqa: N802 (reads as the name of a set)
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter whose value is one word of a fixed list.
+    """The domain of a parameter whose value is one word of a fixed list.
 
     >>> str(Choice("laplace", "gaussian")), Choice("laplace", "gaussian").admits("cauchy")
     ('one of: laplace, gaussian', False)
@@ -153,7 +153,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Words:
-    """A parameter whose value is a list of words from a fixed list, each at most once.
+    """The domain of a parameter whose value is a list of different words from a fixed list.
 
     >>> str(Words("a", "b")), Words("a", "b").admits(["b"]), Words("a", "b").admits([])
     ('a list of: a, b', True, False)
@@ -189,9 +189,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Ranges:
-    """A parameter whose value is the range of a table's numbers, or of each column by its name.
-
-    A range is the smallest and the largest number.
+    """The domain of a parameter whose value is one range of numbers, or one range for each named column.
 
     >>> Ranges().admits([0, 100]), Ranges().admits({"age": [0, 120]}), Ranges().admits([1, 0])
     (True, True, False)
@@ -230,7 +228,7 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Flag:
-    """A parameter that is true or false. It is ``--name`` or ``--no-name`` on the command line.
+    """The domain of a parameter that is true or false: ``--name`` or ``--no-name`` on the command line.
 
     >>> Flag().admits(True), Flag().admits(1), Flag().read("false")
     (True, False, False)
@@ -270,8 +268,8 @@ def parameter(
     """Return a dataclass field for a parameter, with its ``domain``, ``unit`` and ``help``.
 
     A default of ``None`` makes the parameter optional. ``safer`` is 1 if a larger value is proved to be at
-    least as private, and -1 if a smaller value is. It is `EXACT` if the accountant uses the exact value, and
-    None otherwise; see `dpproof.accountant.claims.decimals`.
+    least as private, and -1 if a smaller value is. ``safer`` is `EXACT` if the accountant uses the exact
+    value, and None otherwise; see `dpproof.accountant.claims.decimals`.
     """
     metadata = {"domain": domain, "unit": unit, "help": help, "safer": safer}
     return dataclasses.field(default=default, metadata=metadata)

@@ -28,12 +28,12 @@ SHOWN_DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 SHOWN_DELTA = "1e-6"
 """The delta at which a result shows its epsilon, unless the guarantee has a finite epsilon at delta 0."""
 IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
-"""The words for a guarantee of a release that no exact sampler of this library draws."""
+"""The text that is shown if no sampler of this library draws the output of the mechanism exactly."""
 
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """A paper's own answer: the epsilon that it prints, and the best result of its accounting."""
+    """What a paper states about its mechanism: the printed epsilon, and the best that its analysis proves."""
 
     statement: str
     """The name of the statement that prints the epsilon."""
@@ -51,9 +51,9 @@ class PublishedGuarantee:
 def at_positive_delta(
     epsilon: Callable[[Fraction], Bound], at_zero: float = math.inf
 ) -> Callable[[Any], Bound]:
-    """Return a printed formula for epsilon as a function of any delta in [0, 1).
+    """Return the formula ``epsilon`` as a function of any delta in [0, 1), including delta 0.
 
-    For delta above 0 its value is that of ``epsilon``. At delta 0 it is ``at_zero``.
+    For delta above 0 the returned function gives ``epsilon(delta)``. At delta 0 it gives ``at_zero``.
 
     >>> at_positive_delta(lambda delta: Bound(1.0, 2.0))(0).upper
     inf
@@ -71,11 +71,11 @@ def at_positive_delta(
 
 @dataclass(frozen=True)
 class Attained:
-    """A lower bound on the privacy loss, which a pair of neighbours attains.
+    """A proved lower bound on the privacy loss, together with the pair of neighbours that attains it.
 
     ``guarantee`` is the privacy profile of this pair, and ``pair`` describes the pair in words. The bound
-    applies to everything that is released. Somebody who sees less may learn less. In the joint model, for
-    example, an adversary sees only the other users' actions.
+    applies to an adversary who sees everything that is released. An adversary who sees less may learn less.
+    In the joint model, for example, an adversary sees only the other users' actions.
     """
 
     guarantee: Profile
@@ -95,14 +95,14 @@ class PrivacyResult:
     statement: str
     """The name of the statement that proves the guarantee."""
     joint_statement: str | None = None
-    """The name of the statement that proves joint privacy of actions computed from the release, if there is one."""
+    """The name of the statement about joint privacy of actions that are computed from the output, or None."""
     published: PublishedGuarantee | None = field(default=None, compare=False)
     attained: Attained | None = None
     notes: tuple[str, ...] = ()
     sensitivity: Sensitivity | None = None
     """The sensitivity, and how it was found; None if no noise is scaled to a sensitivity."""
     exact_sampler: str | None = None
-    """The dotted name of the sampler in this library that draws the release exactly, to the last bit.
+    """The dotted name of the sampler in this library that draws the output exactly, to the last bit.
 
     None if there is no such sampler. The guarantee then holds for the mathematical mechanism only.
     """
@@ -118,7 +118,7 @@ class PrivacyResult:
     parallel: bool = field(default=False, compare=False)
     """Whether the mechanism runs on each of several disjoint groups of the records."""
     unit: str = field(default="record", compare=False)
-    """What one record of the neighbouring relation stands for, such as a user: whose data the guarantee protects."""
+    """What one record stands for, such as ``user``. The guarantee then protects all data of one user."""
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -155,7 +155,10 @@ class PrivacyResult:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation in words. It says what one record stands for, unless it is ``by-sensitivity``."""
+        """The neighbouring relation in words, with what one record stands for.
+
+        For ``by-sensitivity``, the text is only the name of the relation.
+        """
         if self.adjacency is Adjacency.BY_SENSITIVITY:
             return str(self.adjacency.value)
         return f"{self.adjacency.value}, of one {self.unit}"
@@ -172,7 +175,7 @@ class PrivacyResult:
 
     @property
     def released_bits(self) -> str:
-        """The same as ``covers_released_bits``, in words. It is printed next to every epsilon."""
+        """A text that is printed next to every epsilon: whether the guarantee covers every released bit."""
         if self.exact_sampler is None:
             return IN_REAL_ARITHMETIC
         return f"covers every released bit, where {self.exact_sampler} draws from entropy"
@@ -208,7 +211,9 @@ class PrivacyResult:
         return self._asked(lambda: self.guarantee.trade_off(alpha))
 
     def advantage(self) -> Bound:
-        """Return bounds on the largest difference between the true and the false positive rate of a test of neighbours.
+        """Return bounds on the largest advantage of a test that tells two neighbours apart.
+
+        The advantage is the true positive rate minus the false positive rate.
 
         >>> from dpproof import account
         >>> print(account("gaussian", sigma=1).advantage())
@@ -219,9 +224,9 @@ class PrivacyResult:
     def mu(self, kappa: Number = "0.001") -> Bound:
         """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
 
-        The error is in both error rates of a test. With G the trade-off function of mu-Gaussian DP, the
-        trade-off function f of the guarantee satisfies f(alpha) >= G(alpha + kappa) - kappa at every alpha.
-        If ``kappa`` is 0, the upper bound is infinite here, except for a Gaussian guarantee.
+        ``kappa`` is the error that is allowed in both error rates of a test. Let f be the trade-off function
+        of the guarantee, and G the trade-off function of mu-Gaussian DP. Then f(alpha) >= G(alpha + kappa) -
+        kappa at every alpha. If ``kappa`` is 0, the upper bound is infinite, except for a Gaussian guarantee.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2).mu(kappa=0).upper
@@ -274,7 +279,7 @@ class PrivacyResult:
         return result_from_json(text)
 
     def to_dp_event(self) -> DpEvent:
-        """Return an event of the library dp-accounting for this result. The event is no more private than the result.
+        """Return an event of the library dp-accounting that is implied by this result.
 
         >>> from dpproof import account
         >>> account("gaussian", sigma=2, sensitivity=1, adjacency="add-remove").to_dp_event()

@@ -1,9 +1,9 @@
 """Sensitivity: how much one record changes an answer, given by the user or derived from a named query.
 
 A sensitivity belongs to a neighbouring relation. A histogram changes in one cell if a record is added, and in
-two cells if a record is replaced. So dpproof never guesses it if a relation between data sets is named.
-Either the user gives ``sensitivity``, or ``query`` names what is asked and the sensitivity follows from the
-relation.
+two cells if a record is replaced. So if a relation between data sets is named, dpproof never guesses the
+sensitivity. Either the user gives ``sensitivity``, or the user names the ``query``. In the second case the
+sensitivity follows from the query and the relation.
 """
 
 from __future__ import annotations
@@ -119,13 +119,13 @@ class Queries:
 
 
 def queried() -> Any:
-    """Return the parameter for the query from which the sensitivity follows."""
+    """Return a dataclass field for the parameter ``query``, from which the sensitivity follows."""
     return parameter(Queries(), "1", "what is asked, instead of sensitivity; one record a user", None)
 
 
 @dataclass(frozen=True)
 class Measured(Parameters):
-    """Parameters with a ``sensitivity`` and possibly a ``query``, of which at most one is given.
+    """Parameters with a ``sensitivity`` and possibly a ``query``. The user gives at most one of the two.
 
     Raises:
         ValueError: if both are given, or for a text that names no query.
@@ -246,7 +246,7 @@ def _derived(query: Query, adjacency: Adjacency, norm: str) -> Sensitivity:
 
 
 def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> tuple[Sensitivity, int]:
-    """Return the sensitivity for noise on whole numbers, and the integer by which a coordinate changes.
+    """Return the sensitivity for integer noise, and the largest change of one coordinate as an integer.
 
     Raises:
         ValueError: as for `sensitivity_of`, or for a query whose answers are not whole numbers, or change by
@@ -271,7 +271,7 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
 def contribution(parameters: Any, adjacency: Adjacency) -> Sensitivity:
     """Return the largest absolute value that a user adds to one entry of a stream.
 
-    Under ``by-sensitivity`` it is the largest change of one entry.
+    Under ``by-sensitivity``, the result is the largest change of one entry.
 
     Raises:
         ValueError: under another relation if no sensitivity is given.

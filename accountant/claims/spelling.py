@@ -26,7 +26,7 @@ def word(kind: type[Word], label: str, name: str | Word) -> Word:
 
 
 def one_of(name: object, known: Collection[str]) -> str:
-    """Return the rule of an error about an unknown name: the known names, or only a similar one if they are many.
+    """Return the part of an error message that lists the known names, or only a similar one if they are many.
 
     >>> one_of("replase", ["add-remove", "replace"])
     "must be one of: add-remove, replace; did you mean 'replace'?"

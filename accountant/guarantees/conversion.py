@@ -4,10 +4,11 @@ A conversion is a theorem that turns a bound on the Renyi divergence, D_order(P|
 bound on log delta(epsilon). There are three. Two are closed forms. The third is optimal for one order: no
 smaller delta follows from a bound on D_order(P||Q).
 
-At one order a conversion gives one epsilon. As the order grows, this epsilon first falls and then rises. The
-search for the best order is not certified. The upper bound is what the theorem gives at the order that the
-search found, so it holds whatever order that is. The lower bound is certified over all orders, by the
-convexity of (order - 1) * D_order as a function of the order (docs/notes/renyi.md).
+At a given delta, a conversion gives one epsilon for each order. As the order grows, this epsilon first falls
+and then rises. The search for the best order is not certified. The upper bound is what the theorem gives at
+the order that the search found. This bound is valid even if another order is better. The lower bound is
+certified over all orders, by the convexity of (order - 1) * D_order as a function of the order
+(docs/notes/renyi.md).
 """
 
 from __future__ import annotations
@@ -80,12 +81,12 @@ def convert(
     """Return certified bounds on the smallest delta at ``epsilon`` that ``conversion`` gives over all ``orders``.
 
     Both bounds are at most 1. The lower bound is 0 if the search cannot certify a larger one. If
-    ``two_sided`` is false, the costly part of this search is skipped, and the lower bound may be 0.
+    ``two_sided`` is false, the function skips the costly part of this search, and the lower bound may be 0.
 
     Args:
         curve: the Renyi curve, evaluated at the current working precision. On an interval of orders the curve
-            must be nondecreasing, and (order - 1) * curve(order) convex. Every Renyi divergence and every sum
-            of them has these properties.
+            must be nondecreasing, and (order - 1) * curve(order) must be convex. Every Renyi divergence and
+            every sum of them has these properties.
         epsilon: at least 0.
     """
     closed_form = CANONNE_KAMATH_STEINKE if conversion is OPTIMAL else conversion
@@ -108,7 +109,7 @@ _BITS, _MOST_BITS, _MOST_EPSILON = 192, 1024, Fraction(10**6)
 def bits_needed(epsilon: float, delta: flint.arb) -> int:
     """Return the working precision in bits that the optimal conversion needs.
 
-    It grows with ``epsilon``, because the computation multiplies rounding errors by e^epsilon.
+    The precision grows with ``epsilon``, because the computation multiplies rounding errors by e^epsilon.
     """
     size = epsilon - (float(delta.log().mid()) if delta > 0 else 0.0)
     return _BITS + int(3 * size / math.log(2))

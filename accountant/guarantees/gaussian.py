@@ -20,7 +20,7 @@ _FAR, _TERMS = 1000, 40
 def normal_tail(x: flint.arb) -> flint.arb:
     """Return P[Z > x] for a standard normal Z.
 
-    For x above 1000 it is computed by the asymptotic series, since complementary error functions lose their
+    For x above 1000 the function uses the asymptotic series, because complementary error functions lose their
     relative accuracy there. The error of each partial sum is below the next term.
 
     Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
@@ -42,9 +42,9 @@ def normal_quantile(alpha: Fraction) -> flint.arb:
 
 
 def gaussian_delta(mu: Fraction, epsilon: Fraction) -> flint.arb:
-    """Return an enclosure of the Gaussian pair's delta at ``epsilon``.
+    """Return an interval around the delta at ``epsilon`` of the two distributions N(0,1) and N(mu,1).
 
-    It is Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), where Phi is the standard normal
+    This delta is Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), where Phi is the standard normal
     distribution function.
 
     Source: Balle and Wang, arXiv:1805.06530v2, Theorem 8; Dong, Roth and Su, arXiv:1905.02383v3,
@@ -68,7 +68,7 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP.
 
-    For the lower bound it is certified that this holds, for the upper bound that it does not.
+    The lower bound certainly implies (epsilon, delta)-DP, and the upper bound certainly does not.
 
     >>> from fractions import Fraction
     >>> low, high = gaussian_mu(Fraction(1), Fraction(1, 10**5))

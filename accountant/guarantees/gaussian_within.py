@@ -1,9 +1,10 @@
 """The Gaussian guarantee that is closest to a given guarantee, up to a given error ``kappa`` in the error rates.
 
 Let G be the trade-off function of mu-Gaussian DP, and f the trade-off function of the guarantee. This module
-finds the least mu such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. In terms of privacy profiles
-this is the condition that delta(e) <= delta_mu(e) + kappa (1 + exp(e)) at every e >= 0
-(docs/notes/trade_off.md). The condition always holds where kappa (1 + exp(e)) is at least 1.
+finds the least mu such that f(alpha) >= G(alpha + kappa) - kappa at every alpha. Let delta and delta_mu be
+the privacy profiles of the guarantee and of mu-Gaussian DP. Then the same condition is delta(e) <=
+delta_mu(e) + kappa (1 + exp(e)) at every e >= 0 (docs/notes/trade_off.md). The condition always holds where
+kappa (1 + exp(e)) is at least 1.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ _FARTHEST = 40.0
 def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     """Return bounds on the least mu such that mu-Gaussian DP implies a guarantee, up to an error of ``kappa``.
 
-    With f the trade-off function of the guarantee and G that of mu-Gaussian DP, this means that f(alpha) >=
-    G(alpha + kappa) - kappa at every alpha. The upper bound is certified. On a cell [a, b] of epsilons, every
-    mu with delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves the cell that
-    needs the largest mu, until a single point needs nearly as much.
+    Let f be the trade-off function of the guarantee, and G the trade-off function of mu-Gaussian DP. The
+    condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. Let
+    delta_mu be the privacy profile of mu-Gaussian DP. On an interval [a, b] of epsilons, every mu with
+    delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves the interval that needs
+    the largest mu, until a single epsilon needs nearly as large a mu.
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.
-        kappa: the error of both error rates, in [0, 1). For 0 the upper bound is infinite.
+        kappa: the error that is allowed in each of the two error rates, in [0, 1). For 0 the upper bound is
+            infinite.
     """
     odds = (1 - kappa) / kappa if kappa else Fraction(0)
     reach = math.log(odds.numerator) - math.log(odds.denominator) if odds > 1 else 0.0 if kappa else _FARTHEST

@@ -1,10 +1,11 @@
 """The largest delta that a bound on one Renyi divergence allows: the optimal conversion.
 
-An event has a probability p under one distribution and q under the other. So it turns a pair of distributions
-into a pair of coins (p, q). This never raises the Renyi divergence of order a, which is at most ``renyi``. So
-delta(epsilon) is the maximum of p - e^epsilon q over coins with Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a)
-<= e^((a-1) renyi). Phi is jointly convex, so the optimum has one stationary point. The Lagrangian gives a
-certified upper bound on the maximum (docs/notes/optimal_conversion.md).
+An event has a probability p under one distribution and q under the other. So the event turns two
+distributions into two coins that show heads with probability p and q. The Renyi divergence of order a between
+the coins is not larger than between the distributions, so it is at most ``renyi``. So delta(epsilon) is the
+maximum of p - e^epsilon q over coins with Phi(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) <= e^((a-1) renyi).
+Phi is jointly convex, so the optimum has one stationary point. The Lagrangian gives a certified upper bound
+on the maximum (docs/notes/optimal_conversion.md).
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class _Problem:
 def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> CoinPair:
     """Return the largest delta at ``epsilon`` that D_order(P||Q) <= renyi allows, and an event that nearly attains it.
 
-    Source: Asoodeh, Liao, Calmon, Kosut and Sankar, arXiv:2001.05990v1, Theorem 3; the derivation by
-    coins is in docs/notes/optimal_conversion.md. Call inside ``precision``.
+    Source: Asoodeh, Liao, Calmon, Kosut and Sankar, arXiv:2001.05990v1, Theorem 3; the derivation is in
+    docs/notes/optimal_conversion.md. Call inside ``precision``.
 
     Args:
         order: above 1. renyi: at least 0. epsilon: at least 0.
@@ -153,11 +154,12 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
 
 
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
-    """Return a delta that two coins attain although they satisfy the Renyi curve at every order.
+    """Return a delta that two distributions attain although they satisfy the bound ``curve`` at every order.
 
-    So no conversion of this curve gives a smaller delta. The optimal coins of ``order`` are moved together by
-    a relative 1e-9, 1e-6 or 1e-3, until the curve's bound holds at every order. The result is 0 if it never
-    does. ``curve`` must be nondecreasing, and (order - 1) * curve convex.
+    ``curve`` bounds their Renyi divergence. So no conversion of this curve gives a smaller delta. Each
+    distribution is the toss of a coin. The function takes the optimal coins of ``order`` and moves them
+    together by a relative 1e-9, 1e-6 or 1e-3, until the curve's bound holds at every order. If this never
+    happens, the result is 0. ``curve`` must be nondecreasing, and (order - 1) * curve must be convex.
     """
     curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)

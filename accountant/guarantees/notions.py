@@ -1,4 +1,4 @@
-"""Notions of privacy. Each states a proved guarantee as a privacy profile and its inverse.
+"""Notions of privacy: pure, approximate, Gaussian, Renyi and zero-concentrated differential privacy.
 
 Each notion has ``delta(epsilon)`` and ``epsilon(delta)``. They return bounds on the smallest value that the
 guarantee implies. A parameter may be an exact number or a ``Bound`` around it. The functions at the end of
@@ -44,9 +44,9 @@ def _inverse_bound(profile: _Curve, ends: tuple[Fraction, Fraction], target: Fra
 class ApproxDP(Profile):
     """(epsilon, delta)-differential privacy, in both directions of the neighbouring relation.
 
-    For e below ``epsilon`` the privacy profile is the optimal one (Kairouz, Oh and Viswanath,
-    arXiv:1311.0776v4, Theorem 3.3 with one mechanism): delta(e) = 1 - (1 - delta)(1 + exp(e))/(1 +
-    exp(epsilon)).
+    Write epsilon and delta for the two parameters. For every e below epsilon, the guarantee also implies (e,
+    delta(e))-DP with delta(e) = 1 - (1 - delta)(1 + exp(e))/(1 + exp(epsilon)). No smaller delta(e) is
+    implied (Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 with one mechanism).
 
     >>> ApproxDP(1.0, 1e-6).epsilon(1e-6).upper, ApproxDP(1.0, 1e-6).epsilon(1e-7).upper
     (1.0, inf)
@@ -74,7 +74,7 @@ class ApproxDP(Profile):
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """Return bounds on the trade-off function at ``alpha``.
 
-        It is max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
+        The function is max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.1.
         """
@@ -105,7 +105,7 @@ class ApproxDP(Profile):
 
 
 def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read as a type)
-    """Return epsilon-differential privacy, which is approximate differential privacy with delta 0.
+    """Return the guarantee of pure ``epsilon``-differential privacy, as approximate privacy with delta 0.
 
     >>> PureDP(2.0).epsilon(0).upper
     2.0
@@ -117,8 +117,8 @@ def PureDP(epsilon: Number | Bound) -> ApproxDP:  # noqa: N802 (a notion, read a
 class BoundedLoss(Profile):
     """The guarantee of a composition whose largest possible privacy loss is ``most``. The loss attains this value.
 
-    So the composition has pure differential privacy with epsilon ``most``. The profile ``loss`` gives the
-    answer if delta is above 0 and epsilon is below ``most``.
+    So the composition has pure differential privacy with epsilon ``most``, and with no smaller epsilon. The
+    profile ``loss`` gives the answer if delta is above 0 and epsilon is below ``most``.
 
     >>> BoundedLoss(Fraction(10), PureDP(10)).epsilon(0), BoundedLoss(Fraction(10), PureDP(10)).delta(10)
     (Bound(lower=10.0, upper=10.0, ...), Bound(lower=0.0, upper=0.0, ...))
@@ -146,7 +146,7 @@ class BoundedLoss(Profile):
 
 @dataclass(frozen=True)
 class GaussianDP(Profile):
-    """mu-Gaussian differential privacy: no easier to attack than N(0,1) against N(mu,1).
+    """mu-Gaussian DP: two neighbours are at least as hard to tell apart as N(0,1) and N(mu,1).
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Definition 4.
 
@@ -195,13 +195,14 @@ class GaussianDP(Profile):
 class RenyiDP(Profile):
     """Renyi differential privacy: the Renyi divergence of each order in ``orders`` is at most curve(order).
 
-    ``curve`` takes and returns Arb numbers. On an interval of orders it must be nondecreasing, and (order -
-    1) * curve(order) convex. Every Renyi divergence and every sum of them has these properties. If a curve is
-    known at single orders only, ``orders`` lists them.
+    ``curve`` takes and returns Arb numbers. On an interval of orders the curve must be nondecreasing, and
+    (order - 1) * curve(order) must be convex. Every Renyi divergence and every sum of them has these
+    properties. If a curve is known at single orders only, ``orders`` lists them.
 
-    The answers are bounds on what ``conversion`` gives. The optimal conversion gives the best delta that
-    follows from a bound on D(P||Q). If orders are listed, it uses one order at a time. The bound also holds
-    for D(Q||P), and at all listed orders together. This may imply a smaller delta still.
+    ``conversion`` is the theorem that turns a Renyi divergence into a delta. The answers are bounds on what
+    this theorem gives. The optimal conversion gives the smallest delta that follows from a bound on D(P||Q).
+    If orders are listed, it uses one order at a time. It does not use that the same bound holds for D(Q||P),
+    or that all listed orders hold together. These facts may imply an even smaller delta.
 
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343
@@ -231,7 +232,8 @@ class RenyiDP(Profile):
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """See ``Profile.trade_off_ends``. Each listed order is used as a separate guarantee.
 
-        Only the optimal conversion has a delta that is convex in e^epsilon.
+        The upper bound is 1 - alpha for more than 16 listed orders, and for every conversion except the
+        optimal one. Only the optimal conversion has a delta that is convex in e^epsilon.
         """
         listed = self.orders.listed or ()
         if self.conversion is OPTIMAL and len(listed) <= 1:

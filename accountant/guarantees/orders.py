@@ -51,7 +51,9 @@ class Orders:
         return Orders(below, kept)
 
     def at(self, position: float) -> flint.arb:
-        """Return the order at a real ``position``, a coordinate for searches.
+        """Return the order that belongs to a real number ``position``.
+
+        Searches use the position instead of the order.
 
         The order grows with the position, from 1 at -inf to ``below``, or infinity, at +inf.
         """
@@ -75,10 +77,11 @@ def lowest(
     tolerance: float = 1e-7,
     reach: float = _REACH,
 ) -> float:
-    """Return an estimate of where the function ``height`` is lowest. The estimate is not certified.
+    """Return an estimate of the argument at which ``height`` is lowest. The estimate is not certified.
 
-    ``height`` must first fall and then rise. The search goes downhill from ``start`` with growing steps. Then
-    it uses the vertices of parabolas, or golden section if those do not narrow the interval.
+    ``height`` is a function that first falls and then rises. The search goes downhill from ``start`` with
+    growing steps. Then it uses the vertices of parabolas, or golden section if those do not narrow the
+    interval.
 
     >>> round(lowest(lambda x: (x - 3) ** 4 + x, 0.0, 1.0), 4)
     2.3700
@@ -136,15 +139,19 @@ def _vertex(at: Callable[[float], float], left: float, middle: float, right: flo
 
 
 def lowest_position(function: Function, orders: Orders, start: float = 0.0) -> float:
-    """Return an estimate of the position at which a convex ``function`` of the order is lowest; see ``Orders.at``."""
+    """Return an estimate of where a convex ``function`` of the order is lowest.
+
+    The result is a position: ``Orders.at`` turns the result into an order.
+    """
     return lowest(lambda position: _height(function, orders, position), start, 2.0)
 
 
 def minimise_convex(function: Function, orders: Orders, start: float = 0.0) -> tuple[flint.arb, flint.arb]:
     """Return certified bounds on the minimum of ``function`` over an interval of ``orders``.
 
-    ``function`` must be convex in the order, and tend to 0 as the order tends to 1. The secants through three
-    points bound the minimum from below, if the middle point is the lowest.
+    ``function`` must be convex in the order, and tend to 0 as the order tends to 1. The function is evaluated
+    at three orders. If the middle one has the lowest value, the secants through the three points bound the
+    minimum from below.
     """
     return certified_minimum(function, orders, lowest_position(function, orders, start))
 
@@ -157,8 +164,8 @@ def _height(function: Function, orders: Orders, position: float) -> float:
 def certified_minimum(function: Function, orders: Orders, position: float) -> tuple[flint.arb, flint.arb]:
     """Return certified bounds on the minimum of a convex ``function``, searched around a guessed ``position``.
 
-    The upper bound is a value of the function, so it holds for every guess. The lower bound is -inf if the
-    guess was bad.
+    ``Orders.at`` turns the position into an order. The upper bound is a value of the function, so this bound
+    holds for every guess. The lower bound is -inf if the guess was bad.
     """
     tries = (_by_secants(function, orders, position, offset) for offset in _OFFSETS)
     found = (pair for pair in tries if pair[0].is_finite())

@@ -2,8 +2,8 @@
 
 A subclass gives delta at an exact epsilon. The base class checks the arguments, inverts the profile if the
 subclass has no faster way, and computes the trade-off function f. f(alpha) is the smallest false negative
-rate of a test between two neighbours whose false positive rate is alpha. f is the conjugate of the privacy
-profile: let Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t) for t < 1. Then
+rate among all tests between two neighbours that have the false positive rate alpha. f is the conjugate of the
+privacy profile: let Delta(t) = delta(log t) for t >= 1 and Delta(t) = 1 - t + t delta(-log t) for t < 1. Then
 f(alpha) = sup over t > 0 of 1 - Delta(t) - t alpha. Every t gives a lower bound. If delta is convex in
 e^epsilon, secants through three values give an upper bound (docs/notes/trade_off.md).
 """
@@ -35,7 +35,7 @@ Ends = tuple[flint.arb, flint.arb]
 
 
 class Profile(ABC):
-    """A proved privacy guarantee, with delta(epsilon), epsilon(delta) and its trade-off function."""
+    """A proved privacy guarantee. Its methods return bounds on delta, epsilon and the trade-off function."""
 
     def delta(self, epsilon: Number) -> Bound:
         """Return bounds on the smallest delta for which the guarantee implies (epsilon, delta)-DP.
@@ -58,17 +58,18 @@ class Profile(ABC):
     def trade_off(self, alpha: Number, near: float | None = None) -> Bound:
         """Return bounds on the smallest false negative rate of any test with the false positive rate ``alpha``.
 
-        The tests are between two neighbours. A guarantee holds in both directions of the neighbouring
-        relation, so the same function gives the false positive rate at a false negative rate. The upper bound
-        requires that delta is convex in e^epsilon, or a minimum of such functions. This is true of every
-        delta that is the optimum over pairs of distributions.
+        A test decides from the output which of two neighbours was the input. A guarantee holds in both
+        directions of the neighbouring relation. So if ``alpha`` is a false negative rate, the same function
+        returns the smallest false positive rate. The upper bound requires that delta is convex in e^epsilon,
+        or a minimum of such functions. Every delta that is a supremum over pairs of distributions is convex
+        in e^epsilon.
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
         Args:
             alpha: the false positive rate.
-            near: a guess of the logarithm of the best t in the module's formula, which makes the search
-                faster.
+            near: a guess of log(t), where -t is the slope of the trade-off function at ``alpha``. A good
+                guess makes the search faster.
 
         Raises:
             ValueError: if alpha is not in [0, 1].
@@ -84,14 +85,17 @@ class Profile(ABC):
             )
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Return bounds on the trade-off function at ``alpha`` < 1, at the current working precision."""
+        """Return a lower and an upper bound on the trade-off function at ``alpha`` < 1, as Arb numbers.
+
+        The current working precision is used. ``near`` is a guess for the search; see ``trade_off``.
+        """
         return _by_search(self.delta, alpha, near)
 
     def gaussian(self, kappa: Number) -> Bound:
         """Return bounds on the least mu such that mu-Gaussian DP implies this guarantee, up to an error ``kappa``.
 
-        With f the trade-off function of this guarantee and G that of mu-Gaussian DP, this means that f(alpha)
-        >= G(alpha + kappa) - kappa at every alpha.
+        Let f be the trade-off function of this guarantee, and G the trade-off function of mu-Gaussian DP. The
+        condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha.
 
         Source: this project, `dpproof.accountant.guarantees.gaussian_within`.
 
@@ -105,10 +109,11 @@ class Profile(ABC):
         return gaussian_within(self.delta, below_one(kappa, "kappa"))
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return the guarantee of a mechanism of which only two guarantees around its own are known.
+        """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.
 
         The mechanism is at most as private as this guarantee, and at least as private as ``less``. If both
-        are of the same notion of privacy, the result is, too.
+        guarantees are Gaussian DP, the result is Gaussian DP with bounds on mu. If both are zCDP with the
+        same conversion, the result is zCDP with bounds on rho.
         """
         return less if self == less else Enclosed(self, less)
 
@@ -145,9 +150,10 @@ def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
 
 @dataclass(frozen=True)
 class Enclosed(Profile):
-    """A guarantee that is known to lie between two others.
+    """A guarantee that is known only to lie between two other guarantees.
 
-    ``more`` is at least as private as the guarantee, and ``less`` is at most as private.
+    ``more`` promises at least as much privacy as this guarantee, and ``less`` at most as much. Lower bounds
+    come from ``more``, upper bounds from ``less``.
     """
 
     more: Profile
@@ -189,8 +195,9 @@ class BestOf(Profile):
     """The guarantee of a mechanism for which several guarantees are proved. The smallest answer is used.
 
     ``routes`` are the guarantees; all are for the same neighbours. Each bound is the smallest of the routes'
-    bounds, so the two bounds enclose the smallest of the routes' optima. All routes together may imply a
-    smaller value still: the supremum of their trade-off functions, made convex.
+    bounds, so the two bounds enclose the smallest of the routes' optima. Used together, the routes may imply
+    an even smaller value, which is not computed here. That value belongs to the convex hull of the largest of
+    their trade-off functions.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
@@ -216,8 +223,8 @@ class BestOf(Profile):
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
         """See ``Profile.trade_off_ends``. Return the greatest of the routes' bounds.
 
-        The privacy profile of several guarantees need not be convex, so a search could stop at a local
-        maximum.
+        The privacy profile of several guarantees need not be convex, so the search of the base class could
+        stop at a local maximum.
         """
         return greatest(self.routes, alpha)
 

@@ -1,7 +1,7 @@
 """The trade-off function of a guarantee: the error rates of the best attack.
 
-f(alpha) is the smallest false negative rate of a test between two neighbours whose false positive rate is
-alpha. `dpproof.accountant.guarantees.profile` explains how it follows from the privacy profile
+f(alpha) is the smallest false negative rate among all tests between two neighbours that have the false
+positive rate alpha. `dpproof.accountant.guarantees.profile` explains how f follows from the privacy profile
 (docs/notes/trade_off.md).
 """
 
@@ -25,9 +25,10 @@ _REACH = 1e5
 def trade_off(guarantee: Profile, alpha: Number) -> Bound:
     """Return bounds on the smallest false negative rate that a guarantee allows at the false positive rate ``alpha``.
 
-    A guarantee holds in both directions of the neighbouring relation, so the same function gives the false
-    positive rate at a false negative rate. The upper bound requires that delta is convex in e^epsilon, or a
-    minimum of such functions. This is true of every delta that is the optimum over pairs of distributions.
+    A guarantee holds in both directions of the neighbouring relation. So if ``alpha`` is a false negative
+    rate, the same function returns the smallest false positive rate. The upper bound requires that delta is
+    convex in e^epsilon, or a minimum of such functions. Every delta that is a supremum over pairs of
+    distributions is convex in e^epsilon.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -74,7 +75,8 @@ def power(guarantee: Profile, alpha: Number) -> Bound:
 def advantage(guarantee: Profile) -> Bound:
     """Return bounds on the largest difference between the true and the false positive rate of an attack.
 
-    It is the total variation distance, which is delta at epsilon 0.
+    This difference is the total variation distance between the outputs of two neighbours. It equals delta at
+    epsilon 0.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> advantage(GaussianDP(1)).upper
@@ -87,8 +89,8 @@ def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
     """Return bounds on the largest probability of guessing correctly whether a record took part.
 
     The record took part with probability ``prior``. The best guess is correct with probability max(prior, 1 -
-    prior) + min(prior, 1 - prior) delta(|log odds|), where the odds are prior/(1 - prior). This is the
-    tangent of the trade-off function whose slope is given by the odds.
+    prior) + min(prior, 1 - prior) delta(|log odds|), where the odds are prior/(1 - prior). The formula
+    follows from the tangent of the trade-off function whose slope is given by the odds.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper

@@ -2,9 +2,9 @@
 
 Most bounds come from ball arithmetic and assume nothing. Faster ones use elementary functions of numpy and
 the C library, with an assumed error of at most 4 units in the last place each. Others use scipy's Fourier
-transform, with an error constant that is not proved. Modules whose bounds use these import ``np``, ``math``
-and their caches from here. Every call is then recorded. If a value comes from a cache, the assumptions of its
-computation are recorded again. So each answer lists exactly the assumptions of its own computation.
+transform, with an error constant that is not proved. Modules that use such functions import ``np``, ``math``
+and their caches from here, so that every call is recorded. If a value comes from a cache, the assumptions of
+its computation are recorded again. So each answer lists exactly the assumptions of its own computation.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def current() -> frozenset[Assumption]:
 def recorded() -> Iterator[set[Assumption]]:
     """Record the assumptions of the computations in one block, and yield their set.
 
-    After the block they are added to those of the enclosing block.
+    After the block, this set is added to the set of the enclosing block.
 
     >>> with recorded() as used:
     ...     one = np.exp(0.0)

@@ -40,8 +40,8 @@ def shifted_ratio(
     """Return P[X <= count] / P[X = count] for X ~ Binomial(trials, probability), from another such ratio.
 
     ``ratio`` is this quotient at a larger probability ``other``. The result has the current working
-    precision, and is always an enclosure. It is narrow if the difference w of the two probabilities is far
-    below ``probability`` and 1 - ``probability``.
+    precision, and always contains the true value. It is narrow if the difference w of the two probabilities
+    is far below ``probability`` and 1 - ``probability``.
 
     >>> round(float(shifted_ratio(4, Fraction(1, 2), 1, Fraction(33, 64), 1 + flint.arb(31) / 132)), 12)
     1.25
@@ -237,7 +237,8 @@ def _gauss_of_coins(trials: Counts, counts: Counts, depth: int, cut: bool) -> Fl
 def lower_tail(trials: int, probability: Fraction, count: int) -> flint.arb:
     """Return P[X <= count] for X ~ Binomial(trials, probability), at the current working precision.
 
-    It has a small relative error up to the mean. Above the mean, it is one minus the upper tail.
+    The result has a small relative error if ``count`` is at most the mean. Above the mean, the function
+    returns one minus the upper tail.
 
     >>> with precision(80): float(lower_tail(4, Fraction(1, 2), 1))
     0.3125

@@ -51,14 +51,15 @@ class Truth(enum.Enum):
 class Bound:
     """A closed interval ``[lower, upper]`` certified to contain one number.
 
-    ``of`` states which number. If it is ``guarantee``, the number is the best value that a proved guarantee
-    implies. If it is ``mechanism``, the number is the supremum over all neighbouring data sets.
-    ``attained_by`` describes a pair of neighbours whose value is at least ``lower``. Without such a pair,
-    ``lower`` only shows how exactly the guarantee was computed.
+    ``of`` says which number is enclosed. If ``of`` is ``guarantee``, the number is the best value that a
+    proved guarantee implies. If ``of`` is ``mechanism``, the number is the supremum over all neighbouring
+    data sets. ``attained_by`` describes a pair of neighbours whose value is at least ``lower``. Without such
+    a pair, ``lower`` only shows how exactly the guarantee was computed.
 
-    A bound is a result and has no arithmetic. ``<``, ``<=``, ``>`` and ``>=`` compare it with a number; see
-    `Truth`. ``float`` returns the bound that is safe to rely on: the upper bound of an epsilon or a delta, the
-    lower bound of a trade-off function. ``format`` with a number of digits rounds it in the safe direction.
+    A bound is a result and has no arithmetic. ``<``, ``<=``, ``>`` and ``>=`` compare a bound with a number;
+    see `Truth`. ``float`` returns the end of the interval that is safe to rely on: the upper bound of an
+    epsilon or a delta, the lower bound of a trade-off function. ``format`` with a number of digits rounds
+    this end in the safe direction.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)
@@ -185,7 +186,7 @@ class Bound:
 
 
 def exactly(value: float) -> Bound:
-    """Return the bound whose lower and upper end are both ``value``.
+    """Return the bound whose ``lower`` and ``upper`` are both ``value``.
 
     >>> exactly(0.5).width
     0.0

@@ -1,4 +1,6 @@
-"""Conversion between ordinary numbers and enclosures. Input is exact, and output is rounded outward.
+"""Conversion between ordinary numbers and enclosures, which are intervals that certainly contain a number.
+
+Input is exact, and output is rounded outward.
 
 A decimal in text means the exact rational number, and a Python float means its exact value. The library Arb
 does the arithmetic, at a working precision that is set only by ``precision``.
@@ -50,7 +52,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
 
 
 class Written(float):
-    """A decimal that was given as text: a float, the nearest double, that also holds the exact rational number.
+    """A float made from a decimal text. Its value is the nearest double; it also holds the exact rational number.
 
     >>> Written("0.1") == 0.1, exact(Written("0.1"))
     (True, Fraction(1, 10))
@@ -94,7 +96,10 @@ def _decimal(text: str) -> Fraction:
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Set Arb's working precision for one block. It is global, so only one thread at a time can be in such a block."""
+    """Set Arb's working precision for one block, in ``bits``.
+
+    The precision is global, so only one thread at a time can be in such a block.
+    """
     with _LOCK:
         before = flint.ctx.prec
         flint.ctx.prec = bits
@@ -105,12 +110,12 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def arb_of(value: Fraction) -> flint.arb:
-    """Return an enclosure of the rational number at the current working precision."""
+    """Return an interval that contains the rational number, at the current working precision."""
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
 def round_up(value: flint.arb) -> float:
-    """Return a double that is certified to be at least every number in the enclosure ``value``, and close to it.
+    """Return a double that is certified to be at least every number in the interval ``value``, and close to them.
 
     >>> with precision(100): round_up(flint.arb(1) / 3) > 1 / 3
     True
@@ -119,7 +124,7 @@ def round_up(value: flint.arb) -> float:
 
 
 def round_down(value: flint.arb) -> float:
-    """Return a double that is certified to be at most every number in the enclosure ``value``, and close to it.
+    """Return a double that is certified to be at most every number in the interval ``value``, and close to them.
 
     Raises:
         ArithmeticError: if ``value`` is NaN, because a formula was evaluated outside its domain.
@@ -147,5 +152,5 @@ def _nearest(value: flint.arb) -> float:
 
 
 def bound_of(value: flint.arb, of: Of = "guarantee", attained_by: str | None = None) -> Bound:
-    """Return the enclosure ``value`` as a ``Bound`` of two doubles, rounded outward."""
+    """Return the interval ``value`` as a ``Bound`` of two doubles, rounded outward."""
     return Bound(round_down(value), round_up(value), of, attained_by)

@@ -1,9 +1,9 @@
 """Root searches that find the smallest epsilon for a delta, from a decreasing profile delta(epsilon).
 
-``bracket`` is certified. A search in ordinary numbers proposes an epsilon, and two evaluations in ball
-arithmetic, one on each side, confirm it. ``sign_change`` is the search in ordinary numbers. ``crossing``
-applies it to a profile in doubles whose bounds are certified, so every answer is an epsilon at which the
-profile was evaluated.
+``bracket`` is certified. A search in floating-point numbers proposes an epsilon, and two evaluations in ball
+arithmetic, one on each side, confirm it. ``sign_change`` is this search in floating-point numbers.
+``crossing`` applies ``sign_change`` to a profile that is computed in doubles with certified bounds. Every
+answer of ``crossing`` is an epsilon at which the profile was evaluated.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ Decreasing = Callable[[Fraction], flint.arb]
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
     """Return ``evaluate()`` at the first working precision that gives ``bits`` correct bits.
 
-    If none of ``PRECISIONS`` does, the value at the last one is returned. It is an enclosure in either case.
-    Precisions below that of the caller's ``precision`` block are not used.
+    If no precision in ``PRECISIONS`` does, the function returns the value at the last one. In either case the
+    result contains the true value. Precisions below that of the caller's ``precision`` block are not used.
     """
     for working in PRECISIONS:
         with precision(max(working, flint.ctx.prec)):
@@ -111,9 +111,9 @@ def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:
 def bracket(profile: Decreasing, target: Fraction, start: float = 1.0) -> tuple[float, float]:
     """Return certified bounds on the epsilon at which ``profile`` falls to ``target``.
 
-    They are floats lower <= upper with profile(lower) > target >= profile(upper). ``profile`` must decrease
-    on [0, inf). The result is (0, 0) if profile(0) <= target. It is (inf, inf) if the target is 0 and
-    profile(0) is above it.
+    The bounds are floats lower <= upper with profile(lower) > target >= profile(upper). ``profile`` must
+    decrease on [0, inf). The result is (0, 0) if profile(0) <= target. The result is (inf, inf) if the target
+    is 0 and profile(0) is above 0.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.numbers.enclosures import arb_of
@@ -215,10 +215,11 @@ def _chord(low: float, at_low: float, high: float, at_high: float) -> float:
 def last_where(
     holds: Callable[[float], bool], low: float, high: float, *, close: float = 4e-16, apart: float = 0.0
 ) -> tuple[float, float]:
-    """Return two close numbers: ``holds`` is true at the first, or it is ``low``, and false at the second.
+    """Return two close numbers: ``holds`` is true at the first one and false at the second one.
 
     The search is between ``low`` and ``high``; ``close`` and ``apart`` are those of ``sign_change``. If
-    ``holds`` is true everywhere below ``high``, the second number is ``high``.
+    ``holds`` is false everywhere, the first number is ``low``. If ``holds`` is true everywhere below
+    ``high``, the second number is ``high``.
     """
     return sign_change(
         lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart
@@ -228,7 +229,7 @@ def last_where(
 def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Return the first whole number above ``low`` where ``holds`` is true.
 
-    It must be true at ``high``, which is not evaluated.
+    ``holds`` must be true at ``high``, where it is not evaluated.
 
     >>> first_whole(lambda x: x * x > 50, 0, 100)
     8
@@ -239,7 +240,7 @@ def first_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
 def first_step(holds: Callable[[float], bool], place: float, step: float, end: float) -> float:
     """Start at ``place``, take steps that double, and return the first number where ``holds`` is true.
 
-    If there is none, return ``end``, which is not evaluated.
+    If there is no such number before ``end``, return ``end``, where ``holds`` is not evaluated.
 
     The sign of ``step`` is the direction, and the first step is no shorter than the distance to the next double.
 
@@ -262,8 +263,9 @@ def enclose(
 ) -> tuple[float, float]:
     """Return positive numbers on both sides of the sign change of the falling function ``gap``.
 
-    The search begins at ``start``. It doubles the number, or divides it by ``down`` until about ``least``.
-    The second result is infinite if ``gap`` is above 0 up to ``most``.
+    The search begins at ``start``. If ``gap`` is above 0, the search doubles the number, otherwise it divides
+    the number by ``down``, until about ``least``. If ``gap`` is above 0 up to ``most``, the second result is
+    infinite.
     """
     low = high = start
     if gap(start) > 0:
@@ -303,7 +305,7 @@ def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> f
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:
-    """Return the doubles just below and above a number that is at least 0. If it is a double, return it twice.
+    """Return the doubles just below and above ``value``, which is at least 0. If ``value`` is a double, return it twice.
 
     >>> from fractions import Fraction
     >>> neighbours(Fraction(1, 2))

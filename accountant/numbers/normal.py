@@ -1,8 +1,8 @@
 """Probabilities of intervals under a normal distribution in double precision, with a proved relative error.
 
 All of them use Mills' ratio R(y) = Q(y)/phi(y). Here Q is the upper tail and phi the density. R is computed
-by its Taylor series at the largest number of a table below y. The series' terms bound the error. Short
-intervals use a series without cancellation.
+by its Taylor series around the largest entry below y in a table. The terms of the series bound the error.
+Short intervals use a series without cancellation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _U = 2.0**-53
 _NODES, _DEGREE, _END, _FEW = 32, 9, 40, 16
 _ROOT = math.sqrt(2 * math.pi)
 SMALLEST_MASS = 1e-290
-"""Probabilities below this one are replaced by it with relative error 1: the true one is in [0, 2e-290]."""
+"""A smaller probability is replaced by this number with relative error 1: the true value is in [0, 2e-290]."""
 _EMPTY = 60.0
 """From this distance on, the tail is below the smallest mass."""
 _FAR = 1e8
