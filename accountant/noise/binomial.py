@@ -48,7 +48,7 @@ class BinomialParameters(Measured):
 def account(parameters: BinomialParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """Return the guarantee of all counts together.
 
-    It is exact if the coins are fair, or if all counts are known to move in the same direction.
+    The guarantee is exact if the coins are fair, or if all counts are known to move in the same direction.
 
     >>> account(BinomialParameters(trials=1000)).guarantee.epsilon("1e-6").upper < 0.4
     True

@@ -47,7 +47,7 @@ class SelectionParameters(Measured):
 def loss_range(parameters: SelectionParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Fraction:
     """Return the length of the interval that contains all privacy losses of one choice.
 
-    It is 2 sensitivity/scale, or half of that if ``monotone`` is true.
+    This length is 2 sensitivity/scale, or sensitivity/scale if ``monotone`` is true.
 
     >>> loss_range(SelectionParameters(scale=4.0)), loss_range(SelectionParameters(scale=4.0, monotone=True))
     (Fraction(1, 2), Fraction(1, 4))
@@ -64,7 +64,7 @@ def account(
 ) -> PrivacyResult:
     """Return the guarantee of all choices together.
 
-    It is the tightest one that holds for all mechanisms whose privacy losses have the same range.
+    The guarantee is the tightest one that holds for all mechanisms whose privacy losses have the same range.
 
     >>> account(SelectionParameters(scale=20.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

@@ -1,9 +1,9 @@
 """The common part of the accountants of basic noise mechanisms: the neighbouring relation and the result.
 
-Such a mechanism has a sensitivity, which depends on a neighbouring relation. It is private under every
-relation in which the answers of neighbours differ by at most the sensitivity. If no relation is named, the
-relation is ``by-sensitivity``. If one is named, the sensitivity is given and assumed to hold under it, or it
-follows from a named query. See `dpproof.accountant.claims.sensitivity`.
+Such a mechanism has a sensitivity, which depends on a neighbouring relation. The guarantee holds under every
+relation in which the answers of neighbours differ by at most the sensitivity. If the user names no relation,
+the relation is ``by-sensitivity``. If the user names one, the sensitivity either is given and assumed to hold
+under this relation, or follows from a named query. See `dpproof.accountant.claims.sensitivity`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def by_sensitivity(
     sensitivity: Sensitivity | None = None,
     exact_sampler: str | None = None,
 ) -> PrivacyResult:
-    """Return the result of a basic noise mechanism.
+    """Return the `PrivacyResult` of a basic noise mechanism whose ``guarantee`` is known.
 
-    ``pair`` describes two inputs that attain the ``guarantee`` exactly. It is None if none are known.
+    ``pair`` describes two inputs that attain the guarantee exactly. ``pair`` is None if no such inputs are
+    known.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> by_sensitivity(GaussianDP(1), Adjacency.REPLACE, "classic.gaussian", "means 0 and 1").attained.pair

@@ -305,7 +305,9 @@ def below(profile: Decreasing, guess: float, target: Fraction, step: float) -> f
 
 
 def neighbours(value: Fraction) -> tuple[float, float]:
-    """Return the doubles just below and above ``value``, which is at least 0. If ``value`` is a double, return it twice.
+    """Return the doubles just below and above ``value``, which is at least 0.
+
+    If ``value`` is a double, return this double twice.
 
     >>> from fractions import Fraction
     >>> neighbours(Fraction(1, 2))

@@ -49,7 +49,7 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def finite(value: float) -> float | str:
-    """Return a number for JSON data. An infinite number becomes the text "inf" or "-inf".
+    """Return ``value`` for JSON data: a finite number unchanged, an infinite one as the text "inf" or "-inf".
 
     >>> finite(0.5), finite(math.inf), finite(-math.inf)
     (0.5, 'inf', '-inf')

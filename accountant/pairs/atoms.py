@@ -1,8 +1,8 @@
 """Dominating pairs with finitely many outcomes, also for mechanisms of which only a privacy guarantee is known.
 
 A mechanism that is known only by a guarantee (zCDP, approximate DP, a Renyi curve) has no pair of its own.
-But every upper bound on its privacy profile is the profile of some pair, and that pair dominates the
-mechanism. So the mechanism can be composed with any other mechanism.
+But there is a pair whose privacy profile is at least the mechanism's profile at every epsilon, and this pair
+dominates the mechanism. So the mechanism can be composed with any other mechanism.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BITS = 256
 
 @dataclass(frozen=True)
 class Atoms:
-    """A pair of distributions P and Q with finitely many outcomes.
+    """A dominating pair of two distributions P and Q with finitely many outcomes.
 
     ``p`` holds the probability of each outcome under P, and ``q`` under Q, as exact numbers.
 
@@ -81,7 +81,7 @@ class Atoms:
         return float(sizes.min()) if np.all(np.abs(ratios - np.rint(ratios)) <= 1e-13 * ratios) else None
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         losses, p, q = self._arrays
         finite, both = losses < np.inf, np.isfinite(losses)
         error = (len(p) + 4) * _U
@@ -95,13 +95,19 @@ class Atoms:
         return Cells(cells_p, cells_q, p_error, q_error, slack, ends)
 
     def reversed(self) -> Atoms:
-        """See ``DominatingPair.reversed``. If exchanging P and Q only reorders the outcomes, return the pair itself."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
+
+        If exchanging P and Q only reorders the outcomes, return the pair itself.
+        """
         if sorted(self._rows) == sorted((q, p) for p, q in self._rows):
             return self
         return Atoms(self.q, self.p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. If no privacy loss is finite, return (0, 0)."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        If no privacy loss is finite, return (0, 0).
+        """
         return self._range
 
     @cached_property
@@ -114,7 +120,7 @@ class Atoms:
             )
 
     def characteristic(self) -> Characteristic | None:
-        """See ``DominatingPair.characteristic``. It is None, because the moment-generating function does not decay."""
+        """Return None: the moment-generating function does not decay, so composition uses a grid of losses."""
         return None
 
 
@@ -150,16 +156,19 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
     """Return a pair that dominates every mechanism with a given guarantee.
 
     The pair has finitely many privacy losses, about ``points`` on each side of 0. Its privacy profile is at
-    least that of ``guarantee`` at every epsilon. With x = e^epsilon the profile H(x) of a mechanism is
-    convex, and H(x) = 1 - x + x H(1/x) for the other direction. Take upper bounds on H at chosen points, join
-    them by straight lines and make the result convex. It stays above H. A piecewise linear profile belongs to
-    a pair with finitely many outcomes: the jump of its slope at x is a probability under Q, and x times the
-    jump is one under P.
+    least that of ``guarantee`` at every epsilon. Let H(x) be the delta of a mechanism at epsilon = log(x). H
+    is convex, and for the other direction of the neighbours it is 1 - x + x H(1/x). The function takes upper
+    bounds on H at chosen points, joins them by straight lines and makes the result convex. The result stays
+    above H. A piecewise linear profile belongs to a pair with finitely many outcomes, one for each jump of
+    the slope. The jump at x is the probability of the outcome under Q, and x times the jump is its
+    probability under P.
 
     Args:
         guarantee: a guarantee that holds in both directions of its neighbouring relation.
-        points: the number of losses on each side of 0. The error of the result falls with its square.
-        smallest: the delta below which the remaining probability counts as an infinite loss.
+        points: the number of losses on each side of 0. Twice as many points make the error about four times
+            smaller.
+        smallest: a delta. The probability that remains where delta is below this number counts as an infinite
+            loss.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Propositions 8 and 9 (profiles and pairs); Doroshenko et
     al., arXiv:2207.04380v1 (joining the points); docs/notes/loss_grid.md, section 3.

@@ -25,10 +25,10 @@ Floats = NDArray[np.float64]
 class Cells:
     """The probabilities of intervals of privacy losses, called cells, under the two distributions P and Q of a pair.
 
-    With edges e_0 < ... < e_n the cells are below e_0, [e_0, e_1), ..., at least e_n. Every true probability
-    is within the relative error ``p_error`` or ``q_error`` (one number, or one per cell) of the given double.
-    This holds after each edge is moved by at most ``slack``. So a loss within ``slack`` of an edge may be
-    counted on either side of it.
+    For edges e_0 < ... < e_n the cells are the losses below e_0, the intervals [e_0, e_1), ..., and the
+    losses from e_n on. The probabilities are doubles. Their relative errors are at most ``p_error`` under P
+    and ``q_error`` under Q (one number, or one per cell), after each edge is moved by at most ``slack``. So a
+    loss within ``slack`` of an edge may be counted on either side of the edge.
     """
 
     p: Floats
@@ -44,9 +44,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Tilted:
-    """The distribution of the privacy loss L tilted by exp(c L)/M(c), for one real c.
+    """The distribution of the privacy loss L after multiplying each probability by exp(c L)/M(c).
 
-    M(c) = E_P exp(c L) is the moment-generating function of L. It must be finite at c.
+    The number c is real. M(c), the mean of exp(c L) under P, is the moment-generating function of L. M must
+    be finite at c. The new distribution is called tilted.
     """
 
     log_mgf: float
@@ -58,28 +59,28 @@ class Tilted:
     variance: float
     """The variance of the tilted distribution. It only guides the search."""
     uniform: Callable[[], tuple[Floats, Floats]]
-    """A function that returns uniform distributions whose weighted sum is a part of the tilted distribution.
+    """A function that describes uniform distributions whose weighted sum is a part of the tilted distribution.
 
-    It returns lower bounds on their weights w_j >= 0, whose sum is at most 1, and on the widths l_j > 0 of
-    their intervals.
+    The function returns lower bounds on the weights w_j >= 0, whose sum is at most 1, and lower bounds on the
+    widths l_j > 0 of the intervals.
     """
 
 
 @runtime_checkable
 class Characteristic(Protocol):
-    """The moment-generating function M of a pair's privacy loss, in doubles with proved errors.
+    """An object that computes the moment-generating function M of a pair's privacy loss, with proved errors.
 
-    It is computed on vertical lines c + i t of the complex plane.
+    M is computed in doubles, on vertical lines c + i t of the complex plane.
     """
 
     def tilted(self, c: float) -> Tilted:
-        """Return the distribution of the privacy loss tilted at a real ``c`` > 0."""
+        """Return the distribution of the privacy loss tilted at a real ``c`` > 0; see ``Tilted``."""
         ...
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """Return phi(n step) - 1 for n = 0 .. count - 1, and proved absolute errors.
 
-        phi(t) = M(c + i t)/M(c) is the characteristic function of the tilted loss.
+        phi(t) = M(c + i t)/M(c) is the characteristic function of the privacy loss tilted at ``c``.
         """
         ...
 
@@ -88,7 +89,8 @@ class Characteristic(Protocol):
 class DominatingPair(Protocol):
     """A dominating pair (P, Q) of a mechanism, for one direction of a neighbouring relation.
 
-    Its privacy loss is log dP/dQ.
+    At every real epsilon, the delta of P and Q is at least the delta of the mechanism's outputs on any two
+    neighbours. The privacy loss of the pair is log dP/dQ.
     """
 
     def cells(self, edges: Floats) -> Cells:
@@ -106,8 +108,8 @@ class DominatingPair(Protocol):
     def characteristic(self) -> Characteristic | None:
         """Return the moment-generating function of the loss.
 
-        It is None if it has no closed form and no proved quadrature. Then composition uses the grid of
-        losses.
+        The result is None if this function has neither a closed form nor a proved quadrature. Then
+        composition uses a grid of privacy losses.
         """
         ...
 

@@ -19,11 +19,12 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True)
 class ShiftedBinomial:
-    """The pair of Binomial(trials, probability) and the same distribution plus 1.
+    """The dominating pair of P = Binomial(trials, probability) and Q, the same distribution plus 1.
 
-    The privacy loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))). The loss
-    of 0 is infinite, and the outcome 0 has probability (1 - probability)^trials. The pair dominates a count
-    of sensitivity 1 with this noise in one direction. ``reversed`` dominates it in the other.
+    The privacy loss of the outcome x is log((trials + 1 - x) probability / (x (1 - probability))). The
+    outcome 0 has an infinite loss, and its probability under P is (1 - probability)^trials. The pair
+    dominates a count of sensitivity 1 with this noise, in one direction of the neighbouring relation.
+    ``reversed`` returns the pair for the other direction.
 
     Source: the masses, from ``dpproof.accountant.numbers.binomial``; Dwork, Kenthapadi, McSherry, Mironov and Naor,
     EUROCRYPT 2006, Section 4, for the mechanism; docs/notes/pairs.md, section 5.
@@ -53,9 +54,10 @@ class ShiftedBinomial:
             )
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``.
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
 
-        The loss is at least e if x is at most (trials + 1) r/(exp(e) + r), where r are the odds.
+        The loss of the outcome x is at least e if x is at most (trials + 1) r/(exp(e) + r), where r =
+        probability/(1 - probability).
         """
         low, high = self._window()
         masses, errors = self._kept if high - low < MOST_KEPT else self._masses()
@@ -81,20 +83,26 @@ class ShiftedBinomial:
         return np.exp(found.values), np.expm1(found.errors * (1 + 1e-9)) + 4 * _ULP
 
     def reversed(self) -> ShiftedBinomial:
-        """See ``DominatingPair.reversed``. Reflecting the outcomes gives the pair with 1 - probability."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
+
+        Reflecting the outcomes gives the pair with 1 - probability.
+        """
         if 2 * exact(self.probability) == 1:
             return self
         return ShiftedBinomial(self.trials, 1 - exact(self.probability))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are the losses of the outcomes ``trials`` and 1."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are the losses of the outcomes ``trials`` and 1.
+        """
         share = exact(self.probability)
         odds = share / (1 - share)
         with precision(128):
             return round_down(arb_of(odds / self.trials).log()), round_up(arb_of(odds * self.trials).log())
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
     def _window(self) -> tuple[int, int]:
@@ -129,7 +137,7 @@ def _log_odds(share: Fraction) -> float:
 
 @dataclass(frozen=True)
 class ShuffledBinary:
-    """The pair of a shuffled sum of bits: Binomial(trials, probability) plus one user's bit.
+    """The dominating pair of a shuffled sum of bits: Binomial(trials, probability) plus one user's bit.
 
     The user's bit is 1 with probability ``first`` under P and with probability ``second`` > ``first`` under
     Q. So the privacy loss falls as the sum grows. Randomised response among users who all hold the same bit
@@ -172,7 +180,10 @@ class ShuffledBinary:
             )
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. The loss of every likely sum is computed. The slack is its rounding error."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        The function computes the loss of every likely sum. The slack is the rounding error of these losses.
+        """
         p, a, c = self._exact()
         low, high = self._window()
         losses, masses, wrong = self._kept if high - low < MOST_KEPT else self._law()
@@ -204,14 +215,17 @@ class ShuffledBinary:
         return np.maximum.accumulate(self._losses(sums[:-1])), *self._masses(sums)
 
     def reversed(self) -> ShuffledBinary:
-        """See ``DominatingPair.reversed``. Reflecting the sum exchanges the two distributions."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
+
+        Reflecting the sum exchanges the two distributions.
+        """
         p, a, c = self._exact()
         if 2 * p == 1 and a + c == 1:
             return self
         return ShuffledBinary(self.trials, 1 - p, 1 - c, 1 - a)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``.
+        """Return lower and upper bounds on the finite privacy losses.
 
         The bounds are log(first/second) and log((1 - first)/(1 - second)) if these are finite, rounded
         outward.
@@ -225,7 +239,7 @@ class ShuffledBinary:
             return round_down(low), round_up(high)
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
     def _exact(self) -> tuple[Fraction, Fraction, Fraction]:

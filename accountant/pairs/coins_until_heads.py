@@ -35,11 +35,14 @@ class CoinsUntilHeads:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of this number."""
         return self.epsilon
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. A cell contains the numbers of tails whose loss is in it."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        Each outcome is a number of tails.
+        """
         upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
         first = np.concatenate([upto, [0.0]])
         last = np.concatenate([[np.inf], upto])
@@ -49,11 +52,11 @@ class CoinsUntilHeads:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> CoinsUntilHeads:
-        """See ``DominatingPair.reversed``."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         raise NotImplementedError("This pair of the sparse vector technique has no reverse.")
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``."""
+        """Return lower and upper bounds on the finite privacy losses."""
         return -math.inf, self.epsilon
 
     def characteristic(self) -> None:

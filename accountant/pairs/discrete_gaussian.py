@@ -25,10 +25,10 @@ _LARGEST = 1e24
 
 
 def normaliser(variance: Fraction) -> flint.arb:
-    """Return an enclosure of the sum of exp(-k^2/(2 variance)) over all integers k, at the current working precision.
+    """Return an interval around the sum of exp(-k^2/(2 variance)) over all integers k, at the current precision.
 
-    Below variance 1 the sum is taken term by term, and from 1 on by Poisson's summation formula. The omitted
-    part lies between 0 and twice the first omitted term.
+    For a variance below 1 the function adds term by term. From 1 on, it uses Poisson's summation formula. The
+    omitted part lies between 0 and twice the first omitted term.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Fact 18 (Poisson summation).
 
@@ -48,11 +48,11 @@ def normaliser(variance: Fraction) -> flint.arb:
 
 @dataclass(frozen=True)
 class DiscreteGaussian:
-    """The pair of discrete Gaussian noise on the integers, for an integer sensitivity ``shift``.
+    """The dominating pair of discrete Gaussian noise on the integers, for an integer sensitivity ``shift``.
 
     The distributions are N_Z(0, variance) and N_Z(shift, variance), with probabilities proportional to
     exp(-(x - mean)^2/(2 variance)). The privacy loss of the outcome x is (shift^2 - 2 shift x)/(2 variance).
-    The pair dominates every smaller integer shift, and both directions have one privacy loss.
+    The pair dominates every smaller integer shift. Both directions have the same privacy loss.
 
     Source: Canonne, Kamath and Steinke, arXiv:2004.00010, Definition 1 and Theorem 7; the domination of
     smaller shifts: docs/notes/pairs.md, section 4.
@@ -81,18 +81,19 @@ class DiscreteGaussian:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are ``origin`` plus multiples of it."""
+        """The spacing of the privacy losses. All losses are ``origin`` plus multiples of this number."""
         return float(self.shift / exact(self.variance))
 
     @property
     def origin(self) -> float:
-        """One of the privacy losses: that of an outcome next to half the shift."""
+        """The privacy loss of an outcome next to half the shift. Losses differ by multiples of ``lattice``."""
         return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``.
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
 
-        Outcomes are enumerated. For a large variance, integrals with a proved error are used instead.
+        The function adds the probabilities of single outcomes. For a large variance, it uses integrals with a
+        proved error instead.
         """
         variance = float(exact(self.variance))
         # loss at least e means x at most shift/2 - variance e/shift
@@ -110,11 +111,14 @@ class DiscreteGaussian:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The losses are unbounded on both sides."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The losses are unbounded on both sides.
+        """
         return -math.inf, math.inf
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
 

@@ -46,7 +46,10 @@ class BoundedRange:
             raise ValueError(f"epsilon ({self.epsilon!r}) must be from 1e-300 to {_LARGEST}")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. The density is integrated in closed form."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        The density is integrated in closed form.
+        """
         width = float(exact(self.epsilon))
         ends = np.clip(np.concatenate(([-np.inf], edges, [np.inf])), -width, width)
         share = np.expm1((ends[:-1] - ends[1:]) / 2) / np.expm1(-width)
@@ -62,13 +65,16 @@ class BoundedRange:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are minus and plus epsilon, rounded outward.
+        """
         with precision(128):
             width = round_up(arb_of(exact(self.epsilon)))
         return -width, width
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
 

@@ -37,14 +37,14 @@ _MOST_EXACT = 2**14
 
 @dataclass(frozen=True)
 class FixedSize:
-    """The pair of a mechanism that reads a random sample of the records, if one record is replaced.
+    """The dominating pair of a mechanism that reads a random sample of the records, if one record is replaced.
 
-    ``rate`` is the share of the records in a sample, which is the probability that a record is in it.
+    ``rate`` is the probability that a given record is in the sample.
 
-    ``pair`` = (P, Q) must dominate the mechanism itself under replacement of one record, and have the same
-    privacy loss in both directions. Let P' = (1 - rate) Q + rate P. The privacy losses above 0 are those of
-    (P', Q), the losses below 0 are those of (Q, P'), and the rest of the probability has the loss 0. Neither
-    (P', Q) nor (Q, P') alone dominates under composition.
+    ``pair`` = (P, Q) must dominate the mechanism without sampling if one record is replaced. The pair must
+    have the same privacy loss in both directions. Let P' = (1 - rate) Q + rate P. The privacy losses above 0
+    are those of (P', Q), the losses below 0 are those of (Q, P'), and the rest of the probability has the
+    loss 0. Neither (P', Q) nor (Q, P') alone dominates under composition.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
     arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
@@ -68,7 +68,10 @@ class FixedSize:
             raise ValueError(f"pair ({self.pair!r}) must have the same privacy loss in both directions")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. The cell of the loss 0 gets all probability that is not above or below it."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        The interval that contains the loss 0 gets all probability that belongs to no other loss.
+        """
         if exact(self.rate) == 1:
             return self.pair.cells(edges)
         above, below = self._above(edges[edges > 0]), self._above(-edges[edges <= 0][::-1])
@@ -82,7 +85,7 @@ class FixedSize:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``.
+        """Return lower and upper bounds on the finite privacy losses.
 
         The bounds are +-log(1 + rate (exp(l) - 1)), rounded outward, where l is the largest loss of ``pair``.
         """
@@ -91,7 +94,7 @@ class FixedSize:
         return -end, end
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
     def _above(self, edges: Floats) -> Cells:
@@ -160,9 +163,10 @@ def _around(
 
 
 def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
-    """Return the pair of a mechanism that reads a random subset of ``sample`` out of ``records`` records.
+    """Return the dominating pair of a mechanism that reads a random subset of ``sample`` of ``records`` records.
 
-    The subset is uniform. Neighbours differ in one replaced record. ``pair`` is the mechanism's own pair.
+    The subset is uniform. Neighbours differ in one replaced record. ``pair`` dominates the mechanism without
+    sampling.
 
     Source: see ``FixedSize``.
 
@@ -182,7 +186,7 @@ def without_replacement(pair: DominatingPair, sample: int, records: int) -> Fixe
 def with_replacement(
     group: Callable[[int], DominatingPair], sample: int, records: int, most: int
 ) -> FixedSize:
-    """Return the pair of a mechanism that reads ``sample`` records, drawn independently from ``records`` records.
+    """Return the dominating pair of a mechanism that reads ``sample`` independent draws from ``records`` records.
 
     The pair is for neighbours that differ in one replaced record.
 
@@ -190,8 +194,9 @@ def with_replacement(
         group: a function of k. It returns a pair that dominates the mechanism if k records of its input are
             replaced. The pair must have the same privacy loss in both directions.
         sample, records: integers from 1 on.
-        most: samples with more than ``most`` copies of one record count as if they revealed everything. For
-            large samples so does the rounding of the weights, a share of about 1e-70.
+        most: a number of copies. The function treats samples with more copies of one record as if they
+            revealed everything. For large samples it treats the rounding error of the weights, about 1e-70,
+            in the same way.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.
@@ -246,14 +251,17 @@ def _check_sizes(sample: int, records: int) -> None:
 
 @dataclass(frozen=True)
 class Everything:
-    """The pair of an output that reveals which neighbour it came from. All its losses are infinite.
+    """The dominating pair of an output that reveals which neighbour was the input. All its losses are infinite.
 
     >>> Everything().cells(np.array([0.0])).infinite
     (1.0, 1.0)
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. Under Q, all probability has the loss -infinity."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        Under Q, all probability has the loss -infinity.
+        """
         q = np.zeros(len(edges) + 1)
         q[0] = 1.0
         return Cells(np.zeros(len(edges) + 1), q, 0.0, 0.0, 0.0, (1.0, 1.0))
@@ -277,12 +285,12 @@ _FAR = 100.0
 
 @dataclass(frozen=True)
 class ReplacedGaussian:
-    """The pair of a Poisson-sampled sum of vectors with Gaussian noise, if one vector is replaced.
+    """The dominating pair of a Poisson-sampled sum of vectors with Gaussian noise, if one vector is replaced.
 
     Vectors have a norm of at most 1. Let s be the ``noise_multiplier`` and q the ``rate``. P is (1-q) N(0,
     s^2) + q N(1, s^2), and Q is the same with N(-1, s^2): the vector is replaced by its opposite. The pair
-    dominates every replacement of one vector by another, in every dimension. It is attained. Both directions
-    have the same privacy loss.
+    dominates every replacement of one vector by another, in every dimension. Two neighbours attain the pair.
+    Both directions have the same privacy loss.
 
     Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
 
@@ -304,7 +312,7 @@ class ReplacedGaussian:
         object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         q, s = self.rate, self.noise_multiplier
         exponents = np.maximum.accumulate(self._exponents(edges))
         slack = self._slack(exponents, edges)
@@ -331,7 +339,7 @@ class ReplacedGaussian:
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
     def _exponents(self, edges: Floats) -> Floats:
@@ -375,11 +383,12 @@ class ReplacedGaussian:
 
 
 def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:
-    """Return a pair for Poisson sampling at ``rate`` of any mechanism, if one record is replaced by another.
+    """Return a dominating pair of any mechanism after Poisson sampling at ``rate``, if one record is replaced.
 
     ``pair`` must dominate the mechanism both if one record is replaced and if one is removed. For noise of a
-    fixed scale, the pair for a replacement does. The result is the pair of fixed-size sampling at the same
-    rate. It is sound for every mechanism. For Gaussian noise it is looser than ``ReplacedGaussian``.
+    fixed scale, the pair for a replacement dominates both. The result is the pair of fixed-size sampling at
+    the same rate. The result is valid for every mechanism. For Gaussian noise it is looser than
+    ``ReplacedGaussian``.
 
     Source: project statement classic.poisson_replaced, docs/notes/sampling.md, section 2; it rests on
     advanced joint convexity, Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.

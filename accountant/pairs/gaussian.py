@@ -1,10 +1,11 @@
 """The Poisson-subsampled Gaussian pair, (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2).
 
-q is the sampling rate. With q = 1 it is the Gaussian pair. Its moment-generating function is computed in
-double precision with proved errors. Let y be standard normal with density phi, w = y/sigma - 1/(2 sigma^2)
-and l(y) = log(1 - q + q e^w). If a record is removed, the loss is l under the density phi(y) e^l. If a record
-is added, it is -l under phi. Both integrands are analytic in the strip |Im y| < pi sigma, where the
-trapezoidal rule converges exponentially. Derivations: docs/notes/saddle_inversion.md, sections 2 to 4.
+q is the sampling rate. With q = 1 it is the Gaussian pair. The moment-generating function of the privacy loss
+is computed in double precision with proved errors. Let y be standard normal with density phi, w = y/sigma -
+1/(2 sigma^2) and l(y) = log(1 - q + q e^w). If a record is removed, the loss is l under the density phi(y)
+e^l. If a record is added, the loss is -l under phi. Both integrands are analytic in the strip |Im y| < pi
+sigma, where the trapezoidal rule converges exponentially. Derivations: docs/notes/saddle_inversion.md,
+sections 2 to 4.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class SubsampledGaussianCharacteristic:
     Args:
         rate: q in (0, 1].
         noise_multiplier: sigma above 0.
-        removes: if true, the mixture is P (a record is removed). Otherwise it is Q (one is added).
+        removes: if true, the mixture is P, and a record is removed. If false, the mixture is Q, and a record
+            is added.
 
     >>> SubsampledGaussianCharacteristic(1.0, 2.0, removes=True).tilted(3.0).log_mgf  # c (c + 1)/(2 sigma^2)
     1.5
@@ -54,11 +56,11 @@ class SubsampledGaussianCharacteristic:
     removes: bool
 
     def tilted(self, c: float) -> Tilted:
-        """See ``Characteristic.tilted``."""
+        """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``."""
         return _Line(self, c, 0.0).tilted()
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``."""
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``."""
         return _Line(self, c, step * count).minus_one(step, count)
 
 
@@ -103,7 +105,10 @@ class _Line:
         return Tilted(log_mgf, error, mean, variance, self._layers)
 
     def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``. The rounding error grows with t; the rule's error counts at t and at 0."""
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
+
+        The rounding error grows with t; the rule's error counts at t and at 0.
+        """
         if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
             raise OverflowError(f"the characteristic function needs {count} x {len(self.y)} values")
         values, rounding = phases_minus_one(
@@ -247,7 +252,7 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class SubsampledGaussian:
-    """The pair of a sum of sensitivity 1 after Poisson sampling at ``rate``, with Gaussian noise.
+    """The dominating pair of a sum of sensitivity 1 after Poisson sampling at ``rate``, with Gaussian noise.
 
     The noise has standard deviation s = ``noise_multiplier``, and q is the ``rate``. If ``removes`` is true,
     a user is removed: P is the mixture (1-q) N(0, s^2) + q N(1, s^2), and Q is N(0, s^2). Otherwise a user is
@@ -276,7 +281,7 @@ class SubsampledGaussian:
         object.__setattr__(self, "noise_multiplier", noise)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         if not self.removes:
             return swapped(SubsampledGaussian(self.rate, self.noise_multiplier).cells(-edges[::-1]))
         outputs, slack = self._outputs(edges)
@@ -297,23 +302,26 @@ class SubsampledGaussian:
         return s * exponents + 1 / (2 * s), slack + 2 * _U * rounding
 
     def reversed(self) -> SubsampledGaussian:
-        """See ``DominatingPair.reversed``.
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
 
-        Without sampling it is the pair itself, because reflecting the output exchanges P and Q.
+        At rate 1 this is the pair itself, because reflecting the output exchanges P and Q.
         """
         if self.rate == 1:
             return self
         return SubsampledGaussian(self.rate, self.noise_multiplier, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. If a user is removed, all losses are above log(1 - rate)."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        If a user is removed, all losses are above log(1 - rate).
+        """
         least = ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0]
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """Return an enclosure of delta at ``epsilon`` >= 0 of one use, at the current working precision.
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single step, at the current precision.
 
-        The loss is monotone in the output. So the outputs of a loss above epsilon lie beyond one point x,
+        The loss is monotone in the output. So the outputs with a loss above epsilon lie beyond one number x,
         where 1 - q + q e^w = e^(+-epsilon) with w = x/s - 1/(2 s^2).
         """
         rate, sigma = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
@@ -333,7 +341,7 @@ class SubsampledGaussian:
         return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> Characteristic | None:
-        """See ``DominatingPair.characteristic``. It is computed by a proved quadrature."""
+        """Return the moment-generating function of the loss, which a proved quadrature computes."""
         found: Characteristic = SubsampledGaussianCharacteristic(
             self.rate, self.noise_multiplier, removes=self.removes
         )

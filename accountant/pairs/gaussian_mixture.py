@@ -26,7 +26,9 @@ _NEWTON = 60
 
 @dataclass(frozen=True)
 class BinomialGaussianMixture:
-    """The pair of a user with several records, each of which is sampled into a sum with Gaussian noise.
+    """The dominating pair of a sum with Gaussian noise in which one user has several records.
+
+    Each of the records is sampled separately, with probability ``rate``.
 
     The mixture is the sum over j of Bin(records, rate)(j) N(j, s^2), where s is the ``noise_multiplier``. If
     ``removes`` is true, a user is removed: P is the mixture, and Q is N(0, s^2). Otherwise a user is added,
@@ -59,7 +61,7 @@ class BinomialGaussianMixture:
         whole(self.records, "records", 1, 256)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         if not self.removes:
             mirrored = BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records)
             return swapped(mirrored.cells(-edges[::-1]))
@@ -133,17 +135,20 @@ class BinomialGaussianMixture:
         return np.where(small, near, far), np.where(small, near_error, far_error)
 
     def reversed(self) -> BinomialGaussianMixture:
-        """See ``DominatingPair.reversed``."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         return BinomialGaussianMixture(self.rate, self.noise_multiplier, self.records, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. If a user is removed, all losses are above records log(1 - rate)."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        If a user is removed, all losses are above records log(1 - rate).
+        """
         with precision(128):
             least = round_down((-arb_of(exact(self.rate))).log1p() * self.records)
         return (least, math.inf) if self.removes else (-math.inf, -least)
 
     def characteristic(self) -> Characteristic | None:
-        """See ``DominatingPair.characteristic``. Return None: it is not computed for this pair."""
+        """Return None: no characteristic function is computed, so composition uses a grid of losses."""
         return None
 
 

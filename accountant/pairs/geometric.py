@@ -17,12 +17,12 @@ _MOST_SHIFT, _MOST_LOSS, _WIDEST = 10**5, 600, 10**290
 
 @dataclass(frozen=True)
 class Geometric:
-    """The pair of geometric noise on the integers and the same noise shifted by ``shift``.
+    """The dominating pair of geometric noise on the integers and the same noise shifted by ``shift``.
 
     The probability of x is proportional to exp(-|x|/scale). The privacy loss of x is (|x - shift| -
-    |x|)/scale. It is shift/scale for x <= 0, -shift/scale for x >= shift, and (shift - 2 x)/scale between. So
-    for shift 1 it is the pair of randomised response. The pair dominates every smaller integer shift. Both
-    directions have the same privacy loss.
+    |x|)/scale. This loss is shift/scale for x <= 0, -shift/scale for x >= shift, and (shift - 2 x)/scale
+    between. So for shift 1 the pair is that of randomised response. The pair dominates every smaller integer
+    shift. Both directions have the same privacy loss.
 
     Source: Ghosh, Roughgarden and Sundararajan, arXiv:0811.2841, Definition 2.1 (the distribution); the
         probabilities are geometric sums; smaller shifts: docs/notes/pairs.md, section 4.
@@ -49,7 +49,7 @@ class Geometric:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are ``origin`` plus multiples of it."""
+        """The spacing of the privacy losses. All losses are ``origin`` plus multiples of this number."""
         return float(2 / exact(self.scale))
 
     @property
@@ -58,11 +58,11 @@ class Geometric:
         return float(self.shift % 2 / exact(self.scale))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``.
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
 
-        The outcomes are grouped by their loss, from 0 (x <= 0) to shift (x >= shift), and the loss falls by
-        2/scale from group to group. The loss is at least e if x is at most (shift - e scale)/2. The
-        probabilities between two edges are geometric sums.
+        Outcomes with the same loss form a group. The groups are numbered from 0 (x <= 0) to shift (x >=
+        shift), and the loss falls by 2/scale from each group to the next. The loss is at least e if x is at
+        most (shift - e scale)/2. The probabilities between two edges are geometric sums.
         """
         scale, top = float(exact(self.scale)), float(self.shift / exact(self.scale))
         last = np.floor((self.shift - np.clip(edges, -2 * top, 2 * top) * scale) / 2)
@@ -91,11 +91,14 @@ class Geometric:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are minus and plus shift/scale, rounded outward."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are minus and plus shift/scale, rounded outward.
+        """
         with precision(_BITS):
             end = round_up(arb_of(self.shift / exact(self.scale)))
         return -end, end
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return

@@ -13,10 +13,10 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class Laplace:
-    """The pair of Laplace noise of the given ``scale`` around 0 and around 1.
+    """The dominating pair of Laplace noise of the given ``scale`` around 0 and around 1.
 
     Under P the privacy loss is 1/scale with probability 1/2, and -1/scale with probability exp(-1/scale)/2.
-    Between them the loss has a density. Both directions have the same privacy loss.
+    Between these two values the loss has a density. Both directions have the same privacy loss.
 
     >>> cells = Laplace(2.0).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
@@ -37,11 +37,11 @@ class Laplace:
 
     @property
     def lattice(self) -> float:
-        """The size of the largest and the smallest privacy loss, which have a probability above 0."""
+        """The number 1/scale. The largest privacy loss is 1/scale, and the smallest is -1/scale."""
         return 1 / self.scale
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         top = 1 / self.scale
         ends = np.clip(np.concatenate([[-np.inf], edges, [np.inf]]), -top, top)
         low, high = ends[:-1], ends[1:]
@@ -61,10 +61,13 @@ class Laplace:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are minus and plus 1/scale, rounded outward."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are minus and plus 1/scale, rounded outward.
+        """
         top = math.nextafter(1 / self.scale, math.inf)
         return -top, top
 
     def characteristic(self) -> Characteristic | None:
-        """See ``DominatingPair.characteristic``. It is None, because the moment-generating function does not decay."""
+        """Return None: the moment-generating function does not decay, so composition uses a grid of losses."""
         return None

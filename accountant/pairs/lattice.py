@@ -18,7 +18,7 @@ MOST_OUTCOMES = 1 << 24
 MOST_KEPT = 1 << 22
 """The largest number of outcomes whose probabilities a pair keeps in memory for its next call."""
 NEGLIGIBLE = 1e-280
-"""Sums of probabilities below this one are replaced by it with relative error 1: the true sum is in [0, 2e-280]."""
+"""A smaller sum of probabilities is replaced by this number, with relative error 1 (range [0, 2e-280])."""
 
 
 def between(
@@ -26,11 +26,12 @@ def between(
 ) -> tuple[Floats, Floats]:
     """Return the sums of ``masses[starts[i] : starts[i + 1]]``, for every i, and their relative errors.
 
-    Outcomes that are omitted from ``masses`` or underflow must have a probability below 1e-298 together. This
-    is within the rounding error of every sum above ``NEGLIGIBLE``.
+    The outcomes that are omitted from ``masses`` or underflow must together have a probability below 1e-298.
+    This amount is within the rounding error of every sum above ``NEGLIGIBLE``.
 
     Args:
-        masses: positive probabilities. Each true one is within the relative error in ``errors``.
+        masses: positive probabilities. Each is within the relative error in ``errors`` of the true
+            probability.
         errors: one for each mass.
         starts: nondecreasing, from 0 to len(masses).
         whole: whether ``masses`` omits no outcome. In this case an empty sum is exactly 0.
@@ -63,7 +64,8 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
     """Return masses and relative errors if each mass may also be off by the absolute ``charge``.
 
     A relative error above 1/2 is not informative. In that case the mass is raised by the charge, and its
-    error is 1. True masses up to m (1 + e) + charge are below twice m + charge, as e is at most 1.
+    error is 1. This is valid: a mass m with error e <= 1 stands for true masses up to m (1 + e) + charge, and
+    these are at most twice m + charge.
 
     >>> masses, errors = charged(np.array([1.0, 1.0]), np.zeros(2), np.array([0.25, 3.0]))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -77,7 +79,7 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
 def with_impossible(
     masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return masses and relative errors after an uncertain mass is added to the one at index ``place``.
+    """Return masses and relative errors after an uncertain mass is added to the mass at index ``place``.
 
     The added mass lies between the two numbers in ``ends``. It belongs to outcomes that are impossible under
     the other neighbour.
@@ -100,8 +102,8 @@ def with_impossible(
 def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
     """Return the sum of w x over the terms (w, x, relative error of x), and its relative error.
 
-    Weights may be off by an ulp, or by 1e-300 if they underflow. A sum below ``SMALLEST_MASS`` is replaced by
-    ``SMALLEST_MASS`` if some of its terms are above 0.
+    Weights may be off by one unit in the last place, or by 1e-300 if they underflow. A sum below
+    ``SMALLEST_MASS`` is replaced by ``SMALLEST_MASS`` if some of its terms are above 0.
 
     >>> mixed([(0.5, np.ones(1), 0.0), (0.5, np.ones(1), 1e-3)])[1].round(9).tolist()
     [0.0005]
@@ -125,10 +127,10 @@ def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats
 def listed(
     edges: Floats, losses: Sequence[flint.arb], p: Sequence[flint.arb], q: Sequence[flint.arb]
 ) -> Cells:
-    """Return the cells of a pair with few outcomes; see ``DominatingPair.cells``.
+    """Return the probabilities of the privacy losses between ``edges`` for a pair with few outcomes.
 
     ``losses`` are the privacy losses in increasing order. ``p`` and ``q`` are their probabilities. All are
-    known to more than 60 bits.
+    known to more than 60 bits. See ``DominatingPair.cells``.
     """
     places, first, second = (np.array([round_down(x) for x in part]) for part in (losses, p, q))
     starts = np.concatenate(([0], np.searchsorted(places, edges), [len(places)]))

@@ -26,8 +26,8 @@ from dpproof.accountant.pairs.base import Floats
 EPS = 2.0**-52
 """The spacing of doubles at 1.
 
-An elementary numpy function is assumed to have a relative error of at most 4 of these, an operation half of
-one.
+The assumed relative error of an elementary numpy function is at most 4 times this number. The relative error
+of one operation is at most half of this number.
 """
 
 
@@ -107,8 +107,8 @@ def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tupl
         points: the n + 1 ends of the cells, increasing.
         error: absolute errors of the ends.
 
-    For several levels, take the cells around the peak where the density exceeds the level. These intervals
-    are nested.
+    For each of several heights, the function takes the interval around the peak where the density exceeds
+    this height. These intervals are nested.
     """
     peak = int(np.argmax(density))
     left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]

@@ -17,7 +17,7 @@ _MOST_EPSILON = 600
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """The pair of randomised response: each other answer is exp(epsilon) times less likely than the true one.
+    """The dominating pair of randomised response: the true answer is exp(epsilon) times likelier than another.
 
     P and Q have different true answers. The privacy losses are epsilon and -epsilon. With more than two
     ``categories``, answers that are true for neither neighbour have loss 0. With two categories the pair
@@ -44,11 +44,11 @@ class RandomisedResponse:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of this number."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         with precision(_BITS + 2 * _MOST_EPSILON):
             end = arb_of(exact(self.epsilon))
             other = 1 / (end.exp() + (self.categories - 1))
@@ -62,20 +62,23 @@ class RandomisedResponse:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are minus and plus epsilon, rounded outward.
+        """
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
 
 def truthful_response(truth: Number, categories: int = 2) -> Atoms:
-    """Return the pair of randomised response that gives the true answer with probability ``truth``.
+    """Return the dominating pair of randomised response that gives the true answer with probability ``truth``.
 
-    Each of the other answers has the same probability.
+    All other answers have equal probabilities.
 
     Source: Warner (1965); Kairouz, Bonawitz and Ramage, arXiv:1602.07387, for more than two categories.
 

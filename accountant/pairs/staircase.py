@@ -17,7 +17,7 @@ _Rows = list[tuple[flint.arb, flint.arb, flint.arb]]
 
 @dataclass(frozen=True)
 class Staircase:
-    """The pair of staircase noise and the same noise shifted by ``shift`` widths of a step.
+    """The dominating pair of staircase noise and the same noise shifted by ``shift`` widths of a step.
 
     Staircase noise has a piecewise constant density. The steps end at ..., -(1 + gamma), -gamma, gamma, 1 +
     gamma, ..., in widths of a step. The density is constant on each step, and exp(epsilon) times smaller on
@@ -50,11 +50,11 @@ class Staircase:
 
     @property
     def lattice(self) -> float:
-        """The spacing of the privacy losses. All losses are multiples of it."""
+        """The spacing of the privacy losses. All losses are multiples of this number."""
         return float(exact(self.epsilon))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         with precision(_BITS):
             losses, p, q = zip(*self._rows(), strict=True)
             return listed(edges, losses, p, q)
@@ -77,11 +77,14 @@ class Staircase:
         return self
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The bounds are minus and plus epsilon, rounded outward."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The bounds are minus and plus epsilon, rounded outward.
+        """
         with precision(_BITS):
             end = round_up(arb_of(exact(self.epsilon)))
         return -end, end
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return

@@ -31,7 +31,7 @@ _BITS = 128
 
 @dataclass(frozen=True)
 class Subsampled:
-    """The pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
+    """The dominating pair after Poisson sampling at ``rate``: (1 - rate) Q + rate P against Q.
 
     ``pair`` = (P, Q) must dominate the mechanism without sampling if a user is removed. If ``removes`` is
     false, the two distributions of the result are exchanged. The privacy loss is l = log(1 - rate + rate
@@ -59,7 +59,7 @@ class Subsampled:
         object.__setattr__(self, "rate", double(self.rate, "rate"))
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         if not self.removes:
             return swapped(Subsampled(self.pair, self.rate).cells(-edges[::-1]))
         losses, slack, _ = loss_before_sampling(edges, self.rate)
@@ -76,11 +76,11 @@ class Subsampled:
         return Cells(here, q, error, q_error, inner.slack + slack, infinite)
 
     def reversed(self) -> Subsampled:
-        """See ``DominatingPair.reversed``."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         return Subsampled(self.pair, self.rate, not self.removes)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``.
+        """Return lower and upper bounds on the finite privacy losses.
 
         If a user is removed, outcomes that only Q produces have the smallest loss, log(1 - rate).
         """
@@ -155,7 +155,7 @@ def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Flo
 
 
 def swapped(cells: Cells) -> Cells:
-    """Return the cells of the pair (Q, P), given those of (P, Q) at the edges with opposite signs.
+    """Return the ``Cells`` of the pair (Q, P), given those of (P, Q) at the edges with opposite signs.
 
     A loss that equals an edge changes sides. The slack, widened by the smallest double, allows this. Every
     outcome of Q must be possible under P. Outcomes that only P produces get the loss -infinity.
@@ -169,7 +169,7 @@ def swapped(cells: Cells) -> Cells:
 
 @dataclass(frozen=True)
 class Nothing:
-    """The pair of an output that does not depend on the data. Its loss is 0.
+    """The dominating pair of an output that does not depend on the data. The privacy loss is always 0.
 
     >>> import numpy as np
     >>> Nothing().cells(np.array([-1.0, 1.0])).p.tolist()
@@ -177,7 +177,10 @@ class Nothing:
     """
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. All probability is in the cell that contains the loss 0."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        All probability is in the cell that contains the loss 0.
+        """
         masses = np.zeros(len(edges) + 1)
         masses[np.searchsorted(edges, 0.0, side="right")] = 1.0
         return Cells(masses, masses.copy(), 0.0, 0.0, 0.0)
@@ -197,7 +200,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class VisibleChoice:
-    """The pair of a mechanism that draws one of several branches, where the output shows which one was drawn.
+    """The dominating pair of a mechanism that runs a random one of several branches. Everybody sees which.
 
     ``branches`` holds the probability and the dominating pair of each branch. The privacy profile is the
     weighted mean of the profiles of the branches. The pair is valid if the draw has the same distribution for
@@ -226,7 +229,10 @@ class VisibleChoice:
             raise ValueError(f"weights (sum {total}) must add up to exactly 1")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. All terms are positive, so relative errors do not grow."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        All terms are positive, so relative errors do not grow.
+        """
         found = [(exact(weight), pair.cells(edges)) for weight, pair in self.branches]
         p, p_error = mixed([(float(w), x.p, x.p_error) for w, x in found])
         q, q_error = mixed([(float(w), x.q, x.q_error) for w, x in found])
@@ -234,24 +240,31 @@ class VisibleChoice:
         return Cells(p, q, p_error, q_error, slack, _weighted([(w, x.infinite) for w, x in found]))
 
     def reversed(self) -> VisibleChoice:
-        """See ``DominatingPair.reversed``. Every branch is reversed."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
+
+        Every branch is reversed.
+        """
         return VisibleChoice(tuple((weight, pair.reversed()) for weight, pair in self.branches))
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The range contains the ranges of all branches."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The range contains the ranges of all branches.
+        """
         lows, highs = zip(*(pair.loss_range() for _, pair in self.branches), strict=True)
         return min(lows), max(highs)
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
 
 def visible_coin(pair: DominatingPair, probability: Number) -> VisibleChoice:
-    """Return ``pair`` with the given probability, otherwise an output that does not depend on the data.
+    """Return the dominating pair of a mechanism that runs only with the given ``probability``.
 
-    Everybody sees which of the two happened. The choice does not depend on any record, and it is made once
-    for a whole step. At every epsilon, delta is ``probability`` times the delta of ``pair``.
+    ``pair`` dominates the mechanism if it runs. Otherwise the output does not depend on the data. Everybody
+    sees which of the two happened. The choice does not depend on any record, and it is made once for a whole
+    step. At every epsilon, delta is ``probability`` times the delta of ``pair``.
 
     >>> import numpy as np
     >>> visible_coin(Nothing(), 0.5).loss_range()

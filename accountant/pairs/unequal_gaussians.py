@@ -34,8 +34,9 @@ class SphericalGaussians:
     """The pair of two spherical Gaussians P and Q with different standard deviations.
 
     The standard deviation of P is exp(log_ratio) times that of Q. The caller must prove that this pair is the
-    worst of a mechanism. For noise scaled by a smooth bound the worst pair depends on epsilon. So this pair
-    alone does not dominate its compositions; use ``SmoothGaussian.renyi`` for them.
+    worst pair of a mechanism. For noise that is scaled by a smooth bound on the sensitivity, the worst pair
+    depends on epsilon. So this pair alone does not dominate the compositions of such a mechanism; use
+    ``SmoothGaussian.renyi`` for them.
 
     >>> import numpy as np
     >>> SphericalGaussians(0, "0.5", 2).cells(np.array([0.0])).p
@@ -61,7 +62,10 @@ class SphericalGaussians:
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``. It is slow, and meant for single pairs and coarse grids."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
+
+        The computation is slow, and meant for single pairs and coarse grids.
+        """
         with precision(_BITS):
             p, q = ([self._above(edge, under_p=which) for edge in edges] for which in (True, False))
             (p_mass, p_error), (q_mass, q_error) = _masses(p), _masses(q)
@@ -93,17 +97,20 @@ class SphericalGaussians:
         return -(self._shift_by_q() ** 2) / (2 * self._rate().expm1()) - self.dimension * self._rate() / 2
 
     def reversed(self) -> SphericalGaussians:
-        """See ``DominatingPair.reversed``."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation."""
         return SphericalGaussians(self.shift, -exact(self.log_ratio), self.dimension)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. The losses are bounded from one side only."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        The losses are bounded from one side only.
+        """
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> Characteristic:
-        """See ``DominatingPair.characteristic``. It has a closed form."""
+        """Return the moment-generating function of the loss, in closed form."""
         return SphericalCharacteristic(self)
 
 
@@ -129,7 +136,7 @@ class SphericalCharacteristic:
     pair: SphericalGaussians
 
     def tilted(self, c: float) -> Tilted:
-        """See ``Characteristic.tilted``.
+        """Return the distribution of the privacy loss tilted at ``c``; see ``Characteristic.tilted``.
 
         Raises:
             OverflowError: if the moment-generating function is infinite at ``c``.
@@ -152,7 +159,10 @@ class SphericalCharacteristic:
         return g
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """See ``Characteristic.minus_one``. The errors cover the rounding of all coefficients and operations."""
+        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
+
+        The errors cover the rounding of all coefficients and operations.
+        """
         with precision(_BITS):
             rate, square = self.pair._rate(), self.pair._shift_by_q() ** 2
             x, g, z = rate.expm1(), self._g(c), arb_of(exact(c))
@@ -261,7 +271,7 @@ class UnequalGaussians:
             raise ValueError(f"mean ({self.mean!r}) must not be 0 if sigma_p equals sigma_q")
 
     def cells(self, edges: Floats) -> Cells:
-        """See ``DominatingPair.cells``."""
+        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``."""
         mean, sigma_p, sigma_q = abs(exact(self.mean)), exact(self.sigma_p), exact(self.sigma_q)
         a, b, c = self._rounded()
         reach = 2 * _FAR * float(max(sigma_p, sigma_q) + mean)
@@ -272,13 +282,19 @@ class UnequalGaussians:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> UnequalGaussians:
-        """See ``DominatingPair.reversed``. The standard deviations are exchanged."""
+        """Return the pair (Q, P), for the other direction of the neighbouring relation.
+
+        The standard deviations are exchanged.
+        """
         if exact(self.sigma_p) == exact(self.sigma_q):
             return self
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """See ``DominatingPair.loss_range``. With unequal standard deviations one of the bounds is finite."""
+        """Return lower and upper bounds on the finite privacy losses.
+
+        With unequal standard deviations one of the bounds is finite.
+        """
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)
@@ -288,11 +304,11 @@ class UnequalGaussians:
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
 
     def characteristic(self) -> None:
-        """Return None: no characteristic function of this pair is known, so the grid of losses is used."""
+        """Return None: no characteristic function is known, so composition uses a grid of privacy losses."""
         return
 
     def profile(self, epsilon: flint.arb) -> flint.arb:
-        """Return an enclosure of delta at ``epsilon`` >= 0 of one use, at the current working precision.
+        """Return an interval around the delta at ``epsilon`` >= 0 of a single use, at the current precision.
 
         The privacy loss exceeds epsilon either outside the two roots of a quadratic or between them.
         """
