@@ -22,18 +22,18 @@ def account(
     parallel: bool = False,
     **parameters: Any,
 ) -> PrivacyResult:
-    """Return the certified guarantee of a mechanism, which answers `epsilon`, `delta`, `trade_off` and more.
+    """Return the certified guarantee of a mechanism. Ask its methods `epsilon`, `delta` or `trade_off`.
 
     Args:
         mechanism: the name of the mechanism, as in ``dpproof account --help``.
-        adjacency: the neighbouring relation. Mechanisms with a sensitivity do not need one. Without
-            one the answer holds for any two inputs whose results differ by at most the sensitivity.
+        adjacency: the neighbouring relation. Mechanisms with a sensitivity do not need a relation. Without a
+            relation, the answer holds for any two inputs whose results differ by at most the sensitivity.
         unit: whose data one record holds, in a word of your own, such as "patient". `compose` accepts results
             of the same unit only.
-        parallel: whether the mechanism runs separately on disjoint groups of the records. A record alone
-            decides its group.
-        parameters: the parameters of the mechanism, by name. A text such as "0.1" means this decimal, a float
-            its exact value.
+        parallel: whether the mechanism runs separately on disjoint groups of the records. The group of a
+            record may depend on this record only.
+        parameters: the parameters of the mechanism, by name. A text such as "0.1" means this decimal. A float
+            means its exact value.
 
     >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
     >>> print(result.epsilon("1e-6"))
@@ -102,7 +102,10 @@ def noise_to_begin(accountant: Accountant) -> Any:
 def result_of(
     accountant: Accountant, parameters: Parameters, relation: Adjacency, parallel: bool
 ) -> PrivacyResult:
-    """Return the result of an accountant. If ``parallel`` is true, it is for runs on disjoint groups of the records."""
+    """Return the result of an accountant.
+
+    If ``parallel`` is true, the result is for runs on disjoint groups of the records.
+    """
     if parallel:
         from dpproof.accountant.composing import in_parallel  # it loads numpy, which few answers need
 

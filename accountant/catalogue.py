@@ -46,7 +46,7 @@ CATALOGUE: Mapping[str, str] = {
     "selective-dpsgd": "rl.expert.selective_dpsgd",
     "expert-release": "rl.expert.release",
 }
-"""The last part of the module names of each mechanism, by its command-line name."""
+"""A dictionary: the command-line name of each mechanism, and the last part of the names of its modules."""
 
 
 def leaf_of(layer: str, name: str) -> Any:

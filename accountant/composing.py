@@ -105,8 +105,9 @@ def _asked(question: Mapping[str, Any]) -> PrivacyResult:
 def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjacency) -> PrivacyResult:
     """Return the guarantee of one mechanism that runs on each of several disjoint groups of the records.
 
-    A record alone must determine its group. An added or removed record changes one group. A replaced record
-    changes one group, or is removed from one and added to another. The result covers both cases.
+    The group of a record may depend on this record only. An added or removed record changes one group. A
+    replaced record changes one group, or is removed from one and added to another. The result covers both
+    cases.
 
     Raises:
         ValueError: for a relation other than add-remove and replace, or one without a proof.

@@ -50,7 +50,7 @@ def figure_of(found: PrivacyResult, title: str = "") -> Picture:
     """Return a figure with the privacy profile and the trade-off function of a result, side by side.
 
     The first curve is an upper bound on delta. The second curve is the lower bound on the false negative rate
-    that follows from it. The mechanism is certified to satisfy both.
+    that follows from the first curve. The mechanism is certified to satisfy both bounds.
 
     >>> from dpproof import account
     >>> len(figure_of(account("gaussian", sigma=2)).axes)
@@ -76,7 +76,7 @@ def figure_of(found: PrivacyResult, title: str = "") -> Picture:
 
 
 def profile_points(guarantee: Profile) -> list[tuple[float, float]]:
-    """Return pairs (epsilon, upper bound on delta) for a figure. They are denser near epsilon 0."""
+    """Return pairs (epsilon, upper bound on delta) for a figure. The pairs are denser near epsilon 0."""
     reach = min(guarantee.epsilon(_FLOOR).upper, guarantee.epsilon(0).upper)
     reach = reach if 0 < reach < math.inf else 1.0
     places = [reach * (i / _PLACES) ** 1.5 for i in range(_PLACES + 1)]
@@ -89,7 +89,7 @@ def above_floor(value: float) -> float:
 
 
 def least_missed(points: Sequence[tuple[float, float]], alarms: float) -> float:
-    """Return the least false negative rate at the false alarm rate ``alarms``, for drawing.
+    """Return the least false negative rate at the false positive rate ``alarms``, for drawing.
 
     ``points`` are pairs (epsilon, delta) that the mechanism satisfies.
 

@@ -1,9 +1,9 @@
 """Conversion from and to dp-accounting's DpEvent.
 
 An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a
-guarantee (zCDP) is known, the primitive gets a pair that has this guarantee, so everything composes. The
-noise of an event is relative to the norm of one record's contribution. So replacing a record moves a sum
-twice as far.
+zCDP guarantee of a primitive event is known, the event gets a pair that has this guarantee. So all events can
+be composed. The noise of an event is relative to the norm of one record's contribution. So replacing a record
+moves a sum twice as far.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _uses_records(event: dp.DpEvent) -> bool:
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
     """Return the dominating pairs of an event's primitive events, each with the number of times it is composed.
 
-    The pairs are for the direction in which the first neighbour has the record. If zCDP is part of the event,
-    lower bounds on the composition are about the zCDP guarantee, not about the mechanism.
+    The pairs are for the direction in which the first neighbour has the record. If the event contains a zCDP
+    guarantee, lower bounds on the composition hold for this guarantee, not for the mechanism.
 
     Raises:
         UnsupportedEventError: for an event without an accounting.
@@ -257,12 +257,12 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 
 
 def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
-    """Return an event of dp-accounting that is no more private than ``guarantee``, for every accountant.
+    """Return an event of dp-accounting that promises at most as much privacy as ``guarantee``.
 
-    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise
-    of an event is that for the full change by a replaced record, without doubling. An accountant that doubles
-    it then gives a larger epsilon than this guarantee. The exception is sampled records: only accountants
-    that double the sensitivity can read their events.
+    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the event
+    states the noise relative to the full change by a replaced record. An accountant that doubles the
+    sensitivity then gives a larger epsilon than this guarantee. Events with sampled records are an exception:
+    only accountants that double the sensitivity can read them.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)

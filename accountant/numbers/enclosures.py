@@ -52,7 +52,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
 
 
 class Written(float):
-    """A float made from a decimal text. Its value is the nearest double; it also holds the exact rational number.
+    """A float made from a decimal text. It is the nearest double, and also holds the exact rational number.
 
     >>> Written("0.1") == 0.1, exact(Written("0.1"))
     (True, Fraction(1, 10))

@@ -21,7 +21,7 @@ _U = 2.0**-53
 _NODES, _DEGREE, _END, _FEW = 32, 9, 40, 16
 _ROOT = math.sqrt(2 * math.pi)
 SMALLEST_MASS = 1e-290
-"""A smaller probability is replaced by this number with relative error 1: the true value is in [0, 2e-290]."""
+"""Smaller probabilities are replaced by this number, with relative error 1: they are in [0, 2e-290]."""
 _EMPTY = 60.0
 """From this distance on, the tail is below the smallest mass."""
 _FAR = 1e8

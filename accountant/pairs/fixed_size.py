@@ -163,7 +163,7 @@ def _around(
 
 
 def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
-    """Return the dominating pair of a mechanism that reads a random subset of ``sample`` of ``records`` records.
+    """Return the pair of a mechanism that reads a random subset of ``sample`` out of ``records`` records.
 
     The subset is uniform. Neighbours differ in one replaced record. ``pair`` dominates the mechanism without
     sampling.
@@ -186,7 +186,7 @@ def without_replacement(pair: DominatingPair, sample: int, records: int) -> Fixe
 def with_replacement(
     group: Callable[[int], DominatingPair], sample: int, records: int, most: int
 ) -> FixedSize:
-    """Return the dominating pair of a mechanism that reads ``sample`` independent draws from ``records`` records.
+    """Return the pair of a mechanism that reads ``sample`` independent draws from ``records`` records.
 
     The pair is for neighbours that differ in one replaced record.
 
@@ -251,7 +251,7 @@ def _check_sizes(sample: int, records: int) -> None:
 
 @dataclass(frozen=True)
 class Everything:
-    """The dominating pair of an output that reveals which neighbour was the input. All its losses are infinite.
+    """The dominating pair of an output that reveals the input. All privacy losses are infinite.
 
     >>> Everything().cells(np.array([0.0])).infinite
     (1.0, 1.0)

@@ -18,7 +18,7 @@ MOST_OUTCOMES = 1 << 24
 MOST_KEPT = 1 << 22
 """The largest number of outcomes whose probabilities a pair keeps in memory for its next call."""
 NEGLIGIBLE = 1e-280
-"""A smaller sum of probabilities is replaced by this number, with relative error 1 (range [0, 2e-280])."""
+"""The smallest sum of probabilities that is used. A smaller sum is replaced by it, with relative error 1."""
 
 
 def between(

@@ -1,10 +1,10 @@
 """The certified privacy profile of a composition by a grid of privacy losses.
 
-The profile is bounded from both sides. Losses are weighted by an exponential function, the tilt, before they
-are composed by a Fourier transform. If a few rare large losses (jumps) dominate, no tilt keeps the rounding
-noise of the transform below delta. In that case the distribution of the loss is split into bulk and jumps:
-law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has its own tilt, and its noise is proportional to
-the small probability of the jumps.
+The profile is bounded from both sides. The probabilities of the losses are multiplied by an exponential
+function, the tilt, and then composed by a Fourier transform. If a few rare large losses (jumps) dominate, no
+tilt keeps the rounding noise of the transform below delta. In that case the distribution of the loss is split
+into bulk and jumps: law^(*T) = sum_k C(T,k) bulk^(*(T-k)) jumps^(*k). Each term has its own tilt, and the
+noise of each term is proportional to the small probability of the jumps.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _MOST_JUMPS = 8
 
 @dataclass(frozen=True)
 class JumpSum:
-    """A bound on the privacy profile of a composition whose loss distribution is a weighted sum of others.
+    """A bound on the privacy profile of a composition, as a sum over the number of large losses (jumps).
 
-    The terms are grouped by the number of large losses (jumps). ``sign`` is 1 for an upper bound on delta,
+    ``terms`` holds a weight and a bound for each number of jumps. ``sign`` is 1 for an upper bound on delta,
     and -1 for a lower bound. ``infinite`` is the probability of an infinite loss.
     """
 
     sign: int
     terms: tuple[tuple[float, LossSum], ...]
     rest: float
-    """For an upper bound on delta: a bound on the probability of more jumps. For a lower bound: 0."""
+    """For an upper bound on delta: a bound on the probability of more jumps than in ``terms``. Otherwise 0."""
     infinite: float
 
     def delta(self, epsilon: float) -> float:
@@ -53,10 +53,11 @@ class JumpSum:
 def sums_by_jumps(
     pair: DominatingPair, count: int, *, epsilon: float, delta: float, small: float, points: int
 ) -> tuple[JumpSum, JumpSum] | None:
-    """Return upper and lower bounds on the profile of ``count`` compositions of ``pair``, grouped by numbers of jumps.
+    """Return an upper and a lower bound on the privacy profile of ``count`` compositions of ``pair``.
 
-    A jump is a loss above a quarter of ``epsilon``. The bounds are most accurate near ``epsilon``, where
-    delta is about ``delta``. Return None if jumps are too frequent for this method.
+    The losses are grouped by the number of jumps, which are losses above a quarter of ``epsilon``. The bounds
+    are most accurate near ``epsilon``, where delta is about ``delta``. Return None if jumps are too frequent
+    for this method.
 
     Source: this project, docs/notes/loss_grid.md, section 6.
     """
@@ -249,7 +250,7 @@ def profile(
 ) -> Composed:
     """Return certified bounds on the privacy profile of a composition.
 
-    They are most accurate near ``epsilon``, or near the epsilon at which the profile equals ``delta``.
+    The bounds are most accurate near ``epsilon``, or near the epsilon at which the profile equals ``delta``.
 
     >>> from dpproof.accountant.pairs.laplace import Laplace
     >>> composed = profile([(Laplace(10.0), 100)], delta=1e-6)

@@ -19,10 +19,10 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class LossLaw:
-    """A distribution of privacy losses on a grid: probabilities (masses) of (first + i) step + offset, i = 0, 1, ....
+    """A distribution of privacy losses on a grid. ``masses[i]`` belongs to (first + i) step + offset.
 
-    ``infinite`` is the probability of an infinite loss. The sum need not be 1. For upper bounds it may be a
-    little more than 1, for lower bounds less.
+    The masses are probabilities. ``infinite`` is the probability of an infinite loss. All probabilities need
+    not add up to 1. For upper bounds their sum may be a little above 1, for lower bounds below 1.
     """
 
     first: int
@@ -34,13 +34,14 @@ class LossLaw:
 def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: float = 0.0) -> LossLaw:
     """Return a loss distribution on a grid for upper bounds on the privacy profiles of compositions of ``pair``.
 
-    If it replaces the pair in a composition, the profile is at least as large at every epsilon.
+    If this distribution replaces the pair in a composition, the profile is at least as large at every
+    epsilon.
 
     Args:
         pair: the pair.
         step: the grid's step, above 0.
-        first, last: the first and last grid point. Losses below are raised to the first one. The probability
-            of losses above is shared between the last point and infinity.
+        first, last: the first and last grid point. Losses below the first point are raised to this point. The
+            probability of losses above the last point is shared between this point and infinity.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -92,17 +93,19 @@ def law_below(
 ) -> LossLaw:
     """Return a loss distribution on a grid for lower bounds on the privacy profiles of compositions of ``pair``.
 
-    If it replaces the pair in a composition, the profile is at most as large at every epsilon. Cells centred
-    at the grid points are merged. Then shares of neighbouring outcomes are moved, so that the merged losses
-    lie on the grid. All of this is post-processing. If a cell cannot be corrected in this way, either an
-    offset lowers all losses, or the cell moves one point down, whichever costs less at the tilt.
+    If this distribution replaces the pair in a composition, the profile is at most as large at every epsilon.
+    Each cell is an interval of losses around a grid point, and its outcomes are merged into one. Then shares
+    of neighbouring outcomes are moved, so that the merged losses lie on the grid. All of this is
+    post-processing. If a cell cannot be corrected in this way, either an offset lowers all losses, or the
+    cell moves one point down, whichever costs less accuracy.
 
     Args:
         pair: the pair.
         step: the grid's step, above 8 times the slack of the pair's edges.
-        first, last: the first and last grid point. Losses below are dropped, losses above lowered to the
-            last.
-        tilt: losses are weighted by exp(tilt loss) to decide what costs less. Every finite number is valid.
+        first, last: the first and last grid point. Losses below the first point are dropped. Losses above the
+            last point are lowered to this point.
+        tilt: the exponent of the weights exp(tilt loss) that decide what costs less accuracy. Every finite
+            number is valid.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian

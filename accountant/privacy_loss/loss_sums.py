@@ -26,14 +26,14 @@ FFT_CONSTANT = 24.0
 """The constant in the assumed error bound for scipy's Fourier transform (FFT).
 
 A transform of length 2^k is assumed to have relative error at most FFT_CONSTANT (k + 2) 2^-53 in the
-Euclidean norm. Theory gives 7 k for a radix-2 transform with twiddle factors accurate to an ulp; see the
-note.
+Euclidean norm. Theory gives 7 k for a radix-2 transform whose twiddle factors are accurate to one unit in the
+last place; see docs/notes/loss_grid.md, section 5.
 """
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Bounds on the rounding error of a convolution: of each entry, and in the Euclidean norm (``norm``)."""
+    """Bounds on the rounding error of a convolution: ``entry`` of each entry, ``norm`` in Euclidean norm."""
 
     entry: float
     norm: float
@@ -49,7 +49,7 @@ class Noise:
 
 
 def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
-    """Return the circular convolution of several sequences, each repeated ``count`` times, and its rounding error.
+    """Return the circular convolution of several sequences, each repeated ``count`` times, and its error.
 
     Args:
         parts: nonnegative sequences with their counts. All have the same length, a power of two.
@@ -171,11 +171,11 @@ class Window:
 class LossSum:
     """The distribution of a composed privacy loss on a grid, and a bound on the privacy profile.
 
-    With ``sign`` 1 the profile is an upper bound, with -1 a lower bound. mass(m) is the probability of grid
-    point m. For each grid point n of the window from ``start`` on, ``outer`` is the sum over m >= n of
-    mass(m), and ``inner`` is the sum of mass(m) exp(-(m - n) step). Both must be multiplied by
-    exp(``log_scale``). ``rise`` is their difference. It is summed separately, so there is no cancellation
-    even for small losses.
+    If ``sign`` is 1, the profile is an upper bound. If ``sign`` is -1, it is a lower bound. mass(m) is the
+    probability of grid point m. For each grid point n of the window from ``start`` on, ``outer`` is the sum
+    over m >= n of mass(m), and ``inner`` is the sum of mass(m) exp(-(m - n) step). Both must be multiplied by
+    exp(``log_scale``). ``rise`` is ``outer`` minus ``inner``. This difference is summed separately, so there
+    is no cancellation even for small losses.
     """
 
     sign: int
@@ -236,7 +236,7 @@ class LossSum:
 
     @cached_property
     def falling(self) -> Floats:
-        """For a lower bound on delta: for each grid point, the largest bound at this or any larger grid point."""
+        """For each grid point, the largest lower bound on delta at this or any larger grid point."""
         index = np.arange(len(self.outer))
         points = np.asarray((self.start + index) * self.step)
         rounding = 8 * _U * float(np.abs(points[[0, -1]]).max())
@@ -277,10 +277,10 @@ def sum_of_losses(
         laws: loss distributions on one grid with their counts, all from ``law_above`` or all from
             ``law_below``.
         step: the step of the grid.
-        tilt: the exponent of the weights for each grid point, above 0.
+        tilt: the exponent of the weights per grid point, above 0.
         window: the grid points of the result. The probability outside is bounded by Chernoff's bound.
         start: the first grid point at which the profile is needed.
-        slopes: the exponents in Chernoff's bounds below and above the window, for each grid point, above 0.
+        slopes: the exponents in Chernoff's bounds below and above the window, per grid point, above 0.
         sign: 1 for an upper bound (``law_above``), -1 for a lower bound (``law_below``).
 
     Source: this project, docs/notes/loss_grid.md, section 5.

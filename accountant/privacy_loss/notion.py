@@ -121,12 +121,12 @@ _BITS = 192
 
 @dataclass(frozen=True)
 class PrivacyLoss(Profile):
-    """The guarantee of composed dominating pairs.
+    """The guarantee of a composition of mechanisms with known dominating pairs.
 
-    Delta and epsilon are the largest over the ``alternatives``. There is one alternative for each direction
-    of the neighbouring relation (a user removed, a user added). The pairs of one alternative dominate
-    adaptively composed mechanisms if each pair dominates its mechanism at every epsilon, including negative
-    ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
+    ``alternatives`` holds one list of pairs with their counts for each direction of the neighbouring relation
+    (a user removed, a user added). Delta and epsilon are the largest over these lists. The pairs of one list
+    dominate adaptively composed mechanisms if each pair dominates its mechanism at every epsilon, including
+    negative ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian(0.01, 1.0)
@@ -258,8 +258,8 @@ def _characteristics(parts: Composition) -> Parts:
 def composed(count: int, *pairs: DominatingPair) -> Profile:
     """Return the guarantee of a mechanism that is used ``count`` times.
 
-    ``pairs`` are its dominating pairs: one for each direction of the neighbouring relation, or a single one
-    if both directions have the same privacy losses.
+    ``pairs`` are the dominating pairs of the mechanism: one for each direction of the neighbouring relation,
+    or a single one if both directions have the same privacy losses.
 
     >>> composed(0).epsilon(0).upper
     0.0

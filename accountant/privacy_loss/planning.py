@@ -1,7 +1,7 @@
 """Choice of the grid of privacy losses that is used for an epsilon or a delta: its step, range and window.
 
-The choice uses a coarse distribution of the losses. It affects only the accuracy of an answer. Every grid
-gives valid bounds. The tilt is the exponent of the weights by which losses are multiplied for accuracy.
+The choice uses a coarse distribution of the losses. This choice affects only the accuracy of an answer. Every
+grid gives valid bounds. For accuracy, the probability of each loss is multiplied by exp(tilt loss).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _EDGES = 300
 class Guide:
     """Coarse distributions of the privacy losses of several mechanisms, which guide the choice of a grid.
 
-    Each row is one mechanism, which is composed as often as ``counts`` says. Cells are intervals of losses
-    with geometrically growing widths. ``losses`` are the mean losses of the cells.
+    Each row belongs to one mechanism, and ``counts`` says how often the mechanism is composed. Cells are
+    intervals of losses with geometrically growing widths. ``losses`` are the mean losses of the cells.
     """
 
     losses: Floats
@@ -59,7 +59,10 @@ class Guide:
         )
 
     def log_mgf(self, tilt: float) -> tuple[float, float, float]:
-        """Return the log of the moment-generating function of the composed loss at ``tilt``, and two derivatives."""
+        """Return log M(``tilt``) and its first two derivatives.
+
+        M is the moment-generating function of the composed loss.
+        """
         logs = self.logs + tilt * self.losses
         top = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - top)
@@ -70,7 +73,7 @@ class Guide:
         return float(self.counts @ values), float(self.counts @ means), float(self.counts @ variances)
 
     def saddle(self, tilt: float) -> tuple[float, float]:
-        """Return the epsilon whose saddle point is ``tilt``, and an estimate of the logarithm of delta there."""
+        """Return the epsilon whose saddle point is ``tilt``, and an estimate of log delta at this epsilon."""
         value, mean, variance = self.log_mgf(tilt)
         epsilon = mean - 1 / tilt - 1 / (tilt + 1)
         curvature = variance + 1 / tilt**2 + 1 / (tilt + 1) ** 2
@@ -81,8 +84,8 @@ class Guide:
     def ranges(self, tilt: float, log_goal: float, small: float) -> tuple[Floats, Floats]:
         """Return, for each mechanism, the lower and the upper end of the range of losses that matter.
 
-        Losses above the range have a total probability of at most exp(log_goal). Losses below it, raised to
-        its lower end and weighted by exp(tilt loss), have a share of at most ``small``.
+        Losses above the range have a total probability of at most exp(log_goal). Losses below the range are
+        raised to its lower end. Weighted by exp(tilt loss), these losses have a share of at most ``small``.
         """
         rows, last = np.arange(len(self.losses)), self.losses.shape[1] - 1
         above = np.cumsum(np.exp(self.logs)[:, ::-1], axis=1)[:, ::-1] * self.counts[:, None]
@@ -134,13 +137,13 @@ class GridTooLargeError(MemoryError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A grid of privacy losses for a composition. Its choice affects only the accuracy."""
+    """A grid of privacy losses for a composition. The choice of the grid affects only the accuracy."""
 
     step: float
     tilt: float
     """Probabilities are multiplied by exp(tilt loss) before they are composed."""
     ranges: tuple[tuple[int, int], ...]
-    """The first and the last grid point of each composed mechanism."""
+    """The first and the last grid point for each composed mechanism."""
     origins: tuple[float, ...]
     """The loss at grid point 0, for each composed mechanism."""
     window: Window
@@ -153,9 +156,10 @@ class Plan:
 def plan(
     parts: Parts, *, epsilon: float | None = None, delta: float | None = None, accuracy: float, points: int
 ) -> Plan:
-    """Return a grid for the privacy profile near ``epsilon``, or near the epsilon at which it equals ``delta``.
+    """Return a grid for the privacy profile near ``epsilon``, or near the epsilon with this ``delta``.
 
-    ``accuracy`` is reduced in steps if the grid would have more than ``points`` points.
+    ``accuracy`` is the relative error to aim at. It is made larger in steps if the grid would have more than
+    ``points`` points.
 
     Raises:
         GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times as many points.
@@ -195,7 +199,7 @@ class Aim:
     """The purpose of a grid: the epsilon at which delta is computed, and the losses that matter for it.
 
     ``guide`` holds the coarse distributions, clipped to the ranges from ``lows`` to ``highs``. ``saddle`` is
-    the saddle point, and ``log_delta`` an estimate of the logarithm of delta.
+    the saddle point of the integral for delta at ``epsilon``, and ``log_delta`` an estimate of log delta.
     """
 
     guide: Guide
@@ -243,10 +247,10 @@ _NOISY_SIGNAL = 1e-5
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
-    """Return the tilt with the shortest window of losses that keeps the noise of the Fourier transform small enough.
+    """Return the tilt for the shortest window of losses in which the Fourier transform has little noise.
 
-    The tilt is at most the saddle point. Also return the lower and the upper end of the window, and the
-    exponents of the Chernoff bounds that give them.
+    The tilt is the exponent in the weights exp(tilt loss), and at most the saddle point. Also return the
+    lower and the upper end of the window, and the exponents of the Chernoff bounds that give these ends.
     """
     found = []
     for factor in (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1):

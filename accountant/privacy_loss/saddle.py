@@ -41,9 +41,9 @@ class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply 
 
 @dataclass(frozen=True)
 class Line:
-    """A composition's moment-generating function at one real c, and moments of its tilted privacy loss.
+    """The moment-generating function of a composed loss at one real c, and moments of the tilted loss.
 
-    The tilted loss has probabilities multiplied by exp(c loss).
+    The tilted loss is the privacy loss after its probabilities are multiplied by exp(c loss).
     """
 
     c: float
@@ -58,26 +58,26 @@ class Line:
         return self.mean - 1 / self.c - 1 / (1 + self.c)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the saddle-point estimate of log delta at ``epsilon``, whose saddle point should be c."""
+        """Return an estimate of log delta at ``epsilon``. It is good if the saddle point is near c."""
         curvature = self.variance + self.c**-2 + (1 + self.c) ** -2
         poles = math.log(self.c) + math.log1p(self.c)
         return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
 
     def repeated(self, times: int) -> Line:
-        """Return the same for the composition repeated ``times`` times."""
+        """Return the ``Line`` at the same c for the composition repeated ``times`` times."""
         return Line(
             self.c, self.log_mgf * times, math.inf, self.mean * times, self.variance * times, self.tilts
         )
 
     def model(self, c: float) -> Line:
-        """Return an approximation of the same at another c, as if the tilted loss were Gaussian."""
+        """Return an approximate ``Line`` at another ``c``, as if the tilted loss were Gaussian."""
         moved = c - self.c
         log_mgf = self.log_mgf + self.mean * moved + self.variance * moved * moved / 2
         return Line(c, log_mgf, math.inf, self.mean + self.variance * moved, self.variance, ())
 
 
 def line_at(parts: Parts, c: float) -> Line:
-    """Return the moment-generating function of a composition at ``c``. The errors of the parts add up.
+    """Return the moment-generating function of a composition at ``c``, with the sum of the parts' errors.
 
     Raises:
         Inapplicable: if a moment-generating function is not known at ``c``.
@@ -95,7 +95,7 @@ def line_at(parts: Parts, c: float) -> Line:
 
 
 def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the line close to the saddle point of the epsilon whose log delta is ``log_delta``, below 0."""
+    """Return the ``Line`` near the saddle point of the epsilon at which log delta is ``log_delta`` < 0."""
 
     def gap(line: Line) -> float:
         """Return by which factor the logarithm is too small, as a logarithm."""
@@ -106,7 +106,7 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the line close to the saddle point of ``epsilon``."""
+    """Return the ``Line`` near the saddle point of ``epsilon``."""
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
@@ -169,7 +169,7 @@ _FACTORS = (1.4, 2.5)
 
 @dataclass(frozen=True)
 class Contour:
-    """The inversion integral for delta, with the characteristic function evaluated at points of one line."""
+    """The integral that gives delta, with the characteristic function at points of one vertical line."""
 
     line: Line
     step: float

@@ -40,7 +40,7 @@ def delta_of_pair(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float
 def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, float]:
     """Return certified bounds on the delta of one dominating pair at ``epsilon``, in double precision.
 
-    They come from the probabilities of privacy losses that compositions on a grid use.
+    The bounds come from the same probabilities of privacy losses that compositions on a grid use.
     """
     below, above = neighbours(epsilon)
     return _ends(pair, above)[0], min(_ends(pair, below)[1], 1.0)
@@ -49,7 +49,7 @@ def delta_by_masses(pair: DominatingPair, epsilon: Fraction) -> tuple[float, flo
 def epsilon_of_pair(pair: DominatingPair, delta: Fraction) -> tuple[float, float]:
     """Return certified bounds on the smallest epsilon >= 0 of one dominating pair at ``delta`` in (0, 1).
 
-    Both are infinite if the privacy loss is infinite with a probability above ``delta``.
+    Both bounds are infinite if the privacy loss is infinite with a probability above ``delta``.
     """
     if (profile := _closed(pair)) is not None:
         return bracket(lambda e: profile(arb_of(e)), delta)
@@ -112,9 +112,9 @@ _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
-    """Return bounds on the largest finite privacy loss of a composition. They are at least 0.
+    """Return bounds, which are at least 0, on the largest finite privacy loss of a composition.
 
-    They are infinite if the losses are unbounded. The upper bound adds up the pairs' own upper bounds. The
+    The bounds are infinite if the losses are unbounded. The upper bound adds up the pairs' own upper bounds. The
     lower bound adds up losses that each pair exceeds with a probability above 0.
     """
     high = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
@@ -140,7 +140,7 @@ def _reached(pair: DominatingPair) -> float:
 def infinite_mass(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
     """Return bounds on the probability that the privacy loss of a composition is infinite.
 
-    It is 1 - prod (1 - p)^count, where p is the probability of an infinite loss of one pair.
+    This probability is 1 - prod (1 - p)^count, where p is the probability of an infinite loss of one pair.
 
     >>> from dpproof.accountant.pairs.atoms import Atoms
     >>> leak = Atoms(["1/4", "3/4"], [0, 1])
