@@ -21,8 +21,8 @@ _U = 2.0**-53
 class LossLaw:
     """A distribution of privacy losses on a grid. ``masses[i]`` belongs to (first + i) step + offset.
 
-    The masses are probabilities. ``infinite`` is the probability of an infinite loss. All probabilities need
-    not add up to 1. For upper bounds their sum may be a little above 1, for lower bounds below 1.
+    The masses are probabilities. ``infinite`` is the probability of an infinite loss. The sum of
+    all probabilities need not be 1: for upper bounds it may be a little above 1, for lower bounds below 1.
     """
 
     first: int
