@@ -125,8 +125,9 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
         raise ValueError(f"adjacency ({relation.value!r}) must be add-remove or replace if parallel is given")
     if not (accountant.by_records or getattr(parameters, "query", None) is not None):
         raise ValueError(
-            "parallel: a replaced record may move to another group, and the sensitivity under replace does not cover "
-            "this. Use adjacency add-remove, or give query instead of sensitivity if the mechanism takes a query."
+            "parallel cannot be used with a sensitivity under replace, because a replaced record may move to another "
+            "group. Use adjacency add-remove. If the mechanism takes a query, you can also give query instead of "
+            "sensitivity."
         )
     inside, moved = (accountant.account(parameters, one) for one in (relation, Adjacency.ADD_REMOVE))
     with recorded():

@@ -240,7 +240,7 @@ class Privacy:
         more = {name: value for name, value in options.items() if name not in HOW}
         share = self.alpha * 0.5**self.checks
         if not Reals(0, share, lower_open=True).admits(more.get("alpha", share)):
-            rule = f"must be above 0 and at most {share!r}, the share of this audit"
+            rule = f"must be above 0 and at most {share!r}, the part of the test's alpha for this audit"
             raise ValueError(f"alpha ({more['alpha']!r}) {rule}")
         found = audit(
             self.claim.name,

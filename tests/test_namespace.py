@@ -43,7 +43,7 @@ def test_importing_loads_nothing_heavy(package):
 def test_a_folder_is_no_package_of_its_own(package):
     root = Path(__file__).resolve().parent.parent
     code = f"try:\n    import {package}\nexcept ImportError as said:\n    print(said)"
-    assert python(code, root) == f"{package} is no package of its own: import dpproof.{package}"
+    assert python(code, root) == f"{package} cannot be imported alone. Write: import dpproof.{package}"
 
 
 @pytest.mark.slow

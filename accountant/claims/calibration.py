@@ -103,7 +103,7 @@ class AttackTarget:
     def __post_init__(self) -> None:
         if not 0 < self.false_positive < self.true_positive < 1:
             given = f"{float(self.true_positive):g}, {float(self.false_positive):g}"
-            rule = "must be the true positive rate, then the false positive rate, with 0 < false < true < 1"
+            rule = "must be the true positive rate and then the smaller false positive rate, both above 0 and below 1"
             raise ValueError(f"target_tpr ({given}) {rule}")
 
     def __str__(self) -> str:

@@ -61,9 +61,13 @@ class Episodes:
         steps = int(self.lengths.sum())
         for name in _STEPS:
             if getattr(self, name).shape != (steps,):
-                raise ValueError(f"{name} (shape {getattr(self, name).shape}) must have shape ({steps},)")
+                raise ValueError(
+                    f"{name} (shape {getattr(self, name).shape}) must have shape ({steps},), one entry for each step"
+                )
         if self.user.shape != self.lengths.shape:
-            raise ValueError(f"user (shape {self.user.shape}) must have shape {self.lengths.shape}")
+            raise ValueError(
+                f"user (shape {self.user.shape}) must have shape {self.lengths.shape}, one entry for each episode"
+            )
         for name in ("states", "actions"):
             if int(getattr(self, name).min()) < 0:
                 raise ValueError(f"{name} ({int(getattr(self, name).min())}) must be at least 0")
@@ -137,7 +141,10 @@ class Episodes:
                     f"{path.name}: the archive must hold {sorted(['format', *fields])}, not {sorted(stored.files)}"
                 )
             if int(stored["format"]) != _FORMAT:
-                raise ValueError(f"{path.name}: format ({int(stored['format'])}) must be {_FORMAT}")
+                found = int(stored["format"])
+                raise ValueError(
+                    f"{path.name}: the file has format {found}, but this dpproof reads format {_FORMAT}"
+                )
             return Episodes(**{name: stored[name] for name in fields})
 
 

@@ -72,8 +72,8 @@ class Query:
             return (max(abs(self.lower), abs(self.upper)),)
         if relation is not Adjacency.REPLACE:
             raise ValueError(
-                f"query ({str(self)!r}) determines a sensitivity under add-remove and replace only, not under "
-                f"{relation.value}. Give sensitivity instead of query, or another adjacency."
+                f"query ({str(self)!r}) cannot be used under {relation.value}. dpproof computes its sensitivity under "
+                "add-remove and replace only. Give sensitivity instead of query."
             )
         return (self.upper - self.lower,) * (2 if self.kind == "histogram" else 1)
 
@@ -261,7 +261,7 @@ def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> 
     (domain,) = (field.metadata["domain"] for field in parameters.fields() if field.name == "sensitivity")
     if not domain.admits(int(found.moved)):
         raise ValueError(
-            f"query ({parameters.query!r}) changes a coordinate by {found.moved}. The change must be {domain}."
+            f"query ({parameters.query!r}) has a sensitivity of {found.moved}. The sensitivity must be {domain}."
         )
     if query is not None and query.kind == "sum":
         found = replace(found, rule=found.rule.replace("(one record a user)", "(one whole number a user)"))

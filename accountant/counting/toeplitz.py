@@ -203,7 +203,9 @@ def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
         guess = _midpoints(_cut(guess * (1 + _residual(series, guess, count)), count))
     wrong = sum((abs(value) for value in _residual(series, guess, count).coeffs()), flint.arb(0))
     if not wrong < flint.arb(1) / 2:
-        raise ArithmeticError("The inverse of these coefficients grows too fast to be certified.")
+        raise ArithmeticError(
+            "The inverse series of the coefficients grows too fast to be certified. Use nonnegative, decreasing ones."
+        )
     largest = max((abs(value) for value in guess.coeffs()), key=float) * (1 + flint.arb(2) ** -40)
     radius = flint.arb(0, (largest * wrong / (1 - wrong)).upper())
     return flint.arb_poly([value + radius for value in guess.coeffs()])

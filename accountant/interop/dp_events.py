@@ -169,7 +169,7 @@ def _moved(adjacency: Adjacency) -> int:
 def _response(event: dp.RandomizedResponseDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is Adjacency.ADD_REMOVE:
         raise UnsupportedEventError(
-            event, adjacency, "A record that is missing gives no answer to randomise. Use replace."
+            event, adjacency, "A missing record has no answer that could be randomised. Use replace."
         )
     uniform = Fraction(event.noise_parameter) / event.num_buckets
     if event.num_buckets == 1:
@@ -190,17 +190,19 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
         return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
     if isinstance(primitives[0][0], dp.RandomizedResponseDpEvent):
         raise UnsupportedEventError(
-            event, adjacency, "A record outside the sample gives no answer to randomise."
+            event, adjacency, "A record outside the sample has no answer that could be randomised."
         )
     if len(primitives) != 1 or primitives[0][1] != 1 or adjacency is Adjacency.REPLACE:
         raise UnsupportedEventError(
             event,
             adjacency,
-            "Several events on one sample, or replace, are supported for Gaussian events only.",
+            "With replace, or several events on one sample, all events on the sample must be Gaussian.",
         )
     (pair, times), *more = _primitive(primitives[0][0], adjacency)
     if more or times != 1:
-        raise UnsupportedEventError(event, adjacency, "Only one event, run once, can use a sample.")
+        raise UnsupportedEventError(
+            event, adjacency, "A sampling event must contain a single event that runs once."
+        )
     return [(pair if rate == 1 else Subsampled(pair, rate), 1)]
 
 
@@ -219,20 +221,26 @@ def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
 
 def _fixed_size(event: dp.SampledWithoutReplacementDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is not Adjacency.REPLACE:
-        raise UnsupportedEventError(event, adjacency, "Sampling a fixed number of records needs replace.")
+        raise UnsupportedEventError(
+            event, adjacency, "Sampling a fixed number of records is supported under adjacency replace only."
+        )
     parts = parts_of(event.event, adjacency)
     if not parts:
         return []
     (pair, times), *more = parts
     if more or times != 1:
-        raise UnsupportedEventError(event, adjacency, "Only one event, run once, can use a sample.")
+        raise UnsupportedEventError(
+            event, adjacency, "A sampling event must contain a single event that runs once."
+        )
     return [(without_replacement(pair, event.sample_size, event.source_dataset_size), 1)]
 
 
 def _tree(event: dp.SingleEpochTreeAggregationDpEvent, adjacency: Adjacency) -> Made:
     if adjacency is Adjacency.ADD_REMOVE:
         raise UnsupportedEventError(
-            event, adjacency, "An added record moves all later records to other leaves. Use replace."
+            event,
+            adjacency,
+            "An added record moves all later records to other leaves of the tree. Use replace.",
         )
     return [(_gaussian(1.0, event.noise_multiplier, adjacency), _levels(event))]
 
@@ -284,7 +292,7 @@ def _known() -> str:
 @singledispatch
 def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
     """Return the event of a notion; raise an error if it has none."""
-    why = f"A guarantee of the type {type(guarantee).__name__} has no event. Use its epsilon and delta."
+    why = f"A {type(guarantee).__name__} guarantee cannot be written as a DpEvent. Use its epsilon and delta."
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
 
 
@@ -320,7 +328,7 @@ def _of_loss(guarantee: PrivacyLoss, adjacency: Adjacency) -> dp.DpEvent:
         raise UnsupportedEventError(
             dp.UnsupportedDpEvent(),
             adjacency,
-            "The guarantee is the worst of several, and no single event describes it.",
+            "The guarantee is the worst of several, so no single DpEvent describes it. Use its epsilon and delta.",
         )
     events = [_repeated(_of_pair(pair, adjacency), count) for pair, count in parts if count]
     return events[0] if len(events) == 1 else dp.ComposedDpEvent(events)
@@ -343,5 +351,5 @@ def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
             with precision(192):
                 rate = round_up(1 / arb_of(Fraction(pair.scale)))
             return dp.DiscreteLaplaceDpEvent(rate, pair.shift)
-    why = f"The pair {type(pair).__name__} has no event. Use the epsilon and delta of the result."
+    why = f"A {type(pair).__name__} cannot be written as a DpEvent. Use the epsilon and delta of the result."
     raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)

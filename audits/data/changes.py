@@ -220,7 +220,7 @@ def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
     missed = [name for name in given if name not in bounded]
     if missed or (bounds is not None and not bounded):
         where = f"column {missed[0]!r} holds" if missed else "the data hold"
-        raise ValueError(f"bounds ({bounds!r:.80}) apply to numbers only, but {where} none")
+        raise ValueError(f"bounds ({bounds!r:.80}) apply to numbers only, but {where} no numbers")
     return found
 
 

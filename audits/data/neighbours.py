@@ -36,22 +36,22 @@ class Distance(enum.Enum):
 
 def _one(gaps: Sequence[Fraction], size: Fraction) -> str | None:
     changed = [place for place, gap in enumerate(gaps) if gap]
-    return f"coordinates {changed[:5]} differ" if len(changed) > 1 else _all(gaps, size)
+    return f"Coordinates {changed[:5]} differ" if len(changed) > 1 else _all(gaps, size)
 
 
 def _all(gaps: Sequence[Fraction], size: Fraction) -> str | None:
     place = max(range(len(gaps)), key=lambda i: abs(gaps[i]))
-    return f"coordinate {place} differs by {float(gaps[place]):.17g}" if abs(gaps[place]) > size else None
+    return f"Coordinate {place} differs by {float(gaps[place]):.17g}" if abs(gaps[place]) > size else None
 
 
 def _l1(gaps: Sequence[Fraction], size: Fraction) -> str | None:
     found = sum(map(abs, gaps), Fraction())
-    return f"the L1 distance is {float(found):.17g}" if found > size else None
+    return f"The L1 distance is {float(found):.17g}" if found > size else None
 
 
 def _l2(gaps: Sequence[Fraction], size: Fraction) -> str | None:
     found = sum((gap * gap for gap in gaps), Fraction())
-    return f"the L2 distance is {float(found) ** 0.5:.17g}" if found > size * size else None
+    return f"The L2 distance is {float(found) ** 0.5:.17g}" if found > size * size else None
 
 
 _EXCESS: Mapping[Distance, Callable[[Sequence[Fraction], Fraction], str | None]] = {
@@ -75,7 +75,7 @@ class VectorRelation:
 
     >>> VectorRelation(Distance.ONE)([1.0, 1.0], [2.0, 0.0])
     Traceback (most recent call last):
-    ValueError: coordinates [0, 1] differ; neighbours must be within 1 (one coordinate)
+    ValueError: Coordinates [0, 1] differ. Neighbours must be within 1 (one coordinate)
     """
 
     distance: Distance
@@ -98,7 +98,7 @@ class VectorRelation:
         gaps = [Fraction(b) - Fraction(a) for a, b in zip(one.tolist(), other.tolist(), strict=True)]
         excess = _EXCESS[self.distance](gaps, Fraction(self.size))
         if excess:
-            raise ValueError(f"{excess}; neighbours must be {self}")
+            raise ValueError(f"{excess}. Neighbours must be {self}")
 
 
 def _vector(name: str, given: object) -> NDArray[Any]:
@@ -201,12 +201,12 @@ def check_one_record_more(first: object, second: object) -> None:
 
     >>> check_one_record_more([1, 0], [1, 2])
     Traceback (most recent call last):
-    ValueError: The cells differ by {1: 2}. One cell must differ by 1, and no other cell may differ.
+    ValueError: The counts differ by {1: 2}. One count must differ by 1, and no other count may differ.
     """
     change = _change(first, second)
     if [abs(by) for by in change.values()] != [1]:
         raise ValueError(
-            f"The cells differ by {_shown(change)}. One cell must differ by 1, and no other cell may differ."
+            f"The counts differ by {_shown(change)}. One count must differ by 1, and no other count may differ."
         )
 
 
@@ -218,7 +218,7 @@ def check_one_record_moved(first: object, second: object) -> None:
     change = _change(first, second)
     if sorted(change.values()) != [-1, 1]:
         raise ValueError(
-            f"The cells differ by {_shown(change)}. One cell must differ by -1, one by 1, and no other cell."
+            f"The counts differ by {_shown(change)}. One count must differ by -1, one by 1, and no other count."
         )
 
 
@@ -257,7 +257,7 @@ class StreamRelation:
 
     >>> StreamRelation()([0, 0, 1], [1, 0, 0])
     Traceback (most recent call last):
-    ValueError: events [0, 2] differ; neighbours must differ in one event
+    ValueError: Events [0, 2] differ. Neighbours must differ in one event only.
     >>> StreamRelation(users=(7, 8, 7))([0, 0, 1], [1, 0, 0])
     """
 
@@ -283,7 +283,9 @@ class StreamRelation:
     def _check_owner(self, length: int, changed: NDArray[np.int64]) -> None:
         if self.users is None:
             if changed.size > 1:
-                raise ValueError(f"events {changed[:5].tolist()} differ; neighbours must differ in one event")
+                raise ValueError(
+                    f"Events {changed[:5].tolist()} differ. Neighbours must differ in one event only."
+                )
             return
         if len(self.users) != length:
             raise ValueError(
@@ -291,7 +293,7 @@ class StreamRelation:
             )
         owners = sorted({self.users[place] for place in changed})
         if len(owners) > 1:
-            raise ValueError(f"events of users {owners[:5]} differ; neighbours must differ in one user")
+            raise ValueError(f"Events of users {owners[:5]} differ. Neighbours must differ in one user only.")
 
 
 def _stream(name: str, given: object) -> NDArray[np.float64]:

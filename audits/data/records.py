@@ -57,7 +57,7 @@ def records_of(value: object) -> Records:
         return Records("row", [_key(row) for row in found], header=header)
     reader = _reader(value)
     if reader is None:
-        raise UncomparableError(f"an input of type {type(value).__name__} has no records that are known here")
+        raise UncomparableError(f"dpproof cannot find records in an input of type {type(value).__name__}")
     return reader(value)
 
 

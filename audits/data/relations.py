@@ -100,9 +100,11 @@ def _check_readable(data: object, which: str) -> None:
 
 def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Standing:
     if not isinstance(adjacency, Adjacency):
-        return Standing(False, "the relation is given in words, which nothing here can check")
+        return Standing(False, "the relation is given in words, which dpproof cannot check")
     if adjacency is Adjacency.BY_SENSITIVITY:
-        return Standing(False, "the relation speaks of what a mechanism computes of data, not of records")
+        return Standing(
+            False, "the relation is about the results that a mechanism computes, not about records"
+        )
     both = (checks for kind, checks in _TYPED if isinstance(first, kind) and isinstance(second, kind))
     check = next(both, {}).get(adjacency)
     if check is not None:
@@ -118,7 +120,7 @@ def _of_inputs(first: object, second: object, adjacency: Adjacency | str) -> Sta
         raise ValueError(" and ".join(broken) + HINT)
     kept = next(said for _, said in found if not said.broken)
     if broken:
-        return Standing(False, f"{kept.why}, but {' and '.join(broken)}: what a record is cannot be told")
+        return Standing(False, f"{kept.why}, but {' and '.join(broken)}. So it is unclear what a record is")
     return Standing(kept.certain, kept.why)
 
 
@@ -234,7 +236,7 @@ def _compared(first: object, second: object, adjacency: Adjacency) -> _Compariso
         return _replaced(one, other)
     if adjacency is Adjacency.REWARDS_ONLY:
         found = _replaced(one, other)
-        unseen = f"{found.why}; that only its rewards differ cannot be seen"
+        unseen = f"{found.why}, but dpproof cannot see whether only its rewards differ"
         return found if found.broken else _Comparison(unseen, certain=False)
     return _more(one, other, one_expert=adjacency is Adjacency.EXPERT)
 
@@ -250,7 +252,9 @@ def _replaced(one: Records, other: Records) -> _Comparison:
         return _Comparison(f"1 of {many} {unit}s differs")
     moved = _apart(one.keys, other.keys)
     order = (
-        f". Sorted alike, only {moved} would differ, so give both in one order" if 0 < moved < apart else ""
+        f". If both were sorted, only {moved} would differ. Sort both inputs alike"
+        if 0 < moved < apart
+        else ""
     )
     return _Comparison(f"{apart} of {many} {unit}s differ, but exactly one must{order}", broken=True)
 
@@ -282,7 +286,8 @@ def _more(one: Records, other: Records, *, one_expert: bool) -> _Comparison:
         )
     if more > 1:
         return _Comparison(
-            f"one input has {more} {unit}s more; that one expert has them is not seen", certain=False
+            f"one input has {more} {unit}s more, but dpproof cannot see whether one expert has them all",
+            certain=False,
         )
     return _Comparison(f"one input has 1 {unit} more than {len(small.keys)}")
 

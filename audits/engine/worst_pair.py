@@ -72,7 +72,8 @@ class Hunt:
         needed = rounds * len(pairs) * (FEWEST + max(stream.training for stream in streams))
         if budget < needed:
             raise ValueError(
-                f"budget leaves {budget} samples for a search over {len(pairs)} pairs, which needs {needed}. Raise it."
+                f"budget leaves {budget} samples for a search over {len(pairs)} pairs of inputs, which needs {needed}. "
+                "Use a larger budget."
             )
         for step in range(rounds):
             size = budget // (rounds * len(left))
@@ -209,8 +210,8 @@ def _recorded(plan: AuditPlan, several: WorstOf) -> tuple[int, int] | None:
     most = int(several.share * plan.drawn)
     if place >= len(several.pairs) or samples > most:
         raise ValueError(
-            f"search: winner ({place}) must be below the number of pairs ({len(several.pairs)}), "
-            f"and samples ({samples}) at most {most}"
+            f"search: winner ({place}) must be below {len(several.pairs)}, the number of pairs of inputs, "
+            f"and samples ({samples}) must be at most {most}"
         )
     return plan.searched
 

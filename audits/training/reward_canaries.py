@@ -94,7 +94,7 @@ def reward_canaries(parameters: RLSVIParameters) -> Canaries:
     for name, value, least in (("states", S, 3), ("horizon", H, 2), ("episodes", K, S)):
         if value < least:
             raise ValueError(
-                f"{name} ({value!r}) must be at least {least} for canaries in states of their own"
+                f"{name} ({value!r}) must be at least {least}, so that each canary has a state of its own"
             )
     next_states = np.zeros((K, H, S, parameters.actions), np.int64)
     next_states[: S - 1] = np.arange(1, S)[:, None, None, None]

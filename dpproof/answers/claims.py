@@ -125,10 +125,11 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
     """
     if events.kind_of(claim):
         raise ValueError(
-            f"claim {claim.name!r}: reading a claim about an event would run code. Call check on the claim file."
+            f"claim {claim.name!r} is about an event, so it cannot be read without running code. "
+            "Call dpproof.check on the claim file."
         )
     if audit is not None and (wrong := _disagreement(claim, audit)):
-        raise ValueError(f"claim {claim.name!r}: {wrong} of its audit does not belong to the claim")
+        raise ValueError(f"claim {claim.name!r}: {wrong} of the stored audit contradicts the claim")
     without = [text for text in remarks if text.startswith(_NOT_AUDITED)]
     ended = verdict if audit is None and verdict in (Outcome.REFUSED, Outcome.OUT_OF_TIME) else None
     if audit is not None and audit.unconfirmed:

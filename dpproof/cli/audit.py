@@ -143,7 +143,7 @@ def audit(
         refuse({**own, **shared, **vars(promise), **told}, context.args, "with --replay")
         _replay(replay, witnesses, json)
     if target != auditing.VIEWED or epsilon is not None:
-        refuse({"view": view}, [], f"unless the target is {auditing.VIEWED} and --epsilon is not given")
+        refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
         refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "if the target is corpus")
         _corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)

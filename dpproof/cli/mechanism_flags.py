@@ -32,7 +32,7 @@ def values_of(name: str, flags: list[str]) -> dict[str, Any]:
         flag = words.pop(0)
         if flag not in known:
             listed = f"{', '.join(known)}{nearest(flag, known)}"
-            rule = f"is not among the options of `dpproof audit` and the parameters of {name}"
+            rule = f"is neither an option of `dpproof audit` nor a parameter of {name}. The parameters are"
             raise ValueError(f"option ({flag!r}) {rule}: {listed}")
         if not words:
             raise ValueError(f"option ({flag!r}) has no value. It must be {known[flag].metadata['domain']}.")

@@ -70,11 +70,11 @@ def test_a_dimension_of_one_has_no_pattern_twice():
 @pytest.mark.parametrize(
     ("distance", "second", "why"),
     [
-        (Distance.ONE, [2.0, 2.0], r"coordinates \[0, 1\] differ"),
-        (Distance.ONE, [1.0, 2.5], "coordinate 1 differs by 1.5"),
-        (Distance.ALL, [1.0, np.nextafter(2, 3)], r"coordinate 1 differs by 1\.0000000000000004"),
-        (Distance.L1, [1.5, 1.625], r"the L1 distance is 1\.125"),
-        (Distance.L2, [2.0, 1.5], r"the L2 distance is 1\.118"),
+        (Distance.ONE, [2.0, 2.0], r"Coordinates \[0, 1\] differ"),
+        (Distance.ONE, [1.0, 2.5], "Coordinate 1 differs by 1.5"),
+        (Distance.ALL, [1.0, np.nextafter(2, 3)], r"Coordinate 1 differs by 1\.0000000000000004"),
+        (Distance.L1, [1.5, 1.625], r"The L1 distance is 1\.125"),
+        (Distance.L2, [2.0, 1.5], r"The L2 distance is 1\.118"),
         (Distance.L2, [1.0, 1.0], "are equal"),
         (Distance.L2, [1.0], "shapes"),
         (Distance.L2, [1.0, np.nan], "finite"),
@@ -108,7 +108,7 @@ def test_histograms_are_judged_by_what_one_record_can_do(first, second):
         if second in reach:
             check(first, second)
         else:
-            with pytest.raises(ValueError, match="The cells differ by"):
+            with pytest.raises(ValueError, match="The counts differ by"):
                 check(first, second)
 
 
@@ -123,7 +123,7 @@ def test_what_is_no_histogram_is_refused(first, why):
 @pytest.mark.parametrize(
     ("relation", "second", "why"),
     [
-        (StreamRelation(), [1, 1, 0], r"events \[0, 1\] differ"),
+        (StreamRelation(), [1, 1, 0], r"Events \[0, 1\] differ"),
         (StreamRelation(0.5), [1, 0, 0], "Event 0 differs by 1. It must differ by at most 0.5"),
         (StreamRelation(users=(1, 2, 1)), [1, 1, 0], r"users \[1, 2\] differ"),
         (StreamRelation(users=(1, 2)), [1, 0, 0], "one entry for each of 3 events"),

@@ -81,7 +81,7 @@ STRANGERS = [
     (BASE, BASE[:-1], REPLACE, "200 and 199 elements, but need equally many"),
     (BASE, np.r_[BASE[10:], np.ones(10)], REPLACE, "differ, but exactly one must"),
     (BASE, with_value(BASE, slice(0, 10), 0.0), REPLACE, "10 of 200 elements differ, but exactly one must"),
-    (BASE, np.r_[BASE[1:], 9.0], REPLACE, "only 1 would differ, so give both in one order"),
+    (BASE, np.r_[BASE[1:], 9.0], REPLACE, "only 1 would differ. Sort both inputs alike"),
     (np.array([0, 1]), np.array([1, 0]), REPLACE, "2 of 2 elements differ"),
     (BASE, np.r_[BASE, 1.0, 2.0], MORE, "200 and 202 elements, but one must have exactly one more"),
     (BASE, with_value(BASE, 0, 9.0), MORE, "one must have exactly one more"),
@@ -106,13 +106,13 @@ STRANGERS = [
     ({"values": BASE, "clip": 1.0}, {"values": BASE, "clip": 2.0}, MORE, "one must have exactly one more"),
 ]
 UNKNOWN = [
-    (41.0, 42.0, MORE, "type float has no records"),
-    ("yes", "no", REPLACE, "type str has no records"),
-    (BASE, BASE + 1, "by-sensitivity", "what a mechanism computes of data"),
+    (41.0, 42.0, MORE, "find records in an input of type float"),
+    ("yes", "no", REPLACE, "find records in an input of type str"),
+    (BASE, BASE + 1, "by-sensitivity", "the results that a mechanism computes"),
     (BASE, BASE + 1, "within 1 of each other", "given in words"),
     ([object()], [object()], REPLACE, "records of type object cannot be compared"),
-    (PEOPLE, [*PEOPLE[:5], Record("p5", 9.0)], "rewards-only", "that only its rewards differ cannot be seen"),
-    (PEOPLE, PEOPLE[2:], "expert", "that one expert has them is not seen"),
+    (PEOPLE, [*PEOPLE[:5], Record("p5", 9.0)], "rewards-only", "cannot see whether only its rewards differ"),
+    (PEOPLE, PEOPLE[2:], "expert", "cannot see whether one expert has them all"),
     (COLUMNS, COLUMNS | {"age": np.ones(9)}, REPLACE, "but as the columns of a table, 8 of 9"),
     (
         {"values": BASE, "clip": 1},

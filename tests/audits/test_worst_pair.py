@@ -104,7 +104,11 @@ def test_a_single_pair_needs_no_search():
     [
         ((), {}, "at least one"),
         (ALL, {"share": 1.0}, r"share \(1\.0\)"),
-        (ALL, {"budget": 1000}, r"budget leaves 200 samples for a search over 10 pairs, which needs 2560"),
+        (
+            ALL,
+            {"budget": 1000},
+            r"budget leaves 200 samples for a search over 10 pairs of inputs, which needs 2560",
+        ),
     ],
 )
 def test_a_search_that_cannot_be_is_refused(pairs, given, why):

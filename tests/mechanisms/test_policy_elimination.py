@@ -310,7 +310,7 @@ def test_constants_of_the_proof():
         ),
         (lambda: PolicySpace.of(river_swim(4, 6)).place(1, 3), UnreachableStateError, "reachable at step 1"),
         (lambda: PolicySpace.of(river_swim(6, 20)), ValueError, "enumerated"),
-        (lambda: PolicySpace(np.ones((2, 2), bool), 2), ValueError, "one state at the first step"),
+        (lambda: PolicySpace(np.ones((2, 2), bool), 2), ValueError, "one reachable state at the first step"),
         (lambda: EliminationConstants(delta=0.0), ValueError, "delta"),
         (lambda: EliminationConstants(root=-1.0), ValueError, "root"),
         (lambda: EliminationConstants(first=0), ValueError, "first"),

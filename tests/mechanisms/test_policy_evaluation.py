@@ -89,7 +89,7 @@ def test_batches_add_up():
     both = one + other
     assert both.trajectories == 60
     np.testing.assert_array_equal(both.visits, one.visits + other.visits)
-    with pytest.raises(ValueError, match="must have equal sizes"):
+    with pytest.raises(ValueError, match="must be equal in both batches"):
         one + FirstVisits(one.visits, one.sums, 30, 6.0)
 
 

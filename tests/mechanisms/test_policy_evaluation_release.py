@@ -233,7 +233,7 @@ def test_a_seed_makes_a_simulation_without_a_guarantee(name, seed):
 @pytest.mark.parametrize("name", MODELS)
 def test_sums_that_may_have_been_rounded_are_simulated_but_not_released(name):
     data = FirstVisits(np.array([4, 4, 4]), np.full(3, 0.7), 4, 2.0)
-    with pytest.raises(ValueError, match="must be exact for a release"):
+    with pytest.raises(ValueError, match="must hold exact sums for a release"):
         model_of(name, 3).fit(data)
     assert model_of(name, 3, random_state=0).fit(data).coef_.shape == (3,)
 

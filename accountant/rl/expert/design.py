@@ -186,7 +186,9 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
         ValueError: for a least count of 1 or less, because one expert may then be the whole count.
     """
     if design.least_count <= 1:
-        raise ValueError(f"least count ({design.least_count!r}) must be above 1. Use more noise.")
+        raise ValueError(
+            f"least count ({design.least_count!r}) must be above 1. Use more noise, such as a larger scale."
+        )
     with precision(_BITS):
         threshold, count = (1 / arb_of(exact(x)) for x in (design.threshold_scale, design.count_scale))
         drawn = -(-(1 / arb_of(exact(design.least_count)))).log1p()

@@ -81,7 +81,7 @@ def failure_share(delta: Fraction, rounds: int) -> float:
     if delta <= least:
         given = f"delta ({float(delta)!r})"
         raise UnreachableTargetError(
-            f"{given} must be above {float(least)!r}, the least chance that a round fails."
+            f"{given} must be above {float(least)!r}, because each round fails with a small probability."
         )
     return min(max(float(delta / (5 * rounds)), LEAST_FAILURE), MOST_FAILURE)
 
@@ -97,7 +97,7 @@ def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
         raise UnreachableTargetError(f"trajectories ({logged.rounds}) is too large. {why}")
     if draws == "walk" and epsilon < (least := walk_constants(logged)[0][0]):
         given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
-        raise UnreachableTargetError(f"{given}, which a walk costs without any noise. Use draws 'fresh'.")
+        raise UnreachableTargetError(f"{given} if draws is 'walk', whatever the noise. Use draws 'fresh'.")
 
 
 _BITS = 256

@@ -118,8 +118,8 @@ def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
     p, steps = parameters.branch_probability, parameters.steps
     if parameters.coin == "fixed" and p > 0 and steps and not parameters.noisy_steps:
         raise ValueError(
-            f"branch_probability ({p!r}) must be 0, or large enough for one noisy step in {steps},"
-            " because the schedule is fixed."
+            f"branch_probability ({p!r}) must be 0, or above 0.5/{steps}. Otherwise the fixed schedule "
+            "has no noisy step."
         )
 
 

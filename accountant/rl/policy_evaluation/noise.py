@@ -216,7 +216,7 @@ def _roomy(
     place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
     if place is None:
         raise UnreachableTargetError(
-            f"room ({room!r}) is too small. No smoothing meets the target with this room."
+            f"room ({room!r}) is too small, because no smoothing meets the target. Use a larger room."
         )
     return Noise(alpha, math.exp(place))
 
@@ -276,7 +276,9 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 
     best, least_found = descent(at, (12, -4, -20), (-40, 20))
     if math.isinf(least_found):
-        raise UnreachableTargetError(f"{target} cannot be met by any smoothing that dpproof tries.")
+        raise UnreachableTargetError(
+            f"{target} cannot be met by any smoothing that dpproof tries. Use a larger epsilon or delta."
+        )
     return found(best, _counted(dimension), _CLOSE)
 
 

@@ -56,7 +56,7 @@ class CountLevels:
 def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile) -> CountLevels:
     if parameters.integer:
         raise ValueError(
-            f"noise ({parameters.noise!r}) must be laplace or gaussian, because levels are certified for these only"
+            f"noise ({parameters.noise!r}) must be laplace or gaussian, because error bounds are known for these only"
         )
     cells = parameters.tables * parameters.states * parameters.actions
     copies = {VISITS: parameters.states if parameters.visits == "summed" else 1}

@@ -294,7 +294,9 @@ def least_scale(
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 and target.delta == 0:
-        raise UnreachableTargetError(f"{target} cannot be met, because no noise hides a user completely.")
+        raise UnreachableTargetError(
+            f"{target} cannot be met, because no noise hides a user completely. Use a larger epsilon."
+        )
     ends = _METHODS[NoiseLaw(unit.noise)](unit, moved, mu, guarantee_of, target)
     return unit.with_scale(ends[1]), unit.with_scale(ends[0])
 
@@ -306,7 +308,7 @@ def _gaussian(
     unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
-        raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
+        raise UnreachableTargetError(f"{target} cannot be met, because Gaussian noise needs a delta above 0.")
     with precision(_BITS):
         found = calibrated_sigma([mu], target.epsilon, target.delta)
     return found.lower, found.upper
@@ -343,7 +345,7 @@ def _discrete_gaussian(
     unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
-        raise UnreachableTargetError(f"{target} cannot be met: Gaussian noise is never purely private")
+        raise UnreachableTargetError(f"{target} cannot be met, because Gaussian noise needs a delta above 0.")
     return _searched(unit, moved, mu, guarantee_of, target)
 
 

@@ -223,7 +223,8 @@ def _calibrate(
         pair = math.nextafter(float(users * (bits - 1)), math.inf), float(users * (bits - 1))
     if not (meets(pair[0]) and misses(pair[1])):
         raise ArithmeticError(
-            f"The bounds near tau = {pair[1]!r} cannot decide epsilon ({epsilon!r}) at delta ({delta!r})."
+            f"The bounds near threshold = {pair[1]!r} are too wide to decide whether epsilon ({epsilon!r}) at delta "
+            f"({delta!r}) is met."
         )
     return replace(parameters, threshold=pair[0]), replace(parameters, threshold=pair[1])
 
@@ -269,7 +270,7 @@ def _least_bits(enough: Callable[[int], bool], most: int) -> int:
     while not enough(high):
         if high >= most:
             raise UnreachableTargetError(
-                f"The target cannot be met. No threshold up to {_MOST:.0e} is enough."
+                f"The target cannot be met. No threshold up to {_MOST:.0e} is enough. Use a larger epsilon or delta."
             )
         low, high = high, min(2 * high, most)
     return first_whole(enough, low, high)

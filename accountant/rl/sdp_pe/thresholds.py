@@ -104,7 +104,8 @@ def _fair_bits(changes: int, epsilon: Fraction, delta: Fraction) -> tuple[int, i
     spread = _variance(changes, epsilon, delta)
     if 4 * spread > _MOST / 2 and not found(_MOST).upper <= delta:
         raise UnreachableTargetError(
-            "The target cannot be met. Even 10^15 fair noise bits for a counter are not enough."
+            "The target cannot be met. Even 10^15 fair noise bits for a counter are not enough. "
+            "Use a larger epsilon or delta."
         )
     meets, misses = _bracket(found, delta, 4 * spread, _MOST, whole=True)
     return round(meets), round(misses)

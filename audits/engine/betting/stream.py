@@ -223,10 +223,12 @@ class ScoreStream:
         scores = exact_order(np.asarray(self._scorer(outputs)))
         if scores.shape != (len(outputs),):
             raise ValueError(
-                f"score ({self.score.name}): The shape {scores.shape} must be ({len(outputs)},)."
+                f"score ({self.score.name}) returned the shape {scores.shape}. It must return one number for each "
+                "output."
             )
         if has_nan(scores):
             raise ValueError(
-                f"score ({self.score.name}): {int(np.isnan(scores).sum())} values are NaN. A score must not return NaN."
+                f"score ({self.score.name}) returned NaN for {int(np.isnan(scores).sum())} outputs. "
+                "A score must not return NaN."
             )
         return scores

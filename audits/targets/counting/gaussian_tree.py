@@ -59,16 +59,18 @@ class OneUser:
         """Raise ValueError, showing the difference, unless the two are neighbours."""
         if np.abs(second - first).max() > self.size:
             raise ValueError(
-                f"A leaf changes by {np.abs(second - first).max():.17g}. It may change by at most {self.size!r}."
+                f"A value of the stream changes by {np.abs(second - first).max():.17g}. "
+                f"The change may be at most {self.size!r}."
             )
         for run, changed in enumerate(np.flatnonzero(row) for row in first != second):
             if changed.size > self.leaves:
                 raise ValueError(
-                    f"In run {run} {changed.size} leaves change. At most {self.leaves} may change."
+                    f"In run {run}, {changed.size} values of the stream change. At most {self.leaves} may change."
                 )
             if changed.size > 1 and np.diff(changed).min() < self.separation:
                 raise ValueError(
-                    f"In run {run} changed leaves are {np.diff(changed).min()} apart, not {self.separation} or more."
+                    f"In run {run}, two changed values are {np.diff(changed).min()} places apart. "
+                    f"They must be at least {self.separation} places apart."
                 )
 
 

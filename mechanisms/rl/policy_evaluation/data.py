@@ -191,9 +191,8 @@ class FirstVisits:
             ValueError: for other states or another bound.
         """
         if (self.states, self.bound) != (other.states, other.bound):
-            raise ValueError(
-                f"batches {(self.states, self.bound)} and {(other.states, other.bound)} must have equal sizes and bound"
-            )
+            one, two = (self.states, self.bound), (other.states, other.bound)
+            raise ValueError(f"(states, bound) must be equal in both batches, not {one} and {two}")
         visits, count = self.visits + other.visits, self.trajectories + other.trajectories
         if self.rest is None or other.rest is None:
             return FirstVisits(visits, self.sums + other.sums, count, self.bound)

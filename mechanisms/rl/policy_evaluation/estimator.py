@@ -221,9 +221,8 @@ class _Private(_Evaluation):
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration ({self.calibration!r}) must be one of: {', '.join(CALIBRATIONS)}")
         if (self.planned_visits is not None) != (self.calibration == "planned"):
-            given = "None" if self.planned_visits is None else "given"
-            rule = "must be given if calibration is 'planned', and left out otherwise"
-            raise ValueError(f"planned_visits ({given}) {rule}")
+            rule = "be given" if self.planned_visits is None else "be left out"
+            raise ValueError(f"planned_visits must {rule} if calibration is {self.calibration!r}")
         phi = self._features()
         if self.calibration == "planned":
             squares, visits = self._squares(), np.asarray(self.planned_visits)
@@ -332,8 +331,8 @@ class _Private(_Evaluation):
 
 def _refuse_rounded(data: FirstVisits) -> None:
     if data.rest is None:
-        rule = "must be exact for a release. Give Episodes, or results of first_visits, added with +."
-        raise ValueError(f"sums of X (rounded, or unknown) {rule}")
+        rule = "Give Episodes, or a result of first_visits. Results of several batches can be added with +."
+        raise ValueError(f"X must hold exact sums for a release. {rule}")
 
 
 @dataclass(eq=False, repr=False)

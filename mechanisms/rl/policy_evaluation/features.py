@@ -86,7 +86,9 @@ def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
     if found is None:
         rank = int(np.linalg.matrix_rank(np.sqrt(weights)[:, None] * features))
         least = min(rank, features.shape[1] - 1)
-        raise ValueError(f"features (rank {least} with these weights) must have rank {features.shape[1]}")
+        raise ValueError(
+            f"features (rank {least} with these weights) must have rank {features.shape[1]}, the number of columns"
+        )
     return found
 
 

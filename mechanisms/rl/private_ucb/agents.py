@@ -178,7 +178,7 @@ class PrivateUCBPO(RunsMany):
         eta = scale * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))
         if not math.isfinite(eta * p.horizon * p.episodes):
             raise ValueError(
-                f"learning_rate ({scale!r}) gives eta ({eta!r}), but eta * H * K must be a finite number"
+                f"learning_rate ({scale!r}) is too large. It gives eta ({eta!r}), but eta * H * K must be finite."
             )
         return eta
 

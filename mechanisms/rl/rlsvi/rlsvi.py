@@ -221,7 +221,9 @@ class RLSVI(RunsMany):
         """Refuse a subclass with other noise, because the proof covers only the noise of this class."""
         of = type(self)
         if of.noise_widths is not RLSVI.noise_widths or of.normals is not RLSVI.normals:
-            raise ValueError(f"{of.__name__} must have the noise of RLSVI. Otherwise {what} does not hold.")
+            raise ValueError(
+                f"{of.__name__} must not replace noise_widths or normals. With other noise {what} does not hold."
+            )
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return the standard deviations of simulated noise, divided by sqrt(beta_k). The index is the visit count."""

@@ -363,7 +363,7 @@ def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], thresho
     values = tables[: space.count].copy()
     top = kernels.best(values, active)
     if top < 0 or kernels.drop(values, active, values[top], threshold) == 0:
-        rule = "must be above 0, and some policy active. Otherwise no policy remains."
+        rule = "must be above 0, and at least one policy must be active. Otherwise no policy remains."
         raise EmptyActiveSetError(f"threshold ({threshold!r}) {rule}")
     return values
 

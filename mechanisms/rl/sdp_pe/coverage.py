@@ -124,7 +124,7 @@ def cover(
     law = np.ascontiguousarray(transitions, dtype=np.float64)
     scores = np.zeros(space.count) if scores is None else scores
     if not active.any():
-        raise EmptyActiveSetError("active (no policy) must hold at least one policy")
+        raise EmptyActiveSetError("active must mark at least one policy as active, but it marks none")
     heads = kernels.heads(space.layout, active, scores) if heads is None else heads
     policies, most = visited_most(space, law, heads, scores)
     wanted = most > kernels.TIE
@@ -193,7 +193,7 @@ def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) 
         EmptyActiveSetError: no policy is active.
     """
     if not active.any():
-        raise EmptyActiveSetError("active (no policy) must hold at least one policy")
+        raise EmptyActiveSetError("active must mark at least one policy as active, but it marks none")
     law, scores = np.ascontiguousarray(transitions, dtype=np.float64), np.zeros(space.count)
     _, most = visited_most(space, law, kernels.heads(space.layout, active, scores), scores)
     visited = most > 0

@@ -68,7 +68,7 @@ class BatchCounts:
             if value is not None and np.asarray(value).dtype.kind not in "iu":
                 raise ValueError(f"the dtype of {name} ({np.asarray(value).dtype}) must be an integer type")
         if self.visits.ndim < 3 or self.transitions.shape != (*self.visits.shape, self.visits.shape[-2]):
-            rule = "(..., h, s, a, s') if that of visits is (..., h, s, a)"
+            rule = "that of visits, (..., steps, states, actions), followed by the number of states"
             raise ValueError(f"the shape of transitions {self.transitions.shape} must be {rule}")
         if self.rewards is not None and self.rewards.shape != self.visits.shape:
             raise ValueError(f"the shape of rewards {self.rewards.shape} must be {self.visits.shape}")
@@ -127,7 +127,7 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
     """
     if visits.shape != transitions.shape[:-1]:
         raise ValueError(
-            f"the shape of visits {visits.shape} must be {transitions.shape[:-1]}, one entry for each row"
+            f"the shape of visits {visits.shape} must be {transitions.shape[:-1]}, as in transitions"
         )
     if not slack >= 0:
         raise ValueError(f"slack ({slack!r}) must be at least 0")

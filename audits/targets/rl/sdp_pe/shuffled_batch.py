@@ -34,7 +34,8 @@ def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Ne
     users, steps = parameters.users, parameters.shape.steps
     if parameters.states * parameters.actions == 1:
         raise NoAuditError(
-            "states (1) times actions (1) must be at least 2 for an audit. A replaced user needs another cell."
+            "states (1) times actions (1) must be at least 2 for an audit. "
+            "The replaced user needs another state or action."
         )
     if users * steps > MOST:
         raise NoAuditError(f"users ({users}) must be at most {MOST // steps} for an audit with {steps} steps")
