@@ -1,4 +1,4 @@
-"""The result of one run of a learner, and functions for many runs."""
+"""The result of one run of a learner, and functions that make many runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from dpproof.mechanisms.randomness import Source, how_drawn
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningRun:
-    """Result of K episodes of H steps, played by a learner in a known environment. It is not a private release.
+    """The result of one learning run: K episodes of H steps in a known environment. It is not a private release.
 
-    The regrets and trajectories are never private. A run with a seed or a given generator is a simulation,
-    and so are its policies.
+    No guarantee ever covers the regrets and the trajectories. If the random numbers came from a seed or a given
+    generator, the run is a simulation, and no guarantee covers its policies either.
 
     Attributes:
-        regrets: float64 array (K,): the optimal expected reward of an episode minus that of episode k's policy.
-            Both are computed exactly, without sampling.
-        released: number of episodes, from the first on, in which a new policy was released; K without a budget.
+        regrets: float64 array (K,). Entry k is the largest possible expected reward of an episode minus the
+            expected reward of episode k's policy. The two are computed exactly, without sampling.
+        released: the first `released` episodes each released a new policy. It is K if there was no privacy budget.
         states: int64 array (K, H+1) of the visited states, or None if they were not kept.
         actions: int64 array (K, H) of the actions, or None if they were not kept.
         rewards: float64 array (K, H) of the rewards, or None if they were not kept.
@@ -64,7 +64,7 @@ class Learner(Protocol):
     """Interface of a learner that can run in a known environment."""
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Return the result of one run. `keep` stores the trajectories in it.
+        """Return the result of one run. With `keep` the result holds the trajectories.
 
         If `rng` is a seed or a generator, the run is a simulation.
         """
@@ -80,12 +80,12 @@ def run_many(
     *,
     keep: bool = False,
 ) -> tuple[LearningRun, ...]:
-    """Return `runs` independent runs of `learner`. Each run gets its own child of the seed.
+    """Return the results of `runs` independent runs of `learner`.
 
-    The i-th run gets the i-th child of `numpy.random.SeedSequence(seed)`. If the seed is None, each run draws from
-    entropy. With a seed, the result depends neither on the executor nor on the number of its workers. Without an
-    executor the runs are made in this process, one after the other. Compiled learners release the interpreter
-    lock, so threads are as fast as processes.
+    Run i gets its own seed: child number i of `numpy.random.SeedSequence(seed)`. If `seed` is None, each run draws
+    from the operating system's entropy. With a seed, the results depend neither on the executor nor on its number
+    of workers. Without an executor the runs are made in this process, one after the other. Compiled learners
+    release the interpreter lock, so threads are as fast as processes.
 
     Raises:
         ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
@@ -99,7 +99,7 @@ def run_many(
 
 
 class RunsMany:
-    """Base class of learners. It adds the method `run_many` to their `run`."""
+    """Base class of learners that have a method `run`. It adds the method `run_many`."""
 
     def run_many(
         self: Learner,
@@ -110,7 +110,7 @@ class RunsMany:
         *,
         keep: bool = False,
     ) -> tuple[LearningRun, ...]:
-        """Return `runs` independent runs, one for each child of the seed. See `learning_run.run_many`."""
+        """Return the results of `runs` independent runs of this learner. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor, keep=keep)
 
 

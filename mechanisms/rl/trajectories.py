@@ -53,7 +53,8 @@ class Trajectories:
     def counts(self, parameters: CountsParameters) -> NDArray[np.float64]:
         """Return what each user adds to each private counter, an array (K, counters).
 
-        The parameters say which tables are counted: visits, summed costs and transitions. They are concatenated.
+        `parameters` say which tables are counted: visits, summed costs, transitions. A user's row lists the entries
+        of these tables in this order.
 
         >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
         >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])
@@ -90,7 +91,7 @@ def _added(places: NDArray[np.int64], values: NDArray[np.float64], size: int) ->
 def differ_in_one_trajectory(one: Trajectories, other: Trajectories, *, same_start: bool = False) -> bool:
     """Return whether two sequences of users differ in at most one user.
 
-    With ``same_start``, that user's first state and action must also be the same in both.
+    With ``same_start``, that user's first state and first action must also be the same in both sequences.
 
     >>> one = Trajectories([[0, 1, 1]], [[0, 0]], [[0.5, 1.0]])
     >>> differ_in_one_trajectory(one, Trajectories([[1, 1, 1]], [[0, 0]], [[0.5, 1.0]]), same_start=True)

@@ -1,10 +1,10 @@
 """Logged data of experts: episodes with continuous observations, grouped by expert, in one NPZ file.
 
-The episodes are an `accountant.claims.episodes.Episodes`. Its `user` is the number of the expert. A state is the
-number of its step, which is also a row of `observations`. Rewards there are scaled to [0, 1]. The scale depends on
-all experts, so only the holders of the data may use `episodes`. `ExpertData.released` may be published. A learner
-uses `ExpertData.rewards`, which are not scaled: on the common scale, the rounding of one expert's rewards would
-depend on the rewards of others.
+`ExpertData.episodes` are an `accountant.claims.episodes.Episodes`. Their `user` is the number of the expert. A state
+is the number of its step, which is also its row in `observations`. The rewards of `episodes` are scaled to [0, 1].
+This scale depends on all experts, so only the holders of the data may use `episodes`. The result of
+`ExpertData.released` may be published. A learner uses `ExpertData.rewards`, which are not scaled: on the common scale,
+the rounding of one expert's rewards would depend on the rewards of others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ExpertData:
             expert, and rewards are scaled to [0, 1].
         observations: float32 (steps, d), the observation before each action.
         last: float32 (episodes, d), the observation after the last action of each episode.
-        over: bool (episodes,), whether the episode ended by itself.
+        over: bool (episodes,), whether the episode ended by itself, and was not stopped.
         rewards: float64 (steps,), the rewards as the environment paid them.
         experts: number of experts, numbered from 0. Each has at least one episode.
 
@@ -76,7 +76,7 @@ class ExpertData:
 
     @classmethod
     def of(cls, steps: Steps, user: Integers, experts: int) -> Self:
-        """Return a data set made from played steps. ``user`` holds the number of the expert of each episode."""
+        """Return a data set of played steps. ``user`` holds the number of the expert who played each episode."""
         ends = np.cumsum(steps.lengths)
         last, over = steps.following[ends - 1], steps.terminal[ends - 1]
         numbers = np.arange(len(steps.actions), dtype=np.int64)
@@ -109,8 +109,8 @@ class ExpertData:
         """Return the transitions of released steps, in a form that may be published. Needs torch.
 
         Each step occurs once, in the order of release and without the number of its expert. Rewards are scaled only
-        by the public constant of ``problem``. Step numbers and the scale of ``episodes`` are left out, because they
-        depend on all the data.
+        by the public constant of ``problem``. The transitions hold no step numbers and do not use the scale of
+        ``episodes``, because these depend on all the data.
 
         Args:
             problem: the problem, whose public constants scale observations and rewards.
@@ -175,7 +175,7 @@ def _episodes(
 def demonstrations(
     experts: Population, each: int, rng: np.random.Generator, horizon: int | None = None
 ) -> ExpertData:
-    """Return the data of `each` episodes that every expert plays in the default environment of the problem.
+    """Return logged data: every expert plays `each` episodes in the default environment of the problem.
 
     An episode is stopped after `horizon` steps. The default is the environment's horizon.
 

@@ -32,7 +32,7 @@ class Experts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TabularExperts:
-    """Policies in finitely many states, as a ``table`` of shape (experts, states, actions).
+    """The policies of many experts in finitely many states: a ``table`` (experts, states, actions).
 
     >>> TabularExperts(np.full((3, 2, 4), 0.25)).probabilities(np.array([1])).shape
     (3, 1, 4)
@@ -59,13 +59,15 @@ class TabularExperts:
         return int(self.table.shape[2])
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """Return the probabilities of all actions, ``(experts, states, actions)``, in these numbered states."""
+        """Return the probabilities of all actions, ``(experts, states, actions)``. ``states`` are numbers."""
         return self.table[:, states]
 
 
 @dataclass(frozen=True, eq=False)
 class CallableExperts:
-    """Policies as functions, one for each expert, from states ``(k, ...)`` to probabilities ``(k, actions)``.
+    """The policies of many experts, one function each.
+
+    A function maps k states ``(k, ...)`` to the probabilities of all actions ``(k, actions)``.
 
     >>> coin = CallableExperts([lambda states: np.full((len(states), 2), 0.5)] * 3, 2)
     >>> coin.probabilities(np.zeros((5, 4))).shape

@@ -31,25 +31,28 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Bases:
-    """K trained networks of one shape, with ReLU between layers.
+    """The K trained networks from which experts are made. They have the same shape, with ReLU between layers.
 
     Attributes:
         sizes: the numbers of inputs, of units of each hidden layer, and of outputs.
         theta: float32 (K, parameters), one row for each network. A row holds the weights (outputs, inputs) of the
-            first layer, its biases, those of the second layer, and so on.
+            first layer, its biases, the weights of the second layer, and so on.
     """
 
     sizes: tuple[int, ...]
     theta: Singles
 
     def hidden(self, which: int, seen: Singles) -> Singles:
-        """Return the input of one network's last layer (n, units + 1), with a final 1 for the bias."""
+        """Return what the last layer of network ``which`` receives for n inputs ``seen``: (n, units + 1).
+
+        The last column is 1, for the bias. ``units`` is the size of the last hidden layer.
+        """
         for weights, biases in self._layers(which)[:-1]:
             seen = np.maximum(seen @ weights.T + biases, 0)
         return np.column_stack([seen, np.ones(len(seen), np.float32)])
 
     def last(self, which: int) -> Singles:
-        """Return the last layer of one network (units + 1, outputs), with its biases in the last row."""
+        """Return the last layer of network ``which`` (units + 1, outputs), with its biases in the last row."""
         weights, biases = self._layers(which)[-1]
         return np.vstack([weights.T, biases])
 
@@ -62,7 +65,7 @@ class Bases:
         return found
 
     def save(self, path: Path) -> None:
-        """Write the networks as an NPZ file in half precision. Rounding does not make the experts worse."""
+        """Write the networks as an NPZ file in half precision. The rounding does not make the experts worse."""
         with path.open("wb") as stream:
             np.savez_compressed(stream, sizes=np.array(self.sizes), theta=self.theta.astype(np.float16))
 
@@ -74,20 +77,20 @@ class Bases:
 
     @classmethod
     def of(cls, problem: Problem) -> Bases:
-        """Return the trained networks that come with the package."""
+        """Return the trained networks for this problem that come with the package."""
         with as_file(files("dpproof.mechanisms.rl.expert") / "networks" / f"{problem.name}.npz") as path:
             return cls.load(path)
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """A population of m experts.
+    """The policies of m experts. Each expert has one of the trained networks, with a last layer of its own.
 
     Attributes:
-        problem: the problem in which they act.
+        problem: the problem in which the experts act.
         bases: the trained networks.
         base: int64 (m,), the number of the network of each expert.
-        last: float32 (m, units + 1, A), the last layer of each expert.
+        last: float32 (m, units + 1, A), the last layer of each expert, for A actions.
         pmin: the least probability of an action, in (0, 1/A).
 
     Raises:
@@ -116,7 +119,7 @@ class Population:
         return self.bases.sizes[-1]
 
     def greedy(self, observations: Singles, experts: Integers) -> Integers:
-        """Return the preferred actions (n,). Row i is that of expert ``experts[i]`` in state ``observations[i]``."""
+        """Return preferred actions (n,). Entry i is for expert ``experts[i]`` in state ``observations[i]``."""
         seen, found = self.problem.scaled(observations), np.empty(len(experts), np.int64)
         for which in np.unique(self.base[experts]):
             rows = np.flatnonzero(self.base[experts] == which)
@@ -127,14 +130,14 @@ class Population:
         return found
 
     def play(self, observations: Singles, experts: Integers, rng: np.random.Generator) -> Integers:
-        """Return random actions (n,). Row i is drawn from the policy of expert ``experts[i]``."""
+        """Return random actions (n,). Expert ``experts[i]`` draws entry i in state ``observations[i]``."""
         best = self.greedy(observations, experts)
         other = rng.random(len(best)) < (self.actions - 1) * self.pmin
         shift = rng.integers(1, self.actions, len(best)) if self.actions > 1 else 0
         return np.where(other, (best + shift) % self.actions, best)
 
     def likes(self, observations: Singles) -> NDArray[np.uint8]:
-        """Return the preferred action of every expert in every state: (m, n)."""
+        """Return the preferred action of each of m experts in each of n states: (m, n)."""
         seen, found = self.problem.scaled(observations), np.empty((self.count, len(observations)), np.uint8)
         for which in np.unique(self.base):
             rows = np.flatnonzero(self.base == which)
@@ -144,7 +147,7 @@ class Population:
         return found
 
     def probabilities(self, states: Singles) -> NDArray[np.float64]:
-        """Return the probabilities of all actions under every expert in every state: (m, n, A).
+        """Return the probabilities with which m experts take each of A actions in n states: (m, n, A).
 
         >>> from dpproof.mechanisms.rl.expert.problems import problem_for
         >>> few = population(problem_for("cartpole"), 5, np.random.default_rng(0))
@@ -170,8 +173,8 @@ def population(
     """Return `count` random experts, each made from a trained network by adding noise to its last layer.
 
     Each expert uses the first network with probability `common`, and otherwise a random network. The noise is
-    normal. Its standard deviation is `disturbance` times a uniform number in [0, 1], drawn for each expert, times
-    the root mean square of the last layer.
+    normal. Its standard deviation is the product of `disturbance`, a uniform number in [0, 1] drawn for each expert,
+    and the root mean square of the network's last layer.
 
     Raises:
         ValueError: no expert, a disturbance that is no finite number at least 0, a share outside [0, 1].

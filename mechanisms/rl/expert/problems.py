@@ -1,7 +1,7 @@
 """The four problems of the expert-level experiments: environments, their variations, and scaling constants.
 
-Experts learn in variations of an environment and act in the default one. The scaling constants are public and do
-not depend on data. They bring the observations and rewards that a network sees to the order of one.
+Experts learn in variations of an environment and act in the default environment. The scaling constants are public
+and do not depend on data. With them, the observations and rewards that a network sees are of the order of one.
 
 Source: Sharma et al. (2024), section 6.1 and Appendix B.1: the variations and their bounds, pmin = 0.02.
 """
@@ -27,13 +27,13 @@ Make = Callable[..., BatchedEnvironment]
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem of the experiments.
+    """One problem of the experiments: an environment, its variations, and scaling constants.
 
     Attributes:
         name: the name in files and tables.
-        make: function that makes the environment from parameters, or the default one without parameters.
-        varied: for each varied parameter, its least and largest value in the experts' training.
-        centre, spread: (d,). An observation is scaled to (observation - centre) / spread.
+        make: function that makes the environment from parameters, or the default environment without parameters.
+        varied: for each varied parameter of the environment, its least and largest value in the experts' training.
+        centre, spread: (d,) for d numbers in an observation. It is scaled to (observation - centre) / spread.
         reward_scale: factor on the rewards that a learner sees.
         discount: discount of later rewards.
         evaluation_horizon: number of steps after which an episode of a learned policy is stopped.
@@ -51,11 +51,11 @@ class Problem:
     unit: float = 1.0
 
     def variation(self, rng: np.random.Generator) -> BatchedEnvironment:
-        """Return an environment with random parameters, uniform between their bounds in ``varied``."""
+        """Return an environment with random parameters. They are uniform between their bounds in ``varied``."""
         return self.make(**{name: float(rng.uniform(*ends)) for name, ends in self.varied.items()})
 
     def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return observations (n, d) as networks see them: minus ``centre``, divided by ``spread``."""
+        """Return n observations (n, d) as networks see them: minus ``centre``, divided by ``spread``."""
         centre, spread = (np.array(each, np.float32) for each in (self.centre, self.spread))
         found: NDArray[np.float32] = (observations - centre) / spread
         return found

@@ -27,10 +27,11 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """The trajectory drawn in each round, and the number of its released steps.
+    """The result of one release: the episode drawn in each round, and how many of its first steps are released.
 
     Attributes:
-        drawn: int64 (rounds,), the drawn episode, or -1 if the expert had none left. It must not be published.
+        drawn: int64 (rounds,), the drawn episode, or -1 if the drawn expert had no episode left. It must not be
+            published.
         lengths: int64 (rounds,), how many first steps of the drawn episode are released.
         starts: int64 (episodes,), index of each episode's first step.
         simulated: whether the draws came from a seed or a given generator. If so, no guarantee holds.
@@ -59,10 +60,10 @@ class Release:
         return found
 
     def prefixes(self, episodes: Episodes) -> Episodes | None:
-        """Return the released prefixes as episodes without their experts, or None if nothing is released.
+        """Return the released first steps as episodes without their experts, or None if nothing is released.
 
-        States and rewards are copied from ``episodes``. So a state number must reveal nothing else, and the scale of
-        rewards must be fixed without the data. This is not true of `ExpertData.episodes`: use
+        States and rewards are copied from ``episodes``. So a state number must reveal nothing but the state, and the
+        scale of rewards must be fixed without the data. `ExpertData.episodes` break these rules: use
         `ExpertData.released` instead.
         """
         rows, lengths = self.steps, self.lengths[self.lengths > 0]
@@ -74,7 +75,7 @@ class Release:
 
 @dataclass(frozen=True)
 class DataRelease:
-    """The mechanism that releases prefixes of trajectories, with the noise that its parameters say.
+    """The mechanism that releases the first steps of logged trajectories. Its parameters fix the noise.
 
     >>> parameters = ExpertReleaseParameters(3, 2, 0.1, 99, 1, scale=1.0, draws="fresh")
     >>> table = np.tile([[[0.9, 0.1]]], (100, 1, 1))
@@ -98,13 +99,13 @@ class DataRelease:
         rng: Source = None,
         states: NDArray[Any] | None = None,
     ) -> Release:
-        """Draw a trajectory in each round, and release the first steps that many experts would play.
+        """Return a release: in each round, the first steps of a random trajectory that many experts would play.
 
         Args:
             episodes: the logged episodes. ``user`` is the number of the expert, from 0 on.
             experts: the policies of these experts.
-            rng: the source of trajectories and noise. Leave it out for a release, which draws from entropy; a seed
-                or a generator makes a simulation.
+            rng: the source of all random draws. Leave it out for a release, which draws from the operating system's
+                entropy. A seed or a generator makes a simulation.
             states: the input of the policies, one row for each step. The default is the states of ``episodes``.
 
         Raises:
@@ -176,9 +177,9 @@ _DRAWS = {"walk": _walk, "fresh": _afresh}
 def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.random.Generator) -> Integers:
     """Return how many first steps of a trajectory are released in ``n`` independent rounds, ``(n,)``.
 
-    ``counts`` are the results of ``prefix_counts``. The first noisy count at or below the noisy threshold ends the
-    prefix. The sparse vector technique stops at the first value above a threshold, so counts and threshold are
-    passed with opposite signs. This is correct because Laplace noise is symmetric.
+    ``counts`` are the results of ``prefix_counts``. The release stops before the first step whose noisy count is at or
+    below the noisy threshold. The sparse vector technique stops at the first value above a threshold, so it gets the
+    threshold minus the counts. This is correct because Laplace noise is symmetric.
 
     >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
     >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()

@@ -1,7 +1,7 @@
 """Training of experts by double DQN with replay, in many copies of one environment at once. Needs torch.
 
 This training is not private. Each expert learns alone, while it plays. The privacy claims of the experiments are
-about data sets of experts, and protect the participation of an expert.
+about data that trained experts log. They hide whether an expert takes part.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class Learning:
         hidden: number of units of each hidden layer.
         learning_rate: learning rate of Adam.
         replay: number of stored transitions.
-        exploration: final probability of a random action. It falls from 1 in about the first third of the rounds.
-        target_every: number of gradient steps between two copies of the network into the target network.
+        exploration: final probability of a random action. In about the first third of the rounds, the probability
+            falls from 1 to this number.
+        target_every: number of gradient steps after which the network is copied into the target network.
         horizon: number of steps after which an episode is stopped while learning.
-        kept: shares of the rounds after which the network's parameters are stored.
+        kept: when the network's parameters are stored. 0.5 means after half of the rounds.
     """
 
     copies: int = 16
@@ -79,8 +80,8 @@ class _Replay:
 def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
     """Train one expert in a random variation of a problem. Return its parameters after some of the rounds.
 
-    `how.kept` says after which shares of the rounds. torch's own generator is not used, so equal seeds give equal
-    experts on one machine.
+    `how.kept` lists these rounds as shares of all rounds. torch's own generator is not used, so equal seeds give
+    equal experts on one machine.
     """
     environment, layers = problem.variation(rng), how.layers(problem)
     theta = layers.initial(rng)

@@ -1,4 +1,4 @@
-"""Random trajectories of the chain of Balle, Gomrokchi and Precup, section 6, and their statistics.
+"""Random trajectories of the chain of states of Balle, Gomrokchi and Precup, section 6, and their statistics.
 
 In each state but the last, a trajectory stays or moves on. The step that reaches the last state pays 1, and the
 trajectory ends there. The paper does not specify the start state. Here it is uniform over the states before the
@@ -21,7 +21,9 @@ _BLOCK = 20_000
 def chain_episodes(
     states: int, trajectories: int, rng: np.random.Generator, stay: float = 0.5, first_user: int = 0
 ) -> Episodes:
-    """Return random trajectories of different users, who are numbered from `first_user` on.
+    """Return random trajectories on the chain, each of another user.
+
+    Users are numbered from `first_user` on. In every state but the last, a trajectory stays with probability `stay`.
 
     >>> batch = chain_episodes(3, 2, np.random.default_rng(0))
     >>> batch.count, int(batch.rewards.sum())
@@ -59,7 +61,10 @@ def chain_visits(
     rng: np.random.Generator,
     return_bound: float | None = None,
 ) -> FirstVisits:
-    """Return the first-visit statistics of random trajectories. Blocks of trajectories keep the memory small."""
+    """Return the first-visit statistics of random trajectories on the chain.
+
+    The trajectories are made in blocks, which keeps the memory small.
+    """
     total: FirstVisits | None = None
     for count in _blocks(_checks.at_least("trajectories", trajectories, 1)):
         batch = chain_episodes(states, count, rng)

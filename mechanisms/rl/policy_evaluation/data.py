@@ -1,8 +1,9 @@
 """First-visit statistics of a batch: how many trajectories visit each state, and the sum of their returns.
 
 The return of a state in a trajectory is the discounted sum of the rewards from the first visit on. One compiled
-backward pass over each trajectory computes the returns in doubles, clips them, and rounds them to whole units.
-Units are added as integers, so the sums are exact and do not depend on the order of the trajectories.
+backward pass over each trajectory computes the returns in doubles, clips them, and rounds them to multiples of a
+small unit. The numbers of units are added as integers, so the sums are exact and do not depend on the order of the
+trajectories.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms import _checks
 
 LOW_BITS = 26
-"""Number of low bits of a 53-bit return that are added separately, so that sums of 2^36 returns fit."""
+"""Number of low bits of a 53-bit return that are added separately. So sums of 2^36 returns fit into 64 bits."""
 CHUNKS = 32
-"""Number of parts that are added separately. It does not depend on the threads, so neither do the results."""
+"""Number of parts into which a batch is split. Because it is fixed, results do not depend on the threads."""
 FEW = 200_000
-"""Number of steps up to which threads cost more time than they save."""
+"""Largest number of steps for which one thread is used, because more threads cost more time than they save."""
 
 
 def first_visit_sums(
@@ -34,9 +35,10 @@ def first_visit_sums(
 ) -> tuple[Any, Any, Any]:
     """Return how many trajectories visit each of N = `count` states, and the sums of their returns.
 
-    A return is clipped at `top` and rounded to the nearest whole number of units of size 1/`units` (a power
-    of two). The sums are in units, split into high and low parts: high 2^`LOW_BITS` + low. All results have the
-    shape (N,). `starts` (m + 1,) has the index in `states` and `rewards` at which each trajectory begins.
+    A return is clipped at `top` and rounded to the nearest multiple of 1/`units` (a power of two). A sum of
+    returns is high 2^`LOW_BITS` + low multiples of 1/`units`. The results are the visits, the high parts and the low
+    parts, each of shape (N,). `starts` (m + 1,) has the index in `states` and `rewards` at which each of m
+    trajectories begins.
     """
     added = _alone if len(states) <= FEW else _together
     visits, high, low = (np.zeros((CHUNKS, count), np.int64) for _ in range(3))
@@ -117,7 +119,9 @@ _LEAST_BOUND = 2.0**-900
 
 @dataclass(frozen=True, eq=False)
 class FirstVisits:
-    """First-visit statistics of a batch of m trajectories. The statistics of two batches can be added.
+    """How often m trajectories visit each state, and the sums of their returns from the first visit on.
+
+    The statistics of two batches can be added with +.
 
     Attributes:
         visits: int64 (N,): number of trajectories that visit each of the N states.
@@ -176,7 +180,7 @@ class FirstVisits:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """The average return of each state (N,), 0 for a state without visits."""
+        """The average return of each of N states (N,), 0 for a state without visits."""
         return self.sums / np.maximum(self.visits, 1)
 
     @property
@@ -227,8 +231,8 @@ def first_visits(
     """Return how many trajectories visit each state, and the sums of their returns from the first visit on.
 
     A return is the discounted sum of rewards. It is computed in doubles, clipped at a public bound B, and rounded to
-    a multiple of about B/2^53. It is in [0, B] and depends on no other trajectory. The sums are exact, so they do
-    not depend on the order of the trajectories.
+    a multiple of about B/2^53. So a return is in [0, B] and depends on one trajectory only. The sums are exact, so
+    they do not depend on the order of the trajectories.
 
     Args:
         episodes: the trajectories, one for each user.

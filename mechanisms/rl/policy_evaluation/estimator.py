@@ -1,10 +1,11 @@
 """Estimators of the values of states, in the style of scikit-learn, without privacy and with it.
 
-`LSW` and `LSL` are regressions without privacy, `DPLSW` and `DPLSL` the private ones. `fit` takes `Episodes` or
-their `FirstVisits`, `predict` takes states. The private ones release `released_`, integers on a public grid.
-`coef_`, the same numbers as doubles, and predictions are computed from these integers. The guarantee covers every
-bit of all of them. The noise's standard deviation depends on the data. It is private, and it is neither stored nor
-shown. With a `random_state` the result is a simulation. It has another type, without a guarantee.
+`LSW` and `LSL` are regressions without privacy, `DPLSW` and `DPLSL` are private. `fit` takes `Episodes` or their
+`FirstVisits`, and `predict` takes states. The private estimators release `released_`, integers that count steps of a
+public size. `coef_` (the same numbers as doubles) and predictions are computed from these integers. The guarantee
+covers every bit of the integers, of `coef_` and of predictions. The noise's standard deviation depends on the data.
+It is private, and it is neither stored nor shown. With a `random_state`, `released_` is a simulation: an object of
+another type, without a guarantee.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ class _Values(OnGrid):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The parameters as doubles, computed from the integers."""
+        """The regression coefficients as doubles, computed from the integers."""
         return doubles(self.integers, self.exponent)
 
 
 class ReleasedValues(_Values, Released):
-    """Released regression coefficients, drawn from entropy by an exact sampler. The guarantee covers every bit."""
+    """Released regression coefficients with exactly sampled noise. The guarantee covers every bit of them."""
 
 
 class SimulatedValues(_Values, Simulated):
@@ -133,7 +134,9 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
 @dataclass(eq=False, repr=False)
 class LSW(_Evaluation):
-    """Weighted least squares on the average returns from the first visit of each state on, without privacy.
+    """An estimator of state values by weighted least squares on average returns, without privacy.
+
+    The return of a state in a trajectory counts from the first visit of the state on.
 
     Args:
         states: the number N of states. It may be left out if features are given.
@@ -162,7 +165,9 @@ class LSW(_Evaluation):
 
 @dataclass(eq=False, repr=False)
 class LSL(_Evaluation):
-    """Ridge regression on returns from the first visit of each state on, without privacy.
+    """An estimator of state values by ridge regression on returns, without privacy.
+
+    The return of a state in a trajectory counts from the first visit of the state on.
 
     Args:
         ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.
@@ -255,8 +260,8 @@ class _Private(_Evaluation):
     def noise_range(self, trajectories: int) -> tuple[float, float]:
         """Return a public lower and upper bound on the noise of `predict` for a batch of this size.
 
-        The noise is the standard deviation of a prediction before clipping, as a root mean square over all states.
-        Its exact size depends on how often the rarest states are visited, and is private.
+        The noise is the root mean square, over all states, of the standard deviation of a prediction before clipping.
+        Its exact size is private, because it depends on how often the rarest states are visited.
         """
         most = _checks.at_least("trajectories", trajectories, 2)
         squares, noise, top = self._squares(), self.constants(), self._bound()
@@ -286,7 +291,7 @@ class _Private(_Evaluation):
     def law(self, data: Episodes | FirstVisits) -> tuple[Floats, float]:
         """Return the mean (d,) and the standard deviation of `coef_` before rounding.
 
-        Both are private. Use them for audits only.
+        The mean and the standard deviation are private. Use them for audits only.
         """
         squares, found = self._squares(), self.statistics(data)
         with precision(128):
@@ -337,12 +342,12 @@ def _refuse_rounded(data: FirstVisits) -> None:
 
 @dataclass(eq=False, repr=False)
 class DPLSW(_Private, LSW):
-    """DP-LSW: `LSW` with Gaussian noise, useless on small data. Neighbours differ in one trajectory.
+    """DP-LSW: a private version of `LSW` with Gaussian noise. In neighbouring data one trajectory is replaced.
 
-    With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its root
-    mean squared error is 204. With `return_bound=1` it is 2.07, while the estimate 0 has .703. DP-LSW then needs
-    some 30,000 trajectories to beat this estimate, and some 100,000 to beat Gaussian noise on counts and sums
-    (docs/how-to/policy-evaluation.md). Predictions are then clipped.
+    It is useless on small data. With 5,000 trajectories of a chain of 40 states, epsilon 1 and delta 1e-5, its root
+    mean squared error before clipping is 204. With `return_bound=1` the error is 2.07, but the error of the estimate 0
+    is only .703. With this bound DP-LSW needs some 30,000 trajectories to beat the estimate 0, and some 100,000 to
+    beat Gaussian noise on counts and sums (docs/how-to/policy-evaluation.md).
 
     Args:
         epsilon: the target, above 0.
@@ -352,7 +357,7 @@ class DPLSW(_Private, LSW):
         planned_visits: visits (N,) of each state that are planned or public. Never give those of the batch itself.
         random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
         noise: the factor alpha and the smoothing beta, as `dpproof calibrate policy-evaluation` prints them. Give
-            either this or a target.
+            either `noise`, or `epsilon` and `delta`.
         clip: whether predictions are clipped to the possible values. This costs no privacy.
 
     If few trajectories visit one state, the noise on all states is large. `noise_range` and `expected_noise`
@@ -372,7 +377,7 @@ class DPLSW(_Private, LSW):
 
 @dataclass(eq=False, repr=False)
 class DPLSL(_Private, LSL):
-    """DP-LSL: `LSL` with Gaussian noise. In neighbouring data sets one trajectory is replaced.
+    """DP-LSL: a private version of `LSL` with Gaussian noise. In neighbouring data one trajectory is replaced.
 
     Args:
         planned_trajectories: the number of trajectories to which `planned_visits` belongs.

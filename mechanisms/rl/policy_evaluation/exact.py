@@ -1,7 +1,7 @@
 """Least squares in exact rationals, and certified operator norms of public matrices.
 
-Columns of the feature matrix that have no nonzero entry in the same row are independent problems. So for tabular
-features and aggregations the solution is a division.
+Two columns of the feature matrix that are never nonzero in the same row belong to separate problems. With one feature
+for each state, or for each group of states, every problem has one unknown, and its solution is a division.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def exact_least_squares(
     """Return the exact solution theta of (Phi^T diag(masses) Phi + ridge I) theta = Phi^T targets.
 
     Args:
-        features: Phi (N, d). Each double is taken as an exact rational.
+        features: the matrix Phi (N, d). Each double is taken as an exact rational.
         masses: N rationals, at least 0.
         targets: N rationals.
-        ridge: a rational, at least 0; above 0 unless the weighted columns are independent.
+        ridge: a rational, at least 0. It must be above 0 if the columns of diag(masses) Phi are dependent.
 
     >>> half, one = Fraction(1, 2), Fraction(1)
     >>> exact_least_squares(np.array([[1.0], [2.0]]), [one, one], [half, one], Fraction(0))

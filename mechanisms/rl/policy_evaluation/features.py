@@ -1,4 +1,4 @@
-"""Features of states and their norms, regression weights, and schedules of the ridge. All are public."""
+"""Features of states and their norms, regression weights, and ridge parameters. All of them are public."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
 
 
 def norm(features: Floats) -> float:
-    """Return an upper bound on the largest singular value of ``features``. It is certified and nearly equal.
+    """Return a certified upper bound on the largest singular value of ``features``, which is nearly exact.
 
     >>> norm(aggregation(4))
     1.4142...
@@ -73,7 +73,7 @@ def norm(features: Floats) -> float:
 def pseudo_inverse_norm(features: Floats, weights: Floats) -> float:
     """Return an upper bound on the norm of the pseudo-inverse of diag(weights)^(1/2) times ``features``.
 
-    It is certified, and only slightly larger than the norm.
+    The bound is certified, and only slightly larger than the norm.
 
     >>> pseudo_inverse_norm(tabular(4), np.full(4, 0.25))
     2.0
@@ -97,7 +97,7 @@ def ridge(
 ) -> float:
     """Return a ridge parameter for m trajectories: `factor` (norm of features)^2 (largest weight) m^power.
 
-    It is public, because it depends on the data only through the public number m.
+    The result is public, because it depends on the data only through the public number m.
 
     >>> ridge(10_000, tabular(4), np.ones(4))
     200.0...

@@ -4,10 +4,10 @@ Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML 20
 Neighbours are batches of equally many trajectories, with one trajectory replaced. The smooth bound of DP-LSL uses
 min, as in the algorithm. The paper's Lemma 9 prints max, which is refuted (eval.lemma9.constant).
 
-The release is an integer for each feature: the multiple of a public grid nearest to theta + sigma_X Z, drawn
-exactly. theta are the regression coefficients, sigma_X is the standard deviation of the noise, which depends on the
-data, and Z is standard normal. theta and sigma_X^2 are exact rationals. For the proofs see
-docs/notes/policy_evaluation.md.
+The release is one integer for each feature. This integer times a public step size is the multiple of the step size
+nearest to theta + sigma_X Z, drawn exactly. theta are the regression coefficients, and Z is standard normal. sigma_X
+is the standard deviation of the noise, which depends on the data. theta and sigma_X^2 are exact rationals. For the
+proofs see docs/notes/policy_evaluation.md.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _FINER = 20
 
 
 class Squares(ABC):
-    """A private regression of returns on features: its coefficients, its smooth bound and its noise.
+    """Base class of the private regressions of returns on features: coefficients, smooth bound and noise.
 
     The smooth bound times a constant (`unit` squared) is an upper bound on the squared sensitivity for the present
-    data. It changes little between neighbours.
+    data. The smooth bound changes little between neighbours.
     """
 
     features: Floats
@@ -53,13 +53,16 @@ class Squares(ABC):
 
     @abstractmethod
     def bound_at(self, visits: NDArray[np.int64], trajectories: int) -> SmoothBound:
-        """Return the smooth bound for batches with these visits, as a function of the smoothing parameter."""
+        """Return the smooth bound of a batch, as a function of the smoothing parameter.
+
+        `visits` are the numbers of trajectories that visit each state.
+        """
 
     @abstractmethod
     def unit(self, bound: float) -> Fraction:
-        """Return the factor of the root of the smooth bound, certified to be at least the printed constant.
+        """Return the factor that turns the root of the smooth bound into a bound on the sensitivity.
 
-        `bound` is the public bound on returns.
+        It is certified to be at least the printed constant. `bound` is the public bound on returns.
         """
 
     def bound(self, data: FirstVisits) -> SmoothBound:
@@ -67,9 +70,10 @@ class Squares(ABC):
         return self.bound_at(data.visits, data.trajectories)
 
     def ends(self, trajectories: int, beta: float) -> tuple[Fraction, Fraction]:
-        """Return a public lower and upper bound on the smooth bound, up to rounding, for any batch of this size.
+        """Return a public lower and upper bound on the smooth bound of any batch of this size, up to rounding.
 
-        One is its value if every trajectory visits every state, the other its value if none visits any.
+        They are the smooth bound if every trajectory visits every state, and the smooth bound if no trajectory visits
+        any state.
         """
         states = len(self.features)
         extremes = (np.full(states, count, np.int64) for count in (0, trajectories))
@@ -92,7 +96,10 @@ class Squares(ABC):
             return float(arb_of(self.variance(data, noise)).sqrt().mid())
 
     def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
-        """Return the exponent of the public grid. Its step is at most 2^-20 of the least possible noise."""
+        """Return the exponent of the public step size, a power of 2.
+
+        The step size is at most 2^-20 of the least possible noise.
+        """
         least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
         return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
 
@@ -150,13 +157,15 @@ class WeightedSquares(Squares):
         return Fraction(bound) * Fraction(self._norm)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return how much an `error` (d,) in the coefficients increases the minimised sum."""
+        """Return how much an `error` (d,) in the coefficients increases the sum that they minimise."""
         return float((self.weights * (self.features @ error) ** 2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeSquares(Squares):
     """The regression of DP-LSL: theta minimises the empirical risk plus ridge/(2m) |theta|^2, for m trajectories.
+
+    The empirical risk is the mean over trajectories of the weighted squared errors in the visited states.
 
     Args:
         features: float64 (N, d), the features of N states.
@@ -225,6 +234,6 @@ class RidgeSquares(Squares):
         return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return how much an `error` (d,) in the coefficients increases the minimised sum."""
+        """Return how much an `error` (d,) in the coefficients increases the sum that they minimise."""
         moved = (self.weights * data.visits * (self.features @ error) ** 2).sum()
         return float((moved + self.ridge / 2 * (error**2).sum()) / data.trajectories)

@@ -27,8 +27,8 @@ _EVERY = np.iinfo(np.int64).max
 def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transition: float) -> kernels.Rule:
     """Return the planning rule: the exploration bonus of every step, and how private counts are used.
 
-    `cost` and `transition` are the widths of the confidence intervals of costs and of transitions. The error
-    bounds of the private counts are computed only if a constant multiplies them.
+    `cost` and `transition` are the widths of the confidence intervals of costs and of transitions. The function
+    asks the privatizer for error bounds only if a constant above 0 multiplies them.
     """
     p = privatizer.parameters
     steps = (
@@ -54,7 +54,10 @@ def rule_of(privatizer: Privatizer, constants: Constants, cost: float, transitio
 
 
 def payoffs_of(environment: TabularMDP, constants: Constants) -> NDArray[np.float64]:
-    """Return the values (S, A) that the counters of costs add up: costs 1 - r, or the rewards r."""
+    """Return what a visit adds to the counter of costs (S, A): the cost 1 - r, or the reward r.
+
+    ``constants.rewards`` says which of the two is counted.
+    """
     return environment.rewards if constants.rewards else 1 - environment.rewards
 
 
@@ -68,9 +71,9 @@ def run_blocks(
     first: float = 0.0,
     keep: bool,
 ) -> LearningRun:
-    """Return a run of the learner that plans by `rule`.
+    """Return the result of one run of the learner that plans by `rule`.
 
-    The counters of costs add up `payoffs` (S, A). All action values are `first` at the beginning.
+    A visit adds its entry of `payoffs` (S, A) to the counter of costs. All action values begin with `first`.
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
@@ -110,15 +113,15 @@ def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
 
 @dataclass(frozen=True)
 class PrivateUCBVI(RunsMany):
-    """PRIVATE-UCB-VI, Algorithm 2: optimistic value iteration with private counts.
+    """A learner that runs PRIVATE-UCB-VI (Algorithm 2): optimistic value iteration with private counts.
 
-    Q = min(H-h+1, max(0, c~ + P~ V - beta)) in step h of H. c~ and P~ are the cost and the transitions estimated
-    from the private counts, V is the value of the next state, and beta is the sum of the exploration bonuses for
-    costs and for transitions. The policy takes the first action of least Q.
+    In step h of H an action has the expected cost Q = min(H-h+1, max(0, c~ + P~ V - beta)). c~ and P~ are the cost
+    and the transitions estimated from the private counts, V is the value of the next state, and beta is the sum of
+    the exploration bonuses for costs and for transitions. The policy takes the first action of least Q.
 
     Attributes:
-        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table.
-        constants: the scales of the bonus, those of the theory unless given.
+        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table of counts.
+        constants: factors of the exploration bonus. The default are those of the theory.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
@@ -131,10 +134,10 @@ class PrivateUCBVI(RunsMany):
     constants: Constants = field(default=THEORY)
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Return the result of learning in `environment` for all episodes. `keep` stores the trajectories in it.
+        """Return the result of learning in `environment` for all episodes.
 
-        If `rng` is a seed or a generator, the run is a simulation. The generator is split in two. The first is for
-        the environment, the second for the noise.
+        With `keep` the result holds the trajectories. If `rng` is a seed or a generator, the run is a simulation. The
+        generator is split in two: one for the environment, one for the noise.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the privatizer.
@@ -148,15 +151,16 @@ class PrivateUCBVI(RunsMany):
 
 @dataclass(frozen=True)
 class PrivateUCBPO(RunsMany):
-    """PRIVATE-UCB-PO, Algorithm 1: optimistic policy evaluation, then a step of mirror descent.
+    """A learner that runs PRIVATE-UCB-PO (Algorithm 1): optimistic policy optimisation with private counts.
 
-    The policy of episode k+1 is proportional to that of episode k times exp(-eta Q), where Q are the estimated
-    action values and eta is the learning rate. It is stored as logarithms, so no action is lost by underflow.
+    It evaluates its policy, then takes a step of mirror descent: the policy of episode k+1 is proportional to the
+    policy of episode k times exp(-eta Q), where Q are the estimated action values and eta is the learning rate. The
+    learner stores logarithms of probabilities, so no probability becomes 0 by rounding.
 
     Attributes:
         privatizer: as for `PrivateUCBVI`.
-        constants: as for `PrivateUCBVI`. eta is its `learning_rate` times sqrt(2 log A/(H^2 K)), for A actions, H
-            steps and K episodes.
+        constants: as for `PrivateUCBVI`. eta is ``constants.learning_rate`` times sqrt(2 log A/(H^2 K)), for A
+            actions, H steps and K episodes.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts
@@ -185,7 +189,7 @@ class PrivateUCBPO(RunsMany):
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
         """Return the result of a run, as `PrivateUCBVI.run` does.
 
-        It raises the same errors, and those of `learning_rate`.
+        The method raises the errors of `PrivateUCBVI.run` and those of `learning_rate`.
         """
         rate = self.learning_rate()
         S, A, T = environment.states, environment.actions, self.privatizer.parameters.episodes

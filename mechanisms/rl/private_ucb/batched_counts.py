@@ -1,7 +1,8 @@
-"""Samples for an audit of counts that are released in batches: two very different users, and the releases.
+"""Inputs and samples for an audit of counts that are released after each batch of users.
 
-All other users are the same in both inputs, and the noise does not depend on the data. Their counts are a
-known shift, so they are left out. If there are many batches, the audit uses only the first ones.
+The two inputs differ in one user. All other users are the same, and the noise does not depend on the data. The
+counts of the other users are a known shift, so they are left out. If there are many batches, the audit uses only the
+first ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ EARLY = 128
 
 
 def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
-    """Return parameters of a counter with the same noise, in which each batch is one leaf (one addition).
+    """Return the parameters of a counter with the same noise that counts batches as if each were one user.
 
     >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
     9
@@ -45,7 +46,7 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
 
 def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Floats:
-    """Return what one user adds to the counters: first those of costs, then those of transitions.
+    """Return what one user adds to the counters: first to those of costs, then to those of transitions.
 
     At most ``parameters.cap`` visits of each state and action are counted.
 
@@ -64,7 +65,7 @@ def capped_counts(parameters: BatchedCountsParameters, user: Trajectories) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class BatchedUser:
-    """One user of the first batch. An absent user adds nothing to the counters.
+    """An input of the audit: one user of the first batch. An absent user adds nothing to the counters.
 
     Attributes:
         user: the trajectory of the user.
@@ -85,11 +86,11 @@ class BatchedUser:
 
 
 def users_apart(parameters: BatchedCountsParameters, *, replaced: bool) -> tuple[BatchedUser, BatchedUser]:
-    """Return two users who differ as much as possible.
+    """Return the two inputs of the audit: users whose counts differ as much as possible.
 
-    A cell is a state and an action. The first user visits the cells in order, ``cap`` times each. The second user
-    visits them in reverse order, with cost 0 in cells of the first user. All other costs are 1. If ``replaced`` is
-    false, the second user is the first one, marked as absent.
+    A cell is a pair of a state and an action. The first user visits the cells in order, ``cap`` times each. The second
+    user visits them in reverse order, with cost 0 in cells that the first user visits. All other costs are 1. If
+    ``replaced`` is false, the second user is the first one, marked as absent.
 
     >>> parameters = BatchedCountsParameters(2, 1, 2, 9, sigma=1.0, cap=2)
     >>> [one.user.states.tolist() for one in users_apart(parameters, replaced=True)]

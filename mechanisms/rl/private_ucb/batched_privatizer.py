@@ -1,9 +1,9 @@
-"""Privatizer of counts in batches. Fewer releases, and a cap on a user's visits, require less noise.
+"""A privatizer that needs less noise, because it releases counts less often and caps the visits of a user.
 
-It changes the release in two ways. First, counts are released only before some episodes, because every release
-needs more noise, even if the policy would not change. Second, an episode of H steps counts at most `cap` visits of
-a state and action, so no user has an L2 norm above the square root of H cap. Counted transitions still have the
-same distribution, because the number of a visit is known before its next state is drawn.
+It differs from other privatizers in two ways. First, it releases counts only before some episodes, because every
+further release needs more noise. Second, in an episode of H steps it counts at most `cap` visits of a state and
+action, so the L2 norm of a user's counts is at most the square root of H cap. Counted transitions still have the same
+distribution, because whether a visit counts is known before its next state is drawn.
 
 Source: this project's own; the guarantee is `dpproof.accountant.rl.private_ucb.batched_counts`.
 """
@@ -31,11 +31,11 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
 @dataclass(frozen=True)
 class BatchedCounts(BatchedCountsParameters):
-    """A central privatizer with Gaussian noise that releases counts only before some episodes.
+    """A privatizer with a trusted server and Gaussian noise that releases counts only before some episodes.
 
-    All steps share one table, and visits are capped. The users between two releases form a batch. The noise of the
-    running counts over the batches uses the square root of the matrix of running sums. The visits of a state and
-    action are the sum of its released transitions.
+    All steps share one table, and visits are capped. The users between two releases form a batch. The server releases
+    running counts over the batches. It makes their noise with the square root of the matrix of running sums. The
+    visits of a state and action are the sum of its released transitions.
 
     The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
 
@@ -45,7 +45,7 @@ class BatchedCounts(BatchedCountsParameters):
     """
 
     def meeting(self, adjacency: Adjacency | str, epsilon: Any, delta: Any) -> BatchedCounts:
-        """Return the same privatizer with the least noise that is (epsilon, delta)-private under `adjacency`.
+        """Return this privatizer with the least noise that makes it (epsilon, delta)-private under `adjacency`.
 
         >>> sizes = BatchedCounts(6, 2, 20, 20000, sigma=1.0, cost_factor=2.0, cap=5, every=100)
         >>> 180 < sizes.meeting(Adjacency.REPLACE, 1, "1e-6").deviation < 190
@@ -56,7 +56,7 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def parameters(self) -> BatchedCounts:
-        """The parameters. They are fields of this object, so this is the object itself."""
+        """The parameters: this object itself, because they are its fields."""
         return self
 
     @property
@@ -71,14 +71,14 @@ class BatchedCounts(BatchedCountsParameters):
 
     @cached_property
     def reads(self) -> NDArray[np.bool_]:
-        """Return whether counts are released before each of the episodes 0, ..., K-1."""
+        """A boolean array (K,). Entry k says whether counts are released before episode k = 0, ..., K-1."""
         found = np.zeros(self.episodes, np.bool_)
         found[self.releases] = True
         return found
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of a transition's count in the last release, which has the most noise."""
+        """Standard deviation of the noise on a count of transitions in the last release. It is the largest."""
         row = row_coefficients(SquareRoot(len(self.releases)))
         return self.sigma * float(np.linalg.norm(row))
 
@@ -98,7 +98,7 @@ class BatchedCounts(BatchedCountsParameters):
     def levels(self, delta: float) -> Levels:
         """Return error bounds that hold for all counters and releases at once with probability 1 - `delta`.
 
-        They are a union bound, computed from the standard deviation of the last release.
+        They follow from a union bound and the standard deviation of the last release's noise.
         """
         from scipy.special import ndtri_exp
 

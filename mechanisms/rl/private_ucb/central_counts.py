@@ -1,4 +1,4 @@
-"""Samples of the CENTRAL-PRIVATIZER's counts, for an audit of its first users."""
+"""Samples of the noisy counts that a trusted server releases (CENTRAL-PRIVATIZER), for audits."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 def sample(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the noisy counts after each user in ``n`` runs of the CENTRAL-PRIVATIZER, (n, users, columns)."""
+    """Return a trusted server's noisy counts after each user, in ``n`` runs: (n, users, audited counters)."""
     return released(CentralPrivatizer(parameters), data, n, rng)

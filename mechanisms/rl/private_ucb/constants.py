@@ -1,15 +1,16 @@
-"""Constants of the exploration bonus of optimistic learning: those of the theory, and tuned ones with names.
+"""Constants of the exploration bonus of optimistic learners: those of the theory, and tuned ones with names.
 
-Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022) add, for each state and action, with n = max(1, N~ + E1),
+By Lemmas 3.1 and 4.1 of Chowdhury and Zhou (AAAI 2022), the bonus of a state and action is the sum of a term for its
+cost and a term for its transitions. With n = max(1, N~ + E1) these terms are
 
     Lc/sqrt(n) + 3 E1/n                                  for the cost,
     H Lc/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, value iteration,
     H Lp/sqrt(n) + H (S E2 + 2 E1)/n                     for the transitions, policy optimisation,
 
 Lc = sqrt(2 ln(4SAT/delta)), Lp = sqrt(4S ln(6SAT/delta)). There are S states, A actions, H steps in an episode and
-T steps in all. N~ is the private number of visits. E1 and E2 bound the errors of the private counts of visits and
-costs, and of transitions. The paper's experiment scales the constants ("tune the learning rate and the scaling of
-the confidence interval"). Every such scale is a field here.
+T steps in all. N~ is the private number of visits. E1 bounds the errors of the private counts of visits and costs,
+and E2 those of transitions. The paper's experiment scales the constants ("tune the learning rate and the scaling of
+the confidence interval"). Every such scale is a field of `Constants`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Final
 
 
 class Projection(enum.IntEnum):
-    """Post-processing of released counts before they are used. It costs no privacy."""
+    """How a learner changes released counts before it uses them, which costs no privacy."""
 
     NONE = 0
     """Nothing, as in Algorithms 1 and 2."""
@@ -38,8 +39,8 @@ class Projection(enum.IntEnum):
 class Constants:
     """Factors of the exploration bonus of optimistic learning. The defaults give the constants of the theory.
 
-    The module defines the bonus from the widths Lc and Lp of confidence intervals and the error bounds E1 and E2
-    of the private counts.
+    The module has the formula of the bonus. Lc and Lp are the widths of the confidence intervals of costs and of
+    transitions. E1 bounds the errors of the private visits and costs, and E2 those of the private transitions.
 
     Attributes:
         delta: failure probability of Lc, Lp and of the error bounds, in (0, 1).
@@ -50,8 +51,8 @@ class Constants:
         learning_rate: multiplies the learning rate sqrt(2 log A/(H^2 K)) of policy optimisation in K episodes.
         projection: how released counts are changed before they are used.
         threshold: multiplies the error bounds of transitions and of costs. Counts below the product become 0.
-        rewards: whether rewards are counted instead of costs. They have the same sensitivity. The cost is then N~
-            minus the released rewards.
+        rewards: whether rewards are counted instead of costs. The sensitivity is the same. The learner then computes
+            the sum of costs as N~ minus the released sum of rewards.
 
     Raises:
         ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
@@ -81,11 +82,17 @@ class Constants:
         object.__setattr__(self, "projection", Projection(self.projection))
 
     def cost_width(self, states: int, actions: int, steps: int) -> float:
-        """Return `width` times Lc = sqrt(2 ln(4SAT/delta)) for S states, A actions and T = `steps` steps in all."""
+        """Return `width` times Lc = sqrt(2 ln(4SAT/delta)).
+
+        There are S = `states`, A = `actions` and T = `steps` steps in all episodes together.
+        """
         return self.width * math.sqrt(2 * math.log(4 * states * actions * steps / self.delta))
 
     def transition_width(self, states: int, actions: int, steps: int) -> float:
-        """Return `width` times Lp = sqrt(4S ln(6SAT/delta)) for S states, A actions and T = `steps` steps in all."""
+        """Return `width` times Lp = sqrt(4S ln(6SAT/delta)).
+
+        There are S = `states`, A = `actions` and T = `steps` steps in all episodes together.
+        """
         return self.width * math.sqrt(4 * states * math.log(6 * states * actions * steps / self.delta))
 
 
@@ -94,17 +101,17 @@ THEORY: Final = Constants()
 OPPO: Final = THEORY
 """The theory's constants of policy optimisation, for counts without noise.
 
-The bonus is Lc/sqrt(n) + H Lp/sqrt(n), and the learning rate is the printed one. These are the constants of
-Chowdhury and Zhou (Lemma A.1, Algorithm 1), not those of OPPO itself: the text of Efroni et al. (2020,
-arXiv:2002.08243) has not been compared.
+After n visits the bonus is Lc/sqrt(n) + H Lp/sqrt(n), with Lc and Lp as in `Constants`. The learning rate is the
+printed one. These are the constants of Chowdhury and Zhou (Lemma A.1, Algorithm 1). They have not been compared with
+the paper on OPPO itself (Efroni et al., 2020, arXiv:2002.08243).
 """
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
-"""Tuned on RiverSwim, without error terms. They have no regret guarantee.
+"""Constants tuned on RiverSwim, with a bonus without error bounds of counts. No regret guarantee.
 
 The paper also tunes, but it does not print its values.
 """
 CONSISTENT: Final = replace(TUNED, projection=Projection.SIMPLEX)
-"""Tuned, and the released counts are made consistent. They have no regret guarantee."""
+"""The constants `TUNED`, with released counts that are made consistent first. No regret guarantee."""
 SPARSE: Final = replace(
     TUNED,
     width=0.05,
@@ -113,7 +120,10 @@ SPARSE: Final = replace(
     threshold=0.4,
     rewards=True,
 )
-"""Tuned. Counts that noise alone could explain become 0, and rewards are counted. No regret guarantee."""
+"""Tuned constants. Small counts become 0, and rewards are counted instead of costs. No regret guarantee.
+
+A count is small if the noise alone could explain it.
+"""
 
 
 def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float = 0.05) -> Constants:
@@ -121,7 +131,7 @@ def ucb_vi(states: int, actions: int, horizon: int, episodes: int, delta: float 
 
     The bonus of UCB-VI after n visits is 7 H ln(5SAT/delta)/sqrt(n). The field `width` is chosen such that the whole
     bonus of PRIVATE-UCB-VI is this number. The source is Algorithm 3 of Azar, Osband and Munos (ICML 2017),
-    whose text has not been compared. It uses one table for all steps, so these constants are for pooled
+    whose text has not been compared. UCB-VI uses one table for all steps, so these constants are for pooled
     counts.
 
     Args:

@@ -1,8 +1,8 @@
-"""Inputs for the audit of a privatizer: two sequences of users that reach its guarantee, and some counters.
+"""Inputs for the audit of a privatizer: two sequences of users for which its guarantee is tight.
 
 An input holds only the first users and only some counters. A part of a release is itself released, so a violation
-in the part is a violation of the whole. Counters without a difference, and episodes long after the user who
-differs, only cost time. The best score is the exact log-likelihood ratio of the release for the two inputs.
+in the part is a violation of the whole. Counters that are the same for both inputs, and episodes long after the user
+who differs, would only cost time. The best score is the exact log-likelihood ratio of the release for the two inputs.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def worst_pair(
 ) -> tuple[Trajectories, Trajectories]:
     """Return two sequences of ``users`` users whose first users differ as much as ``parameters.start`` permits.
 
-    A cell is a state and an action. In the first sequence the first user stays in one cell with costs 1. In the
-    second sequence this user stays in another cell, from the start or from the second step on. If there is no other
-    cell that users can choose, the user has costs 0 instead.
+    A cell is a pair of a state and an action. In the first sequence the first user stays in one cell with costs 1. In
+    the second sequence this user stays in another cell, from the start or from the second step on. If users cannot
+    choose another cell, this user stays in the same cell with costs 0.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
@@ -80,11 +80,12 @@ def central_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return log(density under ``first`` / density under ``second``) of releases (n, users, counters).
+    """Return log(density under ``first`` / density under ``second``) of n releases (n, users, counters).
 
-    ``first`` and ``second`` (users, counters) are what every user adds to the counters in ``columns``. The releases
-    are mapped to values with independent noise by a linear map that has an inverse. For the tree these values are
-    its nodes. For a factorised counter they are the noisy entries of C x.
+    ``first`` and ``second`` (users, counters) are what every user adds to the counters in ``columns``. An invertible
+    linear map turns the releases ``outputs`` into values with independent noise. For the tree counter these values are
+    the noisy sums in the tree's nodes. For the square-root counter they are the noisy entries of C x, where x are the
+    users' additions and C is the square root of the matrix of running sums.
 
     >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
     >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
@@ -112,10 +113,10 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return log(density under ``first`` / density under ``second``) of the reports (n, users, counters).
+    """Return log(density under ``first`` / density under ``second``) of n runs (n, users, counters).
 
-    ``first`` and ``second`` (users, counters) are the users' true counts in ``columns``. The reports are those of
-    ``LocalPrivatizer.release``.
+    ``first`` and ``second`` (users, counters) are the users' true counts in ``columns``. ``outputs`` are the noisy
+    counts that the users send, as ``LocalPrivatizer.release`` returns them.
     """
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
@@ -151,7 +152,7 @@ def _log_ratio(
 
 @dataclass(frozen=True, eq=False)
 class CountedUsers:
-    """The first users of a stream. An absent user adds nothing to the counters.
+    """An input of an audit: the first users of a stream. An absent user adds nothing to the counters.
 
     Attributes:
         users: the trajectories of the users.
@@ -169,7 +170,7 @@ class CountedUsers:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: CountsParameters) -> Floats:
-        """Return what every user adds to each of the counters: (users, columns)."""
+        """Return what every user adds to each audited counter: (users, columns)."""
         found = self.users.counts(parameters)[:, self.columns]
         if self.absent:
             found[0] = 0
@@ -179,9 +180,9 @@ class CountedUsers:
 def worst_users(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int, *, replaced: bool
 ) -> tuple[CountedUsers, CountedUsers]:
-    """Return two inputs that reach the guarantee, restricted to the counters in which they differ.
+    """Return two inputs for which the guarantee is tight, restricted to the counters in which they differ.
 
-    In the second input the first user is another one (``replaced``) or absent.
+    If ``replaced`` is true, the first user of the second input is another one. Otherwise this user is absent.
 
     >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
     >>> [data.columns.tolist() for data in worst_users(parameters, 1, replaced=True)]
@@ -213,7 +214,7 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
 
 
 def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
-    """Return whether all states, actions and costs are the same."""
+    """Return whether all states, actions and costs of two sequences are the same."""
     return all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in ("states", "actions", "costs")
     )
@@ -222,5 +223,8 @@ def differ_in_none(one: Trajectories, other: Trajectories) -> bool:
 def released(
     privatizer: CentralPrivatizer | LocalPrivatizer, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Return ``n`` runs of a privatizer: the noisy counts after each user (central), or of each user (local)."""
+    """Return the noisy counts in ``n`` runs of a privatizer, an array (n, users, columns).
+
+    A central privatizer counts all users so far, after each user. A local one counts each user alone.
+    """
     return privatizer.release(data.leaves(privatizer.parameters), n, rng, data.columns)

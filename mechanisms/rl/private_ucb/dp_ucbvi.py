@@ -4,16 +4,16 @@
 "Near-optimal differentially private reinforcement learning" (AISTATS 2023, arXiv 2212.04680), Algorithm 1 and
 section 4, whose text was not available. No result here is a result about the printed DP-UCBVI.
 
-There are S states, A actions, H steps and T steps in all. N~_h and P~ are the private visit counts and the estimated
-transitions, E is four times the largest error of a private count, V the value of the next state, and beta the
-failure probability. Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m =
+There are S states, A actions, H steps in an episode and T steps in all. N~_h and P~ are the private visit counts and
+the estimated transitions, E is four times the largest error of a private count, V the value of the next state, and
+beta the failure probability. Counts are made consistent first (`Projection.BAND`). Then, with n = N~_h(s, a), m =
 N~_{h+1}(s') and iota = ln(30 HSAT/beta), the bonus is
 
     2 sqrt(Var_{P~}(V) iota/n) + sqrt(2 iota/n) + 20 H S E iota/n
     + 4 sqrt(iota sum_{s'} P~(s') min(B(m), H^2)/n),
     B(m) = 1000^2 H^3 S A iota^2/m + 1000^2 H^4 S^4 A^2 iota^4 (E^2 + H^2)/m^2,
 
-and Q never grows from one episode to the next.
+and the action value Q never grows from one episode to the next.
 
 Some parts were compared with the authors' later paper on self-play, which states that it generalises this one
 ("Differentially private reinforcement learning with self-play", sections 3 and 5.3). These are Assumption
@@ -43,7 +43,7 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 class VarianceConstants:
     """Factors of the four terms of DP-UCBVI's bonus. The defaults are reconstructed, not checked against the paper.
 
-    The module has the formula. In that formula, E is four times the largest error of a private count.
+    The module has the formula. There E is four times the largest error of a private count, and iota is a logarithm.
 
     Attributes:
         beta: failure probability, in (0, 1).
@@ -73,7 +73,10 @@ class VarianceConstants:
     def bonus(
         self, states: int, actions: int, horizon: int, episodes: int, level: float
     ) -> kernels.Bernstein:
-        """Return the bonus's constants. `level` is four times the largest error of a private count."""
+        """Return the numbers in the formula of the bonus.
+
+        `level` is four times the largest error of a private count.
+        """
         S, A, H = float(states), float(actions), float(horizon)
         iota = math.log(30 * H * S * A * H * episodes / self.beta)
         root = self.width * math.sqrt(iota)
@@ -88,19 +91,19 @@ class VarianceConstants:
 
 
 QIAO_WANG: Final = VarianceConstants()
-"""The reconstructed constants, not checked against the paper. The module lists those that were compared."""
+"""The reconstructed constants, not checked against the paper. See the module for what was compared."""
 QIAO_WANG_TUNED: Final = VarianceConstants(width=0.02, around=0.0, error=0.0, margin=0.0)
 """Constants scaled down for experiments. They have no regret guarantee."""
 
 
 @dataclass(frozen=True)
 class DPUCBVI(RunsMany):
-    """DP-UCBVI with any privatizer. Its constants are reconstructed, not checked against the paper.
+    """A learner that runs DP-UCBVI with any privatizer. Its constants are not checked against the paper.
 
     Attributes:
-        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table. Its
-            counters of costs add up rewards here.
-        constants: the factors of the bonus: those of the theory, or tuned ones.
+        privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table of counts.
+            The privatizer's counters of costs add up rewards here.
+        constants: the factors of the bonus: reconstructed ones, or tuned ones.
 
     >>> import numpy as np
     >>> from dpproof.mechanisms.environments.river_swim import river_swim

@@ -1,4 +1,4 @@
-"""Samples of the LOCAL-PRIVATIZER's counts, for an audit of its first users."""
+"""Samples of the noisy counts that users send in the local model (LOCAL-PRIVATIZER), for audits."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer
 
 
 def sample(parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator) -> Floats:
-    """Return the noisy counts that each user sends in ``n`` runs of the LOCAL-PRIVATIZER, (n, users, columns)."""
+    """Return the noisy counts that each user sends in ``n`` runs: (n, users, audited counters)."""
     return released(LocalPrivatizer(parameters), data, n, rng)

@@ -1,9 +1,9 @@
 """Private counts of real users: a stream for the central model, and one user's report for the local model.
 
-The noise of `mechanisms.rl.private_ucb.privatizers` is for simulations, which add it to true counts. This file
-stores O(log K) numbers for each counter and K episodes, accepts trajectories, and refuses those that it must not
-count. With `SecureNoise` the counts are integers, and costs are rounded to multiples of a grain. The parameters must
-then name a discrete distribution, so that the guarantee is that of the drawn noise.
+The noise of `mechanisms.rl.private_ucb.privatizers` is for simulations, which add it to true counts. Here users'
+trajectories are counted. `PrivateCounts` refuses those that it must not count, and stores O(log K) numbers for each
+counter and K episodes. With `SecureNoise` the noise consists of integers, and costs are rounded to multiples of
+1/grains. The parameters must then name a discrete distribution, so that the guarantee is that of the drawn noise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WHOLE = 1 << 53
 
 
 class NoiseSource(Protocol):
-    """A source of noise for private counts.
+    """Interface of a source of noise for private counts.
 
     A result with any other source than ``counting.streaming.SecureNoise`` is a simulation.
     """
@@ -53,9 +53,9 @@ class NoiseSource(Protocol):
 
 
 class Counts(NamedTuple):
-    """Tables of visits and summed costs (T, S, A), and of transitions (T, S, A, S), for S states and A actions.
+    """Three tables of counts: visits (T, S, A), summed costs (T, S, A), and transitions (T, S, A, S).
 
-    T is the number of steps, or 1 if all steps share one table.
+    There are S states and A actions. T is the number of steps, or 1 if all steps share one table.
     """
 
     visits: Floats
@@ -86,10 +86,10 @@ def user_counts(
     """Return the true counts of one user's visits, costs and transitions.
 
     Args:
-        parameters: the sizes of the problem.
-        states: s_1, ..., s_{H+1}, from 0 to S - 1.
-        actions: a_1, ..., a_H, from 0 to A - 1.
-        costs: c_1, ..., c_H in [0, 1].
+        parameters: the sizes of the problem, with H steps.
+        states: the H + 1 visited states, numbered from 0.
+        actions: the H actions, numbered from 0.
+        costs: the H costs in [0, 1].
 
     >>> parameters = LocalCountsParameters(2, 1, 2, 9, pooled=True)
     >>> user_counts(parameters, [0, 1, 1], [0, 0], [0.5, 1.0]).costs.tolist()
@@ -145,9 +145,10 @@ def _scale(parameters: CountsParameters, family: str) -> float:
 
 
 class PrivateCounts:
-    """Private counts of users who arrive one after another, by the CENTRAL-PRIVATIZER with the binary tree.
+    """Private counts of users who arrive one after another, made by a trusted server with binary trees.
 
-    Episodes are numbered from 0. Before episode k, k users have been counted.
+    It is a streaming version of the CENTRAL-PRIVATIZER. Episodes are numbered from 0. Before episode k, k users have
+    been counted.
 
     >>> parameters = CentralCountsParameters(2, 1, 2, 100, scale=30.0)
     >>> counts = PrivateCounts(parameters, SimulatedNoise(np.random.default_rng(0)))
@@ -156,8 +157,8 @@ class PrivateCounts:
     (2, 2, 1, 2)
 
     Args:
-        parameters: the sizes, the noise and the counted tables. The counter must be the tree. With discrete noise
-            a user's summed costs are rounded to multiples of 1/grains.
+        parameters: the sizes, the noise and the counted tables. ``parameters.counter`` must be ``tree``. With
+            discrete noise a user's summed costs are rounded to multiples of 1/grains.
         noise: the source of the noise.
 
     Raises:
@@ -185,7 +186,7 @@ class PrivateCounts:
 
     @property
     def parameters(self) -> CentralCountsParameters:
-        """The parameters of the noise. They cannot be changed."""
+        """The sizes, the noise and the counted tables. They cannot be changed."""
         return self._parameters
 
     def __reduce__(self) -> Any:
@@ -200,7 +201,7 @@ class PrivateCounts:
 
     @property
     def simulated(self) -> bool:
-        """Whether the noise is not that of ``SecureNoise``. If so, no guarantee holds."""
+        """Whether the noise comes from another source than ``SecureNoise``. If so, no guarantee holds."""
         return not self._secure
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
@@ -222,7 +223,7 @@ class PrivateCounts:
 
     @property
     def numbers_held(self) -> int:
-        """The number of values in memory."""
+        """The number of values that the counters hold in memory."""
         return sum(tree.numbers_held for tree in self._trees.values())
 
     def update(self, episode: int, states: ArrayLike, actions: ArrayLike, costs: ArrayLike) -> None:
@@ -274,7 +275,7 @@ def local_report(
     actions: ArrayLike,
     costs: ArrayLike,
 ) -> Counts:
-    """Return what one user of the LOCAL-PRIVATIZER sends: the user's own counts, with noise on each.
+    """Return what one user sends in the local model: the user's own counts, with noise on each.
 
     With ``SecureNoise`` the guarantee is ``accountant.rl.private_ucb.local_counts.account(parameters, ...)``.
     With any other noise the report is a simulation without a guarantee.

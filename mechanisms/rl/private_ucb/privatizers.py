@@ -1,4 +1,4 @@
-"""Privatizers: private versions of the counts from which optimistic learners plan (Assumption 1 of the paper).
+"""Privatizers, which give optimistic learners private counts to plan from (Assumption 1 of the paper).
 
 A learner needs four things from a privatizer:
 
@@ -12,8 +12,9 @@ A learner needs four things from a privatizer:
   blocks come in order and cover each episode once. Their arrays are reused, so copy what you keep.
 - **Sizes** are in ``privatizer.parameters``: ``states, actions, horizon, episodes, pooled``.
 - **Levels** (error bounds). ``privatizer.levels(delta)`` returns certified bounds ``Levels(visits, costs,
-  transitions)``. With probability 1 - delta they hold for all private counts of all episodes at once. ``.E1 =
-  max(visits, costs)``, ``.E2 = transitions``. ``privatizer.printed_levels(delta)`` returns the bounds of the paper.
+  transitions)``. With probability 1 - delta they hold for all private counts of all episodes at once. The paper
+  uses ``E1 = max(visits, costs)`` and ``E2 = transitions``. ``privatizer.printed_levels(delta)`` returns the bounds
+  that the paper prints.
 - **Guarantee.** ``privatizer.account(adjacency)`` returns a ``PrivacyResult``, as for every mechanism.
 """
 
@@ -34,23 +35,23 @@ Floats = NDArray[np.float32]
 
 
 class CountNoise(NamedTuple):
-    """Noise of the counts that are read before n episodes, which are numbered ``first``, ``first + 1``, ...
+    """Noise of the counts that a learner reads before each of n episodes, numbered from ``first`` on.
 
     There are S states and A actions. T is the number of steps, or 1 if all steps share one table.
     """
 
     first: int
     visits: Floats
-    """Noise of the visits, an array (n, T, S, A)."""
+    """Noise of the numbers of visits, an array (n, T, S, A)."""
     costs: Floats
     """Noise of the summed costs, an array (n, T, S, A)."""
     transitions: Floats
-    """Noise of the transitions, an array (n, T, S, A, S)."""
+    """Noise of the numbers of transitions, an array (n, T, S, A, S)."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Bounds on the errors of private visits, summed costs and transitions.
+    """Upper bounds on the errors of private counts: of visits, of summed costs and of transitions.
 
     They hold for all counters and episodes at once, except with a small failure probability.
     """
@@ -61,17 +62,17 @@ class Levels:
 
     @property
     def E1(self) -> float:  # noqa: N802 (the paper's name)
-        """The larger one of the error bounds of visits and of costs, called E1 in the paper."""
+        """The larger of the two error bounds ``visits`` and ``costs``. The paper calls it E1."""
         return max(self.visits, self.costs)
 
     @property
     def E2(self) -> float:  # noqa: N802 (the paper's name)
-        """The error bound of transitions, called E2 in the paper."""
+        """The error bound ``transitions``. The paper calls it E2."""
         return self.transitions
 
 
 class Sizes(Protocol):
-    """Sizes of a problem, which the parameters of every privatizer have."""
+    """Interface of an object with the sizes of a problem. The parameters of every privatizer have it."""
 
     @property
     def states(self) -> int:
@@ -100,7 +101,7 @@ class Sizes(Protocol):
 
 
 class Privatizer(Protocol):
-    """Interface of private counts of trajectories: noise for simulations, error bounds, and the guarantee."""
+    """Interface of a privatizer: it has noise for simulated private counts, error bounds, and a guarantee."""
 
     @property
     def parameters(self) -> Sizes:
@@ -120,7 +121,7 @@ class Privatizer(Protocol):
         ...
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee under a neighbouring relation."""
+        """Return the guarantee under the neighbouring relation ``adjacency``."""
         ...
 
 
@@ -149,11 +150,14 @@ class ExactCounts:
 
     @property
     def parameters(self) -> ExactCounts:
-        """The sizes. They are fields of this object, so this is the object itself."""
+        """The sizes of the problem: this object itself, because they are its fields."""
         return self
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """Yield all episodes in one block of arrays without columns. Nothing is drawn from `rng`."""
+        """Yield one block for all episodes. Its arrays have no columns, because there is no noise.
+
+        `rng` and `block` are not used.
+        """
         none = np.zeros((self.episodes, 0), np.float32)
         yield CountNoise(0, none, none, none)
 

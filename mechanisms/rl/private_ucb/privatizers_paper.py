@@ -1,9 +1,9 @@
 """The paper's two privatizers (central and local), with the paper's noise or with calibrated noise.
 
 For the noise that the paper prints use ``CentralPrivatizer(CentralCountsParameters(S, A, H, K,
-printed_epsilon=1.0))``. For noise that is proved to satisfy a claim use
-``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. The parameters
-also select other noise, counters and tables.
+printed_epsilon=1.0))``. For the least noise with a proved guarantee use
+``CentralPrivatizer.meeting(CentralCountsParameters(S, A, H, K), Adjacency.REPLACE, 1.0, 0.0)``. Other parameters
+select other noise distributions, counters and tables of counts.
 
 Source: Chowdhury and Zhou (AAAI 2022), Section 5.
 """
@@ -61,7 +61,7 @@ RELEASE_DRAWS: Mapping[str, Callable[[np.random.Generator, tuple[int, ...]], Dou
     NoiseLaw.LAPLACE: _laplace,
     NoiseLaw.GAUSSIAN: _gaussian,
 }
-"""Functions that draw noise of scale 1 in double precision. The keys are the accountants' names."""
+"""Functions that draw noise of scale 1 in double precision. The keys are the values of ``parameters.noise``."""
 
 
 def _check_real(parameters: CountsParameters) -> None:
@@ -100,7 +100,7 @@ def _count_noise(
 
 
 def noise_scales(parameters: CountsParameters) -> NDArray[np.float64]:
-    """Return the noise scale of each counter: those of visits, then of costs, then of transitions.
+    """Return the noise scale of each counter: first the counters of visits, then of costs, then of transitions.
 
     Visits are left out if they are sums of transitions.
 
@@ -135,7 +135,9 @@ class CentralPrivatizer:
     def meeting(
         cls, parameters: CentralCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
-        """Return the same counters with the least noise that is (epsilon, delta)-private under ``adjacency``.
+        """Return a privatizer with the least noise that makes it (epsilon, delta)-private under ``adjacency``.
+
+        Everything but the noise scale is as in ``parameters``.
 
         >>> sizes = CentralCountsParameters(6, 2, 20, 20000)
         >>> CentralPrivatizer.meeting(sizes, Adjacency.REPLACE, 1, 0).parameters.scale
@@ -146,7 +148,7 @@ class CentralPrivatizer:
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
         """Yield the noise of all episodes' counts in blocks, as ``Privatizer.noise`` describes.
 
-        For the tree, the size of a block is the least power of two that is at least ``block``.
+        If the counter is ``tree``, the size of a block is the least power of two that is at least ``block``.
         """
         return _count_noise(self.parameters, self.paths(), rng, block)
 
@@ -168,7 +170,8 @@ class CentralPrivatizer:
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return the noisy counts after each of the first K - 1 users in ``n`` runs: (n, K - 1, counters).
 
-        The tree's noise is in double precision, and that of other counters in single precision.
+        K is the number of episodes. The noise of the tree counter is in double precision, and the noise of other
+        counters in single precision.
 
         Raises:
             ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
@@ -185,10 +188,10 @@ class CentralPrivatizer:
         """Return the noisy counts after each of the first users in ``n`` runs: (n, users, counters).
 
         Args:
-            leaves: what every user adds to each counter, (users, counters), at most K - 1 users.
+            leaves: what every user adds to each counter, (users, counters), at most K - 1 users for K episodes.
             n: how many runs.
             rng: the generator of the noise.
-            columns: an index of the privatizer's counters that ``leaves`` holds. The default is all counters.
+            columns: an index that selects the counters in ``leaves`` among all counters. The default is all.
         """
         factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
         noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)
@@ -204,9 +207,9 @@ class CentralPrivatizer:
         return rows[1:].reshape(users, runs, counters).swapaxes(0, 1).astype(np.float64)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all releases together, if the server that counts is trusted.
+        """Return the guarantee of all releases together. The users must trust the server that counts.
 
-        ``dpproof.accountant.rl.private_ucb.central_counts.account`` computes it.
+        ``dpproof.accountant.rl.private_ucb.central_counts.account`` computes the guarantee.
         """
         return private_ucb.account(self.parameters, Adjacency.of(adjacency))
 
@@ -230,7 +233,10 @@ class LocalPrivatizer:
     def meeting(
         cls, parameters: LocalCountsParameters, adjacency: Adjacency | str, epsilon: Any, delta: Any
     ) -> Self:
-        """Return the same privatizer with the least noise that is (epsilon, delta)-private under ``adjacency``."""
+        """Return a privatizer with the least noise that makes it (epsilon, delta)-private under ``adjacency``.
+
+        Everything but the noise scale is as in ``parameters``.
+        """
         return cls(private_ucb_local.ACCOUNTANT.least_noise(parameters, adjacency, epsilon, delta)[0])
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
@@ -260,9 +266,9 @@ class LocalPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return what users with the true counts ``leaves`` send in ``n`` runs: (n, users, counters).
+        """Return the noisy counts that users send in ``n`` runs: (n, users, counters).
 
-        See ``CentralPrivatizer.release`` for the arguments.
+        ``leaves`` are the users' true counts. See ``CentralPrivatizer.release`` for the arguments.
         """
         factors, (users, counters) = noise_scales(self.parameters)[columns], leaves.shape
         noise = self.release_noise(_checks.at_least("n", n, 1), users, counters, rng)

@@ -1,17 +1,17 @@
 """The exact release of RLSVI: every table is drawn on a public grid, one step after another.
 
-A table entry is round(f + sigma Z) on the grid 2^exponent, by `dpproof.mechanisms.release.rounded_gaussian`. Its mean
-f = Rhat + sum_s' Phat(s') V(s') is an exact rational. Rhat is the mean reward so far, Phat(s') the share of visits
-after which state s' followed, and V(s') the largest entry of the next step's released table. Rewards are rounded
-to multiples of 2^-30 when a user arrives. That rounding looks at one record at a time and keeps rewards in [0, 1],
-so it keeps every neighbouring relation. The variance beta_k/(N + 1) is rational: N is the number of visits, and
-beta_k, which depends on the episode k, is rounded up to a double.
+A table entry is f + sigma Z, rounded to a multiple of 2^exponent by `dpproof.mechanisms.release.rounded_gaussian`.
+Z is standard normal. The mean f = Rhat + sum_s' Phat(s') V(s') is an exact rational. Rhat is the mean reward so far,
+Phat(s') the share of visits after which state s' followed, and V(s') the largest entry of the next step's released
+table. Rewards are rounded to multiples of 2^-30 when a user arrives. That rounding looks at one record at a time
+and keeps rewards in [0, 1], so neighbours stay neighbours. The variance sigma^2 = beta_k/(N + 1) is rational: N is
+the number of visits, and beta_k, which depends on the episode k, is rounded up to a double.
 
-Given the tables released so far, each release is post-processing of the real Gaussian mechanism that is
-accounted for; docs/notes/rlsvi_tight.md has the argument. Under ``rewards-only`` the variance is the same for
-both neighbours given these tables, because it depends only on the visit counts, and a change of rewards does
-not change them. It is not public. Under ``replace`` the variances differ, as the account of that relation
-allows.
+Given the tables released so far, each release is post-processing of the real Gaussian mechanism that the accountant
+covers; docs/notes/rlsvi_tight.md has the argument. Under ``rewards-only``, two neighbours have the same variance
+given these tables: it depends only on the visit counts, and a change of rewards does not change the counts. The
+variance is not public. Under ``replace``, two neighbours may have different variances. The accountant's proof for
+``replace`` allows this.
 """
 
 from __future__ import annotations
@@ -82,29 +82,29 @@ class _Tables(OnGrid):
 
     @property
     def tables(self) -> NDArray[np.float64]:
-        """The tables as doubles (K, H, S, A).
+        """The tables as doubles (K, H, S, A), for K episodes, H steps, S states and A actions.
 
-        They are functions of the integers, so they have the same privacy.
+        They are computed from the released integers.
         """
         return doubles(self.integers, self.exponent)
 
 
 class RLSVIRelease(_Tables, Released):
-    """The tables of all episodes, drawn from entropy by an exact sampler.
+    """The released noisy tables of action values of all episodes, drawn exactly.
 
     The guarantee covers every bit of them.
     """
 
 
 class RLSVISimulation(_Tables, Simulated):
-    """The tables of all episodes, drawn from a seed or a given generator. They have no guarantee."""
+    """The noisy tables of all episodes, with noise from a seed or a generator. They have no guarantee."""
 
 
 class RLSVIStream:
-    """RLSVI for users who arrive one after another. The guarantee covers every bit that it releases.
+    """A run of RLSVI with users who arrive one after another. The guarantee covers every released bit.
 
     In every episode `table` releases a noisy table of action values, and `policy` returns the best actions by this
-    table. `see` adds the data of the user who followed them.
+    table. `see` adds the data of the user who followed this policy.
 
     >>> stream = RLSVIStream(RLSVIParameters(states=2, actions=2, horizon=1, episodes=2))
     >>> stream.table().shape, stream.policy().shape
@@ -115,8 +115,9 @@ class RLSVIStream:
 
     Args:
         parameters: the sizes of the problem, and the scale of the noise.
-        seed: leave it out for a release, which draws from entropy. A seed or a generator makes a simulation.
-        exponent: entries are multiples of 2^exponent. Choose it without looking at the data.
+        seed: leave it out for a release, which draws from the operating system's entropy. A seed or a generator
+            makes a simulation.
+        exponent: table entries are multiples of 2^exponent. Choose it without looking at the data.
 
     Raises:
         ValueError: an exponent outside -200, ..., 60, or a seed that is none.
@@ -133,12 +134,12 @@ class RLSVIStream:
 
     @property
     def parameters(self) -> RLSVIParameters:
-        """The parameters of all tables. They cannot be changed."""
+        """The sizes of the problem and the scale of the noise. They cannot be changed."""
         return self._parameters
 
     @property
     def exponent(self) -> int:
-        """The exponent of the grid. It cannot be changed."""
+        """All table entries are multiples of 2 to the power of this number. It cannot be changed."""
         return self._exponent
 
     @property
@@ -152,9 +153,9 @@ class RLSVIStream:
         return self._seen
 
     def table(self) -> NDArray[np.float64]:
-        """Return the noisy action values of the present episode, an array (H, S, A).
+        """Return the noisy action values of the present episode: (H, S, A) for H steps, S states and A actions.
 
-        They are drawn at the first call in an episode. Later calls return the same values.
+        The first call in an episode draws the noise. Later calls return the same values.
 
         Raises:
             ValueError: all episodes are over.
@@ -162,16 +163,16 @@ class RLSVIStream:
         return doubles(self._present(), self.exponent)
 
     def policy(self) -> NDArray[np.int64]:
-        """Return the best action by the present table for every step and state (H, S); the first one in a tie."""
+        """Return the best action of the present table in every step and state (H, S); in a tie the first."""
         return np.array([[row.index(max(row)) for row in step] for step in self._present()], np.int64)
 
     def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
         """Add the data of the user of the present episode, whose table must have been released.
 
         Args:
-            states: s_1, ..., s_{H+1}.
-            actions: a_1, ..., a_H.
-            rewards: r_1, ..., r_H in [0, 1]; rounded to multiples of 2^-30.
+            states: the H + 1 visited states, for H steps.
+            actions: the H actions.
+            rewards: the H rewards in [0, 1]. They are rounded to multiples of 2^-30.
 
         Raises:
             ValueError: a trajectory that is none, or no table released in this episode. Nothing is changed.
@@ -193,12 +194,12 @@ class RLSVIStream:
         self._seen += 1
 
     def release(self) -> RLSVIRelease | RLSVISimulation:
-        """Return all tables released so far. With a seed or a generator this is a simulation."""
+        """Return all tables released so far. If the stream has a seed or a generator, they are a simulation."""
         kind = RLSVISimulation if self.simulated else RLSVIRelease
         return kind(self.parameters, tuple(self._released), self.exponent, self._randomness)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of the tables of all episodes. See `OnGrid.account`."""
+        """Return the guarantee that covers the tables of all episodes. See `OnGrid.account`."""
         return self.release().account(adjacency)
 
     def __repr__(self) -> str:

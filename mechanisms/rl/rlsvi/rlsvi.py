@@ -1,13 +1,14 @@
 """RLSVI: randomized least-squares value iteration, whose exploration noise also makes it private.
 
-Before every episode it computes a table Q of action values from the data so far, by backward induction, and adds
+Before every episode RLSVI computes a table Q of action values from the data so far, by backward induction, and adds
 Gaussian noise to every entry. The next user takes the best actions by this table. Source: arXiv:2606.01952v1,
 Algorithm 1.
 
-The exact likelihood ratio of the tables for two neighbouring sequences of users is the strongest test. Given the
-tables released so far, both sequences have visited the same states N times each. Every entry of the next table is
-Gaussian with variance beta_k / (N + 1) under both, where beta_k depends on the episode k. Only the means differ,
-through the mean rewards of the one state and action in each step that the changed user visited (Lemma 11).
+The strongest test that tells two neighbouring sequences of users apart is the exact likelihood ratio of the tables.
+If the tables released so far are the same, the two sequences have visited a state and action equally often, N times.
+An entry of the next table is Gaussian with variance beta_k / (N + 1) for both sequences. Here beta_k depends on the
+episode k. Only some means differ: in each step, that of the state and action that the changed user visited (Lemma
+11).
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ if TYPE_CHECKING:
 def log_likelihood_ratio(
     parameters: RLSVIParameters, tables: NDArray[np.float64], users: Users, other: Users
 ) -> NDArray[np.float64]:
-    """Return ln(p_other(tables) / p_users(tables)), one number per release.
+    """Return ln(p_other(tables) / p_users(tables)), one number for each run.
 
-    Here p is the density of RLSVI's tables for the users `other` or `users`. For the output of another algorithm,
-    the result is a score and not a likelihood ratio.
+    p_other and p_users are the densities of RLSVI's tables for the users `other` and `users`. If another algorithm
+    made the tables, the result is a score and not a likelihood ratio.
 
     Args:
-        parameters: those of the mechanism.
+        parameters: the sizes and the noise of RLSVI.
         tables: float64 array (runs, K, H, S, A), as `RLSVI.release` returns it.
         users: the data in the denominator.
         other: the data in the numerator: `users` with the rewards of one user replaced.
@@ -87,13 +88,14 @@ def log_likelihood_ratio(
 
 @dataclass(frozen=True)
 class RLSVI(RunsMany):
-    """RLSVI for S states, A actions, H steps and K episodes, one user each.
+    """A learner that runs RLSVI with S states, A actions, H steps and K episodes. Each episode has one user.
 
-    Q_h = Rhat_h + Phat_h V_{h+1} + w with w ~ N(0, beta_scale beta_k / (N_h + 1)), independent for each step h,
-    state and action, and beta_k = S H^3 log(2HSAk) / 2 in episode k. N_h is the number of visits so far in step h.
-    Rhat_h and Phat_h are the mean reward and the frequencies of the next states, 0 without visits. V_h is the
-    largest entry of Q_h in each state. The policy takes the first action with this entry. If ``parameters.clip``
-    is given, V is clipped to [0, clip] before the previous step uses it. The released Q is never clipped.
+    The action values of step h are Q_h = Rhat_h + Phat_h V_{h+1} + w. The noise w ~ N(0, beta_scale beta_k / (N_h +
+    1)) is independent for each step, state and action. In episode k, beta_k = S H^3 log(2HSAk) / 2; beta_scale is
+    one of ``parameters``. N_h is the number of visits so far in step h. Rhat_h and Phat_h are the mean reward and
+    the frequencies of the next states, 0 without visits. V_h is the largest entry of Q_h in each state. The policy
+    takes the first action with this entry. If ``parameters.clip`` is given, V is clipped to [0, clip] before the
+    previous step uses it. The released Q is never clipped.
 
     With its own noise RLSVI hardly learns at small epsilon: on RiverSwim (S = 6, A = 2, H = 20) its mean
     regret over 100 runs is 3218 after 1,000 episodes (epsilon 1.634 at delta 1e-6), and 63335 after 20,000
@@ -118,14 +120,15 @@ class RLSVI(RunsMany):
         keep: bool = False,
         budget: float = math.inf,
     ) -> LearningRun:
-        """Return the result of learning in `environment` for all episodes. `keep` stores the trajectories in it.
+        """Return the result of learning in `environment` for all episodes.
 
-        This is an experiment in floating point. If `rng` is a seed or a generator, it is a simulation.
+        With `keep` the result holds the trajectories. The run is an experiment in floating point. If `rng` is a seed
+        or a generator, it is a simulation.
 
-        With a finite `budget` the run is budget-zCDP and sqrt(2 budget)-GDP if only one user's rewards change, for
-        any number of episodes, in real arithmetic. A table is released if its cost, which depends on the visit
-        counts, fits the budget. After that the policy stays the same. The conditions are those of
-        `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
+        With a finite `budget` the run is budget-zCDP and sqrt(2 budget)-GDP (Gaussian differential privacy) in real
+        arithmetic, for any number of episodes. Neighbours differ in one user's rewards. A new table is released as
+        long as the privacy cost of all tables, which depends on the visit counts, is within the budget. After that
+        the policy stays the same. The conditions are those of `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
 
         Raises:
             ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
@@ -152,7 +155,7 @@ class RLSVI(RunsMany):
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
         """Return the noisy tables of `runs` independent runs on the same users: (runs, K, H, S, A).
 
-        They are a fast simulation in floating point, for experiments and audits, without a guarantee. Use
+        They are a fast simulation in floating point, for experiments and audits. They have no guarantee. Use
         `publish` for a real release.
 
         >>> users = Users([[[[0, 0]]]] * 3, [[[[0.0, 1.0]]]] * 3)
@@ -174,12 +177,13 @@ class RLSVI(RunsMany):
     def publish(
         self, users: Users, seed: Source = None, *, exponent: int = GRID
     ) -> RLSVIRelease | RLSVISimulation:
-        """Return the exact noisy tables of one run on `users`. The guarantee covers every released bit.
+        """Return the noisy tables of one run on `users`, drawn exactly. The guarantee covers every released bit.
 
         Args:
-            users: the responses of each user, one user for each episode.
-            seed: leave it out for a release, which draws from entropy. A seed or generator makes a simulation.
-            exponent: entries are multiples of 2^exponent. Choose it without looking at the data.
+            users: the next states and rewards of each user, one user for each episode.
+            seed: leave it out for a release, which draws from the operating system's entropy. A seed or a generator
+                makes a simulation.
+            exponent: table entries are multiples of 2^exponent. Choose it without looking at the data.
 
         Raises:
             ValueError: the users' K, H, S or A are not those of the parameters, or the exponent is out of
@@ -209,7 +213,7 @@ class RLSVI(RunsMany):
         return self.release(data, rng, n)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of releasing all tables once by `publish`, as the accountant proves it.
+        """Return the proved guarantee of one call of `publish`, which releases all tables.
 
         Raises:
             ValueError: a subclass replaces the noise, or nothing is proved under this adjacency.
@@ -226,7 +230,10 @@ class RLSVI(RunsMany):
             )
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """Return the standard deviations of simulated noise, divided by sqrt(beta_k). The index is the visit count."""
+        """Return the standard deviations of simulated noise after 0, 1, ... visits, divided by sqrt(beta_k).
+
+        beta_k is the factor of episode k on the variance.
+        """
         return kernels.noise_widths(self.parameters)
 
     def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -1,8 +1,9 @@
 """Users with fixed responses, which are the data of a release of RLSVI.
 
-A user has a next state and a reward for every (h, s, a). This determines one episode under any policy. Two
-sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they differ in the
-rewards of one user only. For the same released tables, both then visit the same states and actions.
+A user has a next state and a reward for every step h, state s and action a. These responses determine one episode
+under any policy. Two sequences of users are neighbours in the sense of arXiv:2606.01952v1, Remark 2, when they
+differ in the rewards of one user only. If the released tables are the same, two neighbours visit the same states
+and actions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """Responses of K users to every step, state and action. The arrays are copied and made read-only.
+    """The next state and the reward that each of K users has for every step, state and action.
+
+    There are H steps, S states and A actions. The arrays are copied and made read-only.
 
     Attributes:
         next_states: int64 array (K, H, S, A) of states 0, ..., S-1.
@@ -86,7 +89,7 @@ class Users:
         return cls(next_states, np.broadcast_to(environment.rewards, shape), environment.start)
 
     def with_rewards(self, user: int, rewards: ArrayLike) -> Users:
-        """Return the same users, with other rewards (a number or an array (H, S, A)) for user number `user`.
+        """Return the same users, but user number `user` gets new `rewards`: a number or an array (H, S, A).
 
         >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
         >>> users.with_rewards(1, 0.0).rewards.ravel()
@@ -98,7 +101,7 @@ class Users:
 
 
 def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
-    """Return the number of the one user whose rewards differ. The two sequences may differ in nothing else.
+    """Return the number of the one user whose rewards differ. The two sequences must be equal in all else.
 
     Source: arXiv:2606.01952v1, Remark 2. Raises ValueError if there is another difference, or none.
 

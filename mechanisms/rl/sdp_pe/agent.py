@@ -3,9 +3,9 @@
 The learner knows which next states each action may lead to, and it learns their probabilities. It enumerates all
 policies, so only tiny problems can be run.
 
-Each stage explores crudely, step by step, and then finely (Algorithms 2 and 3). It does not use data of
-earlier stages, and it drops the active policies whose estimated value is too low. Active policies are those not
-yet dropped. The paper asks for the best single policy for exploration, which does not exist. The learner plays a
+Each stage explores crudely, step by step, and then finely (Algorithms 2 and 3). A stage does not use data of earlier
+stages. At its end it drops the active policies whose estimated value is too low. Active policies are those not yet
+dropped. For fine exploration the paper asks for the best single policy, which does not exist. The learner plays a
 random mixture of policies instead (`dpproof.mechanisms.rl.sdp_pe.coverage`).
 
 Source: Bai, Talebi, Zhao, Cheng and Chen, "Near-optimal reinforcement learning with shuffle differential
@@ -44,7 +44,7 @@ Bools = NDArray[np.bool_]
 class Mixture(NamedTuple):
     """A random policy, which every user draws independently from m numbered policies.
 
-    `numbers` (m,) are the policies in increasing order, and `weights` (m,) are their probabilities.
+    `numbers` (m,) are the numbers of the policies in increasing order, and `weights` (m,) are their probabilities.
     """
 
     numbers: Ints
@@ -67,11 +67,13 @@ class Crude:
     """The result of crude exploration, for H steps, X states and A actions.
 
     Attributes:
-        transitions: estimated probabilities (H, n, A, n) over reachable states, as in `PolicySpace.reduced`.
+        transitions: estimated probabilities (H, n, A, n) of transitions between at most n reachable states of each
+            step, as in `PolicySpace.reduced`.
         infrequent: bool (H, X, A, X): whether the transition was seen too rarely. Its probability is set to 0.
         auxiliary: the uniform mixture of all policies that crude exploration chose.
-        heads: for each step, an active policy for each beginning of a policy, as in `kernels.heads`.
-        level: the largest error bound of its private releases.
+        heads: for each step, and each choice of the actions up to this step, an active policy with these actions
+            (`kernels.heads`).
+        level: the largest error bound of the private releases of crude exploration.
     """
 
     transitions: Floats
@@ -85,7 +87,8 @@ class Crude:
 class Fine:
     """The result of fine exploration: estimated transitions and rewards, and how well the mixture covers policies.
 
-    `level` is the error bound of the private counts. The tables are over reachable states (`PolicySpace.reduced`).
+    `level` is the error bound of the private counts. The tables `transitions` and `rewards` are over reachable states
+    (`PolicySpace.reduced`).
     """
 
     transitions: Floats
@@ -112,9 +115,10 @@ def crude_exploration(
     stage: Stage,
     play: Play,
 ) -> Crude:
-    """Run Algorithm 2. For each step, play the policies that visit each state and action most by the estimates so far.
+    """Run crude exploration (Algorithm 2), and return its result.
 
-    If a step has no episodes, all its transitions count as infrequent.
+    For each step, users play the policies that visit each state and action most often by the estimates so far. If a
+    step has no episodes, all its transitions count as infrequent.
     """
     H, X, A = space.horizon, space.states, space.actions
     heads = kernels.heads(space.layout, active, scores)
@@ -144,9 +148,10 @@ def fine_exploration(
     stage: Stage,
     play: Play,
 ) -> Fine:
-    """Run Algorithm 3 with a mixture of policies in place of the single policy of equation (4).
+    """Run fine exploration (Algorithm 3), and return its result.
 
-    Transitions and rewards are estimated from one private release.
+    Users play a mixture of policies in place of the single policy of equation (4). Transitions and rewards are
+    estimated from one private release.
     """
     coverage = cover(space, crude.transitions, active, heads=crude.heads, scores=scores)
     explored = play.run(Mixture(coverage.numbers, coverage.weights), stage.fine)
@@ -170,7 +175,7 @@ def quotients(
 ) -> Floats:
     """Return estimated transition probabilities: released transitions divided by released visits.
 
-    They are 0 for infrequent transitions, so a row may sum to less than 1.
+    The estimates are 0 for infrequent transitions, so a row may sum to less than 1.
     """
     visits = _visits(released, level, constants)
     counts = without_margin(released, level, constants)
@@ -179,7 +184,7 @@ def quotients(
 
 
 def rewards(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Return estimated mean rewards: released rewards divided by released visits, 0 without visits."""
+    """Return estimated mean rewards: released sums of rewards divided by released visits, 0 without visits."""
     assert released.rewards is not None
     visits = _visits(released, level, constants)[..., 0]
     found = np.where(visits > 0, released.rewards / np.where(visits > 0, visits, 1.0), 0.0)
@@ -189,7 +194,8 @@ def rewards(released: ReleasedCounts, level: float, constants: EliminationConsta
 def without_margin(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
     """Return the released transitions without the margin that the privatizer added.
 
-    The margin is level/(2X) for X states. ``constants.margin`` is the share of it that stays.
+    The privatizer added level/(2X) to each transition, for X states. ``constants.margin`` is the share of this margin
+    that stays.
     """
     states = released.transitions.shape[-1]
     found: Floats = np.maximum(released.transitions - (1 - constants.margin) * level / (2 * states), 0.0)
@@ -213,8 +219,8 @@ class StageReport:
         length: number of episodes in each of the stage's three parts.
         level: error bound of the private counts of fine exploration.
         infrequent: number of reachable transitions that were seen too rarely.
-        coverage_gap: the mixture's worst coverage of a policy, divided by the least possible one, minus 1.
-        threshold: policies whose estimate was at least this far below the best estimate were dropped.
+        coverage_gap: how far the mixture of fine exploration is from the best mixture, as in `Coverage.gap`.
+        threshold: policies whose estimated value was at least this far below the best one were dropped.
         active: number of policies that stay active.
         optimal_stays: whether a policy of the largest true value stays active.
         worst_regret: the largest true regret per episode of a policy that stays active.
@@ -232,7 +238,9 @@ class StageReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EliminationRun(LearningRun):
-    """The result of policy elimination. `regrets` are means over the mixture of policies played in an episode.
+    """The result of one run of policy elimination.
+
+    The regret of an episode is the mean over the mixture from which the episode's policy is drawn.
 
     Attributes:
         switches: number of changes of the policy, or mixture of policies, from one episode to the next.
@@ -273,7 +281,7 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """Policy elimination with any privatizer of batches. It knows which transitions are possible.
+    """A learner that runs policy elimination with any privatizer of batches of users.
 
     Attributes:
         privatizer: the privatizer of a batch's counts. `NoPrivacy` gives policy elimination without privacy.
@@ -297,8 +305,8 @@ class SDPPE:
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> EliminationRun:
         """Return the result of learning in `environment`. The learner knows which transitions are possible.
 
-        If `rng` is a seed or a generator, the run is a simulation. The generator is split in two. The first is for
-        the users, the second for the noise.
+        If `rng` is a seed or a generator, the run is a simulation. The generator is split in two: one for the users,
+        one for the noise.
 
         Raises:
             ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
@@ -346,14 +354,14 @@ class SDPPE:
     def run_many(
         self, environment: TabularMDP, seed: int | None, runs: int, executor: Executor | None = None
     ) -> tuple[LearningRun, ...]:
-        """Return `runs` independent runs, one for each child of the seed. See `learning_run.run_many`."""
+        """Return the results of `runs` independent runs of this learner. See `learning_run.run_many`."""
         return run_many(self, environment, seed, runs, executor)
 
 
 def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], threshold: float) -> Floats:
     """Mark policies far below the best as not `active`, in place. Return the estimated values of all policies.
 
-    A policy is dropped if its estimated value is at least `threshold` below the best active one.
+    A policy is dropped if its estimated value is at least `threshold` below that of the best active policy.
 
     Raises:
         EmptyActiveSetError: none is left, or none was there.

@@ -25,10 +25,12 @@ from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 
 @dataclass(frozen=True)
 class PrivateBanditUCB:
-    """Optimistic bandit learner from private counts. The module has its index.
+    """A bandit learner that pulls the arm with the largest optimistic index, computed from private counts.
+
+    The module has the formula of the index.
 
     Attributes:
-        privatizer: the noise, for one state and one step. Its counters of costs add up rewards here.
+        privatizer: source of the noise, for one state and one step. Its counters of costs add up rewards here.
         width: factor of the square root in the index.
         delta: failure probability, in (0, 1).
 
@@ -44,7 +46,7 @@ class PrivateBanditUCB:
     delta: float = 0.05
 
     def run(self, environment: TabularMDP, rng: Source = None, *, keep: bool = False) -> LearningRun:
-        """Return the result of learning in a bandit. The generator is split in two, for rewards and for noise.
+        """Return the result of learning in a bandit. The generator is split: one for rewards, one for noise.
 
         Raises:
             ValueError: the environment is not a bandit of the privatizer's arms; trajectories are asked for.

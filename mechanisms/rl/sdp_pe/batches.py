@@ -1,8 +1,8 @@
 """Batches of episodes: the number of episodes in each stage, and the counts of a batch of users.
 
 A privatizer receives sums over a batch. Given how many of a batch's users are in a state, the numbers of users in
-the next states are multinomial. So the sums are drawn directly. Their distribution is the same as if every user is
-simulated. Rewards are bits; the environment's reward is the probability of a 1.
+the next states are multinomial. So the sums are drawn directly. They have the same distribution as if every user
+were simulated. A reward is 0 or 1, and the environment's mean reward is the probability of a 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Stage:
         layers: episodes of crude exploration for each step, as equal as possible. Their sum is `length`.
         fine: episodes of fine exploration: `length`, and in the last stage up to two more, which remain after the
             division by 3.
-        auxiliary: episodes of the policies of crude exploration, played again: `length`.
+        auxiliary: episodes in which users play the policies of crude exploration again: `length`.
     """
 
     length: int
@@ -46,8 +46,8 @@ class Stage:
 def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
     """Return the stages of Algorithm 1. The three parts of stage b = 1, 2, ... have `first` 2^(b-1) episodes each.
 
-    The last stage uses the remaining episodes. Line 3 of the algorithm is read with the sum up to b - 1, because as
-    printed the last stage has no positive length. If fewer than 3 episodes remain, they join the last stage.
+    The last stage uses the remaining episodes. The sum in line 3 of the algorithm is taken up to b - 1. As printed, the
+    last stage would have no positive length. If fewer than 3 episodes remain, they join the last stage.
 
     >>> [stage.length for stage in schedule(20_000, 6)]
     [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2572]

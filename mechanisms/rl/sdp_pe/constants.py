@@ -1,4 +1,4 @@
-"""The constants of policy elimination: the printed ones, those of the proof, and tuned ones with names.
+"""The constants of policy elimination: those printed in the paper, those of a proof, and tuned ones with names.
 
 There are X states, A actions, H steps and K episodes, L of them in each part of a stage. E bounds the error of the
 private counts. A policy is dropped if its estimated value is at least
@@ -18,7 +18,10 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Problem:
-    """The sizes on which the constants of policy elimination depend. `policies` are the compared policies."""
+    """The sizes on which the constants of policy elimination depend.
+
+    `policies` is the number of policies that are compared.
+    """
 
     states: int
     actions: int
@@ -29,7 +32,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class EliminationConstants:
-    """Factors of the constants of policy elimination. The defaults give the printed ones, with C = 1.
+    """Factors in the formulas of policy elimination. The defaults are those of the paper, with its unnamed C = 1.
 
     The module has the formulas. E there is the error bound of the private counts.
 
@@ -37,15 +40,16 @@ class EliminationConstants:
         delta: failure probability, in (0, 1).
         root: multiplies the first term of the threshold at which policies are dropped.
         noise: multiplies the second term of this threshold.
-        frequent: the factor C_1. With 0 only transitions without a count are infrequent.
+        frequent: the factor C_1 in the count at which a transition is infrequent. With 0 only transitions with count
+            0 are infrequent.
         unions: whether the logarithm iota includes the number M of policies, as the proof of Lemma 9 needs. It is
             then log(4HX^2AKM/delta).
         clip: whether estimated rewards are clipped to [0, 1].
-        least_level: a lower bound on the E that is used. Without privacy E is 0.
-        margin: share of the E/2 added by the privatizer that stays in the counts before they are divided. 1 keeps
+        least_level: the least value that is used for E. Without privacy E itself is 0.
+        margin: the privatizer adds E/2 to the visits. Before estimates are made, only this share of E/2 stays: 1 keeps
             all of it, as printed, and 0 removes it.
-        scored: how ties between policies that visit a state and action equally often are broken: by the best last
-            estimate (True), or by the number of the policy (False).
+        scored: which policy is taken if several visit a state and action equally often: the one with the best last
+            estimate (True), or the first one by number (False).
         first: episodes in each part of the first stage, at least 1. Every stage doubles them.
 
     Raises:
@@ -86,7 +90,7 @@ class EliminationConstants:
         return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
 
     def infrequent(self, problem: Problem, level: float) -> float:
-        """Return the count up to which a transition is infrequent in crude exploration.
+        """Return the largest count with which crude exploration calls a transition infrequent.
 
         `level` is the error bound of the private counts.
         """
@@ -107,7 +111,7 @@ class EliminationConstants:
 
 
 LITERAL: Final = EliminationConstants()
-"""The printed algorithm with C = 1."""
+"""The constants of the printed algorithm, with its unnamed constant C = 1."""
 REPAIRED: Final = EliminationConstants(
     root=68.0, noise=8000.0, frequent=32.0, unions=True, clip=True, least_level=3.0
 )

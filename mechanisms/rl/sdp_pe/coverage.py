@@ -1,14 +1,14 @@
 """A random mixture of policies for fine exploration, which covers all active policies nearly as well as possible.
 
-Let u be the probabilities of all pairs (step, state and action) under a mixture. A policy's coverage is the sum
-of its own probabilities divided by u, over the D pairs that active policies can visit. A small coverage is good.
-The mixture's own coverage is D, so the worst coverage of a policy is at least D. For the mixture with the largest
-sum of log u, the worst coverage is D, which is at most the XAH of Lemma 13 (states times actions times steps). The
-search evaluates all policies, adds the one of largest coverage, and adjusts the weights. The worst coverage divided
-by D, minus 1, certifies how far the mixture is from the optimum.
+Active policies can visit D different triples (step, state, action). Let u be the probability that the mixture visits
+a triple. A policy's coverage is the sum over these triples of the policy's own probability divided by u. A small
+coverage is good. The mean coverage of the policies in the mixture is D, so the worst coverage of a policy is at least
+D. For the mixture with the largest sum of log u, the worst coverage is D, which is at most the XAH of Lemma 13
+(states times actions times steps). The search evaluates all policies, adds the one of largest coverage, and adjusts
+the weights. The worst coverage divided by D, minus 1, certifies how far the mixture is from the optimum.
 
-Equation (4) of the paper minimises over single policies instead. If two active policies differ at a pair that one
-of them reaches, every single policy misses a pair, and the minimum is infinite.
+Equation (4) of the paper minimises over single policies instead. If two active policies take different actions in a
+state that one of them reaches, every single policy misses a triple, and the minimum is infinite.
 
 Proofs: docs/notes/sdp_elimination.md.
 """
@@ -30,27 +30,27 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SLACK: Final = 1 / 48
-"""Largest allowed excess of the worst coverage over the least possible, relative to it (proof of Lemma 9)."""
+"""Largest `Coverage.gap` with which `cover` accepts a mixture (proof of Lemma 9)."""
 _INNER, _ROUNDS = 2000, 2000
 
 
 class EmptyActiveSetError(ValueError):
-    """Raised if no policy is active."""
+    """Raised if no policy is active, because all have been dropped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
     """A random mixture of active policies, and how well it covers all of them.
 
-    A policy's coverage is the sum of its probabilities to visit (step, state, action), each divided by the
-    mixture's probability.
+    For each (step, state, action), divide a policy's probability of a visit by the mixture's probability. The sum of
+    these quotients is the policy's coverage. A small coverage is good.
 
     Attributes:
         numbers: int64 array (m,), the numbers of the policies, in increasing order.
         weights: float64 array (m,), their probabilities, positive, with sum 1.
         worst: the largest coverage of an active policy.
         pairs: the number of (step, state, action) that an active policy visits with a probability above 1e-12
-            (`kernels.TIE`). No mixture has a smaller worst coverage.
+            (`kernels.TIE`). The largest coverage is never smaller than this number, whatever the mixture.
     """
 
     numbers: Ints
@@ -60,7 +60,7 @@ class Coverage:
 
     @property
     def gap(self) -> float:
-        """The worst coverage divided by the least possible one, minus 1."""
+        """``worst`` divided by its least possible value ``pairs``, minus 1. It is 0 for the best mixture."""
         return self.worst / self.pairs - 1
 
 
@@ -69,8 +69,9 @@ def visited_most(
 ) -> tuple[list[Ints], Floats]:
     """Return which active policies visit each state and action most often, and with which probabilities.
 
-    The policies are one array (n, A) for each step, and the probabilities are an array (H, n, A). `transitions`
-    (H, n, A, n) is over reachable states (`PolicySpace.reduced`). `heads` and `scores` are those of `kernels.heads`.
+    The policies are one array (n, A) for each of H steps, and the probabilities are an array (H, n, A), for A actions
+    and at most n reachable states at a step. `transitions` (H, n, A, n) is over reachable states
+    (`PolicySpace.reduced`). `heads` and `scores` are those of `kernels.heads`.
     """
     layout = space.layout
     passed, found = start_of(space), []
@@ -109,8 +110,9 @@ def cover(
         transitions: float64 array (H, n, A, n), rows that sum to at most 1, as in `PolicySpace.reduced`.
         active: bool array (count,), whether each policy is active.
         heads: the result of `kernels.heads` for the active policies and the scores. It is computed if left out.
-        scores: numbers that break ties between policies with equal probabilities. They affect only the first mixture.
-        slack: the gap at which the search stops.
+        scores: one number for each policy. Among policies with equal probabilities, the one with the largest number
+            is taken into the mixture with which the search starts.
+        slack: the search stops when `Coverage.gap` is at most this number.
 
     >>> space = PolicySpace(np.array([[True]]), actions=3)
     >>> found = cover(space, np.zeros((1, 1, 3, 1)), np.ones(3, bool))
@@ -177,11 +179,11 @@ def _chances(space: PolicySpace, law: Floats, number: int) -> Floats:
 
 
 def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) -> float:
-    """Return the minimum of the paper's equation (4), the least worst coverage by a single active policy.
+    """Return the minimum of the paper's equation (4): the best worst coverage that a single active policy has.
 
     Here 0/0 counts as 0. A single policy takes one action in each state, and misses the others. So the minimum is
-    infinite if active policies take two actions in some state at some step. Otherwise it is the number of visited
-    (step, state, action).
+    infinite if active policies take two actions in some state at some step. Otherwise it is the number of
+    (step, state, action) that active policies visit.
 
     >>> space = PolicySpace(np.array([[True]]), actions=2)
     >>> printed_coverage(space, np.zeros((1, 1, 2, 1)), np.array([True, True]))

@@ -71,7 +71,7 @@ class PolicySpace:
 
     @classmethod
     def of(cls, environment: TabularMDP) -> PolicySpace:
-        """Return the policies of an environment. A state is reachable if possible transitions lead there."""
+        """Return the policies of an environment. A state is reachable at a step if transitions can lead there."""
         possible = environment.transitions.sum(axis=1) > 0
         reachable = np.zeros((environment.horizon, environment.states), np.bool_)
         reachable[0, environment.start] = True
@@ -100,7 +100,7 @@ class PolicySpace:
         return int(self.reachable.sum()) * self.actions
 
     def policies(self, numbers: ArrayLike) -> Ints:
-        """Return the policies with these numbers: actions (n, H, X), with action 0 in unreachable states.
+        """Return the n policies with these numbers: actions (n, H, X), with action 0 in unreachable states.
 
         Raises:
             ValueError: for a number that is none.
@@ -130,8 +130,8 @@ class PolicySpace:
     def reduced(self, table: ArrayLike) -> Floats:
         """Return a table (H, X, A) or (H, X, A, X) without unreachable states: (H, n, A) or (H, n, A, n).
 
-        n is the largest number of states reachable at a step. Unused entries are 0, and so are all entries (..., n)
-        of the last step.
+        There are H steps, X states and A actions; n is the largest number of states reachable at a step. Unused
+        entries are 0. In a table (H, X, A, X), all entries of the last step are 0, too.
         """
         given = np.asarray(table, dtype=np.float64)
         H, X, A = self.horizon, self.states, self.actions

@@ -14,17 +14,17 @@
   E for visits and transitions, |R~ - R| <= E, and N~(h, s, a) is at least N(h, s, a). Always: N~(h, s, a) is the
   sum of N~(h, s, a, .), and N~(h, s, a, s') is positive. Rewards are not corrected: they may be negative or exceed
   the visits. Clip estimates to [0, 1].
-- ``release`` uses the level for the privatizer's own ``failure``.
+- ``release`` uses the error bound ``level`` at the privatizer's own ``failure``.
 
 Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer``); here ``NoPrivacy`` and
-``LaplaceCounts``, with a trusted curator or in the local model. ``LaplaceCounts`` satisfies pure differential
+``LaplaceCounts``. ``LaplaceCounts`` works with a trusted curator or in the local model. It satisfies pure differential
 privacy: a replaced user changes 2 ``shape.changes`` counters by one each.
 
-The solution of a linear programme makes noisy counts consistent. For one (h, s, a) with noisy transitions a(s') and
-noisy visits M it finds the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t and |sum n - M| <= slack.
-Given t, n(s') may be anything in [max(a - t, 0), a + t], so its sum fills an interval that grows with t. The least
-t is the largest of three numbers: (a) max(0, -min a), (b) what the sum of a + t needs to reach M - slack, (c) what
-the sum of max(a - t, 0) needs to come down to M + slack.
+Noisy counts are made consistent by a linear programme. For one (h, s, a) with noisy transitions a(s') and noisy visits
+M its solution is the least t for which some n(s') >= 0 has |n(s') - a(s')| <= t and |sum n - M| <= slack. Given t,
+each n(s') may be any number in [max(a - t, 0), a + t], so the sum of n fills an interval that grows with t. The least
+t is the largest of three numbers: (a) max(0, -min a), (b) the t at which the sum of a + t reaches M - slack, (c) the t
+at which the sum of max(a - t, 0) comes down to M + slack.
 
 Source: Section V of the paper; docs/notes/sdp_batches.md, section 4.
 """
@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BatchCounts:
-    """The true counts of one batch of users. ``rewards`` sums rewards 0 or 1; it is None if none are released.
+    """The true counts of one batch of users. Each reward is 0 or 1.
 
     >>> BatchCounts(np.ones((6, 4, 2), int), np.ones((6, 4, 2, 4), int), None).shape.counters
     240
@@ -60,7 +60,7 @@ class BatchCounts:
     transitions: Ints
     """Number of visits for each next state, with axes (..., step, state, action, next state)."""
     rewards: Ints | None = None
-    """Sum of rewards, with axes (..., step, state, action)."""
+    """Sum of rewards, with axes (..., step, state, action). It is None if no rewards are released."""
 
     def __post_init__(self) -> None:
         for name in ("visits", "transitions", "rewards"):
@@ -106,17 +106,17 @@ class BatchPrivatizer(Protocol):
 
 
 def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tuple[Floats, Floats]:
-    """Return counts that are at least 0, nearest to noisy transitions, with a sum near the noisy visits.
+    """Return counts of at least 0 that are nearest to noisy transitions, with a sum near the noisy visits.
 
-    The second result is the largest change t of a transition. No other choice makes it smaller.
+    The second result t is the largest change of a transition. No other such counts have a smaller t.
 
     Args:
         transitions: (..., S), the noisy transitions to each next state.
         visits: (...), the noisy visits.
         slack: at least 0; how far the sum of the counts may be from the visits.
 
-    Among all choices with this t, no count is changed without need. If the visits are below -slack, there is no
-    choice. They are then replaced by -slack, and the counts are 0.
+    Many counts may have this t. The function changes no count more than the sum needs. If the visits are below -slack,
+    no such counts exist. The function then replaces the visits by -slack, and the counts are 0.
 
     >>> found, t = nearest_consistent(np.array([[3.0, -1.0]]), np.array([5.0]), 1.0)
     >>> found.tolist(), t.tolist()
@@ -149,9 +149,9 @@ def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tup
 def made_consistent(visits: Floats, transitions: Floats, level: float) -> tuple[Floats, Floats]:
     """Return consistent visits and transitions, made from noisy ones as the paper's Assumption 4 asks.
 
-    They are the result of ``nearest_consistent`` plus level/(2 S) for each of S next states. Visits are the sums of
-    transitions, and every transition is positive. If the noisy counts are within ``level / 4`` of the truth, the
-    visits are between the truth and the truth + level.
+    The transitions are the result of ``nearest_consistent`` plus level/(2 S) for each of S next states, so they are
+    positive. The visits are the sums of the transitions. If the noisy counts are within ``level / 4`` of the true
+    counts, the visits are at least the true visits and at most the true visits plus ``level``.
 
     >>> [x.tolist() for x in made_consistent(np.array([5.0]), np.array([[3.0, -1.0]]), 4.0)]
     [[6.0], [[5.0, 1.0]]]
@@ -179,7 +179,7 @@ def _lowering(values: Floats, total: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """The privatizer that releases the true counts, for policy elimination without privacy. Errors are 0.
+    """A privatizer that releases the true counts, for policy elimination without privacy. Its error bound is 0.
 
     >>> counts = BatchCounts(np.ones((1, 2, 1), int), np.ones((1, 2, 1, 2), int))
     >>> NoPrivacy().release(counts, 2, np.random.default_rng(0)).visits.tolist()
@@ -203,13 +203,14 @@ class NoPrivacy:
 
 @dataclass(frozen=True)
 class LaplaceCounts:
-    """Privatizer with Laplace noise on every counter, added by a trusted server or by each user.
+    """A privatizer with Laplace noise on every counter. A trusted server adds the noise, or each user does.
 
-    The noise scale is 2 ``shape.changes`` / epsilon, because a replaced user changes 2 ``shape.changes`` counters.
+    The noise scale is 2 ``shape.changes`` / epsilon, where ``shape`` has the sizes of the release. A replaced user
+    changes 2 ``shape.changes`` counters by one each.
 
     Attributes:
         epsilon: epsilon of all batches together if a user is replaced. Each user is in one batch.
-        local: whether every user adds noise to the user's own counts. A counter then has the sum of these noises.
+        local: whether each user adds noise to the user's own counts. A counter then holds the noise of all users.
         failure: the probability that the error bound of a release does not hold.
 
     >>> once, each = LaplaceCounts(1.0), LaplaceCounts(1.0, local=True)
@@ -249,7 +250,7 @@ class LaplaceCounts:
     def level(self, shape: ReleaseShape, users: int, failure: float) -> float:
         """Return a bound on the errors of all counts, which fails with probability at most ``failure``.
 
-        It is four times Chernoff's bound for the noise of all counters.
+        It is four times a Chernoff bound on the noise, which holds for all counters at once.
         """
         if not 0 < failure < 1:
             raise ValueError(f"failure ({failure!r}) must be in (0, 1)")

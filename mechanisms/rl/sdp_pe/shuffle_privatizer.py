@@ -1,8 +1,8 @@
 """The shuffle privatizer: users add noise bits to every counter, and the noisy counts are made consistent.
 
 Messages are single bits. The release has the same distribution as ``mechanisms.rl.sdp_pe.shuffled_count``, but it is
-drawn as one binomial number for each counter. ``ShufflePrivatizer.printed`` has the paper's noise,
-``ShufflePrivatizer.calibrated`` the least noise for the same guarantee.
+drawn as one binomial number for each counter. ``ShufflePrivatizer.printed`` has the paper's noise, and
+``ShufflePrivatizer.calibrated`` has the least noise for a given guarantee.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts,
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]
-"""Function of a release's shape and the number of users that returns the amount of noise, tau."""
+"""Type of a function from a release's shape and the number of users to tau, the amount of noise."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Least:
 
 @dataclass(frozen=True)
 class ShufflePrivatizer:
-    """Privatizer of a batch's counts in the shuffle model. tau is its amount of noise.
+    """A privatizer that releases a batch's counts in the shuffle model, with an amount of noise called tau.
 
     Each of n users adds ceil(tau/n) fair noise bits, or one noise bit that is 1 with probability tau/(2n).
 
@@ -97,9 +97,8 @@ class ShufflePrivatizer:
     ) -> Self:
         """Return a privatizer with the least noise for which each release is (epsilon, beta)-private.
 
-        In neighbouring data sets one user is replaced; beta plays the part of delta.
-
-        Each user is in one batch, so all batches together satisfy the same guarantee.
+        In neighbouring data sets one user is replaced. ``beta`` is the delta of the guarantee. Each user is in one
+        batch, so all batches together satisfy the same guarantee.
         """
         return cls(_Least(epsilon, beta), failure, own_visits)
 
@@ -131,13 +130,13 @@ class ShufflePrivatizer:
         return precision_level(own, users, self.threshold(shape, users), failure)
 
     def printed_level(self, shape: ReleaseShape, users: int, failure: float) -> float:
-        """Return the bound on the errors by the tail that the paper prints in the proof of Lemma 10."""
+        """Return the bound on the errors that follows from the tail bound in the paper's proof of Lemma 10."""
         return printed_level(self._shape(shape), self.threshold(shape, users), failure)
 
     def account(self, shape: ReleaseShape, users: int) -> Profile:
         """Return the privacy profile of a release if one user is replaced.
 
-        It is computed exactly, for all counters that the user changes together.
+        It is computed exactly, and jointly for all counters that the user changes.
         """
         return batch_loss(self._shape(shape), users, self.threshold(shape, users))
 

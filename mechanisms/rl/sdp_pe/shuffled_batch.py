@@ -1,7 +1,7 @@
 """Samples of one whole release of SDP-PE: all noisy counters of a batch, computed from its users' trajectories.
 
-Shuffled bits reveal no more than their sum. The sampler draws the sum of every counter minus the noise's
-mean, before any post-processing. The noise is numpy's binomial noise, in floating point.
+Shuffled bits reveal no more than their sum. For every counter the sampler draws this sum minus the mean of the
+noise, before any post-processing. The noise is numpy's binomial noise, in floating point.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDArray[np.int64]:
     """Return the true counters of a release: visits, rewards and transitions, concatenated.
 
-    Visits are left out if they are sums of transitions, and rewards if the release has none. The rewards are the
-    ``costs`` of the trajectories, which must be 0 or 1.
+    Visits are left out if they are sums of transitions, and rewards are left out if the release has none. The field
+    ``costs`` of the trajectories holds the rewards, which must be 0 or 1.
 
     Raises:
         ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.

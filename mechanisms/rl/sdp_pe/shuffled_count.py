@@ -29,16 +29,16 @@ from dpproof.mechanisms import _checks
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 MOST_VALUES = 4096
-"""Largest number of possible messages for which ``sample`` draws the sums of the printed encoder."""
+"""If a user's sum can take more values than this, ``sample`` raises an error instead of drawing sums."""
 MOST_MESSAGES = 10**8
-"""Largest number of messages in a batch that are stored. ``BitEncoder.counts`` draws any number."""
+"""Largest number of messages that ``encode`` makes for a batch. ``BitEncoder.counts`` has no such limit."""
 
 
 def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
     """Return what the analyser sees in ``n`` runs if ``ones`` of the users have the bit 1.
 
-    If the encoding is ``bits``, it is the number of messages 1, ``(n,)``. Otherwise it is how many users sent each
-    of the possible sums, ``(n, values)``.
+    If ``parameters.encoding`` is ``bits``, the analyser sees the number of messages 1, ``(n,)``. Otherwise it sees
+    how many users sent each of the possible sums, ``(n, values)``.
 
     Raises:
         ValueError: ``ones`` is not a number of users, or the printed sums have too many values.
@@ -67,7 +67,10 @@ def _sums(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random
 
 
 class CountEncoder(Protocol):
-    """Interface of an encoder: what a user sends, and what the analyser computes."""
+    """Interface of an encoder. It makes the messages that users send, and the estimates of the analyser.
+
+    The dots in the shapes are the axes of the counters.
+    """
 
     @property
     def messages(self) -> int:
@@ -165,7 +168,9 @@ class BitEncoder(_Encoder):
         return np.concatenate((held[:, None], noise.astype(np.int64)), axis=1)
 
     def counts(self, true: ArrayLike, rng: np.random.Generator) -> Floats:
-        """Return random estimates of the analyser. ``true`` holds how many users have the bit 1 in each counter.
+        """Return random estimates as the analyser computes them, drawn directly without messages.
+
+        ``true`` holds how many users have the bit 1 in each counter.
 
         Raises:
             ValueError: for counts that are no integers in [0, users].
@@ -177,7 +182,7 @@ class BitEncoder(_Encoder):
 
 @dataclass(frozen=True)
 class SumEncoder(_Encoder):
-    """The paper's encoder. Each user sends one number: the data bit plus the noise bits. It hides almost nothing.
+    """The paper's encoder, which hides almost nothing. Each user sends one number: data bit plus noise bits.
 
     >>> encoder, rng = SumEncoder(4, 2.0), np.random.default_rng(0)
     >>> encoder.encode([0, 1, 1, 1], rng).shape
@@ -215,7 +220,9 @@ def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
 
 
 def histograms(shown: Ints, most: int) -> Ints:
-    """Return how often each message 0, ..., ``most`` was sent, ``(..., most + 1)``. The analyser sees no more.
+    """Return how often each message 0, ..., ``most`` was sent for each counter, ``(..., most + 1)``.
+
+    This is all that the analyser sees.
 
     >>> histograms(np.array([[0, 2], [1, 2]]), 2).tolist()
     [[1, 1, 0], [0, 0, 2]]

@@ -4,11 +4,12 @@ Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampl
 pulls and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
 arXiv:2407.14879v1.
 
-In every round one normal number is drawn for each arm, and the arm with the largest number is pulled. Arm i has
-n_i rewards with sum S_i. Its draw has mean S_i/(n_i + 1) and variance c/(n_i + 1), with a public factor c. Both
-are exact rationals, because rewards are rounded to multiples of 2^-30 when a user arrives. A release rounds the
-draws exactly to multiples of 2^exponent (`dpproof.mechanisms.release.rounded_gaussian`). The pulled arms follow
-from these integers. docs/notes/thompson.md has the argument.
+In every round the learner draws one normal number for each arm and pulls the arm with the largest number. Arm i
+has n_i rewards with sum S_i. Its draw has mean S_i/(n_i + 1) and variance c/(n_i + 1), with a public factor c.
+Mean and variance are exact rationals, because rewards are rounded to multiples of 2^-30 when a user arrives. A
+release holds the draws as integers: exactly rounded multiples of 2^exponent
+(`dpproof.mechanisms.release.rounded_gaussian`). The integers determine the pulled arms. docs/notes/thompson.md has
+the argument.
 """
 
 from __future__ import annotations
@@ -52,27 +53,27 @@ class _Draws(OnGrid):
 
     @property
     def draws(self) -> NDArray[np.float64]:
-        """The draws as doubles (T, N). They are functions of the integers, so they have the same privacy."""
+        """The draws of T rounds for N arms as doubles (T, N), computed from the integers."""
         return doubles(self.integers, self.exponent)
 
     @property
     def arms(self) -> list[int]:
-        """The arm that is pulled in each round: the first one with the largest draw."""
+        """The arm that is pulled in each round. It has the largest draw, and is the first such arm in a tie."""
         return [row.index(max(row)) for row in self.integers]
 
 
 class ThompsonRelease(_Draws, Released):
-    """The draws of one run of Thompson sampling, made from entropy by an exact sampler. Every bit is private."""
+    """The released normal draws of one run of Thompson sampling. The guarantee covers every bit of them."""
 
 
 class ThompsonSimulation(_Draws, Simulated):
-    """The draws of one run of Thompson sampling, made from a seed or a given generator, without a guarantee."""
+    """The normal draws of one run of Thompson sampling, made from a seed or a generator. They have no guarantee."""
 
 
 def publish(
     parameters: ThompsonParameters, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
 ) -> ThompsonRelease | ThompsonSimulation:
-    """Return the exact draws of one run of Thompson sampling. See `Thompson.publish` for the arguments."""
+    """Return the normal draws of one run of Thompson sampling, as `Thompson.publish` describes."""
     exponent, randomness = checked_exponent(exponent), Randomness.of(seed)
     paid, words = grains(rewards), words_of(randomness)
     arms, before = parameters.arms, parameters.arms * parameters.pulls
@@ -93,7 +94,7 @@ def publish(
 
 Floats = NDArray[np.float64]
 Pay = Callable[[int, NDArray[np.int64]], Floats]
-"""Function of a user and the arm pulled in each run. It returns one reward in [0, 1] for each run."""
+"""Type of a function from a user's number and the arm pulled in each run to the reward in each run."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,8 +102,8 @@ class ThompsonRun:
     """The result of n runs of Thompson sampling with T rounds and N arms.
 
     Attributes:
-        draws: float64 (n, T, N), the released draws.
-        arms: int64 (n, T), the pulled arms: those with the largest draw.
+        draws: float64 (n, T, N), the normal number drawn for each arm in each round.
+        arms: int64 (n, T), the arm pulled in each round: the one with the largest draw.
         simulated: whether the draws came from a seed or a given generator.
     """
 
@@ -116,10 +117,10 @@ class ThompsonRun:
 
 @dataclass(frozen=True)
 class Thompson:
-    """Thompson sampling with Gaussian draws for rewards in [0, 1].
+    """A bandit learner that uses Thompson sampling with Gaussian draws, for rewards in [0, 1].
 
     Attributes:
-        parameters: arms N, rounds T, initial pulls b of every arm, and the factor c on the variance.
+        parameters: the numbers of arms and rounds, of initial pulls of every arm, and a factor on the variance.
 
     >>> learner = Thompson(ThompsonParameters(arms=2, rounds=200))
     >>> run = learner.learn([0.1, 0.9], 3, np.random.default_rng(0))
@@ -135,17 +136,17 @@ class Thompson:
         return self.parameters.arms * self.parameters.pulls + self.parameters.rounds
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the proved guarantee of releasing all draws once by `publish`.
+        """Return the proved guarantee of one call of `publish`, which releases all draws.
 
         `dpproof.accountant.rl.thompson.thompson` has the theorem.
         """
         return accounting.account(self.parameters, Adjacency.of(adjacency))
 
     def learn(self, means: ArrayLike, n: int, rng: Source = None) -> ThompsonRun:
-        """Return n independent runs on users whose rewards are random bits.
+        """Return the results of n independent runs with users whose rewards are random, 0 or 1.
 
         Args:
-            means: (N,), the probability of reward 1 for each arm, in [0, 1].
+            means: (N,), the probability of reward 1 for each of the N arms, in [0, 1].
             n: the number of runs, at least 1.
             rng: the source of all randomness; a seed or a generator makes a simulation.
         """
@@ -160,12 +161,12 @@ class Thompson:
         return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Return the draws of n independent runs for given users: a fast simulation in floating point.
+        """Return the normal draws of n independent runs for users with given rewards.
 
-        It is made for audits. Use `publish` for a real release.
+        They are a fast simulation in floating point, for audits. Use `publish` for a real release.
 
         Args:
-            rewards: (users, N) in [0, 1]: the reward of each user for each arm. User t gets pull t.
+            rewards: (users, N) in [0, 1]: the reward of each user for each arm. Pull t is made for user t.
             n: the number of runs.
             rng: the source of all randomness.
 
@@ -185,12 +186,13 @@ class Thompson:
     def publish(
         self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
     ) -> ThompsonRelease | ThompsonSimulation:
-        """Return the exact draws of one run for given users. The guarantee covers every released bit.
+        """Return the normal draws of one run, exactly rounded. The guarantee covers every released bit.
 
         Args:
-            rewards: (users, N) in [0, 1]: the reward of each user for each of the N arms. User t gets pull t.
-            seed: leave it out for a release, which draws from entropy. A seed or generator makes a simulation.
-            exponent: draws are multiples of 2^exponent. Choose it without looking at the data.
+            rewards: (users, N) in [0, 1]: the reward of each user for each of the N arms. Pull t is made for user t.
+            seed: leave it out for a release, which draws from the operating system's entropy. A seed or a generator
+                makes a simulation.
+            exponent: draws are rounded to multiples of 2^exponent. Choose it without looking at the data.
 
         Raises:
             ValueError: another shape, a reward outside [0, 1], or an exponent out of range.
@@ -214,7 +216,7 @@ class Thompson:
         return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
 
     def pull_before(self, law: Posterior, pay: Pay) -> None:
-        """Pull every arm ``parameters.pulls`` times, in turn, and add the rewards to ``law``."""
+        """Make the initial pulls, ``parameters.pulls`` of every arm in turn, and add their rewards to ``law``."""
         for user in range(self.users - self.parameters.rounds):
             arms = np.full(len(law.sums), user % self.parameters.arms)
             law.see(arms, pay(user, arms))
@@ -230,7 +232,10 @@ class Thompson:
 
 @dataclass(eq=False)
 class Posterior:
-    """Number and sum of the rewards of each of N arms in n runs, two arrays (n, N)."""
+    """The rewards of N arms in n runs so far: their number and their sum, two arrays (n, N).
+
+    ``factor`` is the factor on the variance of the next draws.
+    """
 
     counts: Floats
     sums: Floats
@@ -238,39 +243,39 @@ class Posterior:
 
     @classmethod
     def of(cls, learner: Thompson, n: int) -> Posterior:
-        """Return the numbers and sums before any reward in n runs, which are all 0."""
+        """Return the state of n runs before any reward. All numbers and sums are 0."""
         shape = (n, learner.parameters.arms)
         return cls(np.zeros(shape), np.zeros(shape), learner.parameters.variance)
 
     @property
     def means(self) -> Floats:
-        """The means of the next draws (n, N)."""
+        """The means of the next draws, an array (n, N) for n runs and N arms."""
         return self.sums / (self.counts + 1)
 
     @property
     def variances(self) -> Floats:
-        """The variances of the next draws (n, N)."""
+        """The variances of the next draws, an array (n, N) for n runs and N arms."""
         return self.factor / (self.counts + 1)
 
     def see(self, arms: NDArray[np.int64], rewards: Floats) -> None:
-        """Add one reward in each run: ``rewards`` (n,) of the pulled ``arms`` (n,)."""
+        """Add one reward in each of n runs: ``rewards`` (n,) of the pulled ``arms`` (n,)."""
         rows = np.arange(len(arms))
         self.counts[rows, arms] += 1
         self.sums[rows, arms] += rewards
 
 
 def sample(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Return the draws (n, T, N) of n runs with T rounds and N arms. See `Thompson.sample`."""
+    """Return the normal draws (n, T, N) of n runs with T rounds and N arms. See `Thompson.sample`."""
     return Thompson(parameters).sample(rewards, n, rng)
 
 
 def log_likelihood_ratio(
     draws: Floats, parameters: ThompsonParameters, first: ArrayLike, second: ArrayLike
 ) -> Floats:
-    """Return the log of p_second(draws) / p_first(draws) for each release, as the strongest test of two inputs.
+    """Return ln(p_second(draws) / p_first(draws)) for each run, the best score to tell two inputs apart.
 
-    Here p is the density of the draws for the users ``first`` or ``second``. The draws determine the pulled arms,
-    so the counts are the same for both.
+    p_first and p_second are the densities of the draws if the users' rewards are ``first`` or ``second``. The draws
+    determine the pulled arms, so each arm is pulled equally often under both inputs.
 
     Args:
         draws: (n, T, N), as `Thompson.sample` returns them.

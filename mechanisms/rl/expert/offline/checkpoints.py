@@ -1,9 +1,9 @@
 """Checkpoints of a training run. A run can resume after an interruption, and its privacy budget is spent only once.
 
-The number of started steps is written before the steps (`spent.json`), and the state after them. A run that
-resumes from an older state repeats the steps in between with the same data and the same randomness, so they
-reveal nothing new. The configuration holds everything that could change these steps: settings, data, key, versions
-of torch and numpy, and the machine. A folder with another configuration is refused.
+A run first writes how many steps it is going to start (`spent.json`), then takes the steps, then writes its state. A
+run that resumes from an older state repeats the steps in between with the same data and the same randomness, so these
+steps reveal nothing new. The configuration holds everything that could change these steps: settings, data, key,
+versions of torch and numpy, and the machine. A folder with another configuration is refused.
 
 The folder must stay with the holders of the data. Its files `PRIVATE-configuration.json` and `PRIVATE-state.npz`
 hold the key, from which the noise can be computed, and the state. The file that `publish` writes may be published.
@@ -34,7 +34,7 @@ _ARRAYS = ("theta", "target", "slots")
 _NAMES = _CONFIGURATION, _RECORD, _STATE = "PRIVATE-configuration.json", "spent.json", "PRIVATE-state.npz"
 _NOTICE = "private working file, never to be published: whoever reads it can subtract the noise"
 Progress = Callable[[int, int], None]
-"""Function that is called between steps with the number of steps done and the number of all steps."""
+"""Type of a function that is called between steps, with the number of steps done and that of all steps."""
 
 
 def configuration(training: Training) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A transition (s, a, r, s') is a state, an action, a reward and the next state. Its loss is alpha (log sum exp Q(s, .)
 - Q(s, a)) plus the Huber loss of Q(s, a) - y. Q is the network and Q' the target network. The target y is that of
-double DQN: r + gamma Q'(s', argmax Q(s', .)), or r if s' ends the episode. It is a constant for the derivative. Each
+double DQN: r + gamma Q'(s', argmax Q(s', .)), or r if s' ends the episode. The derivative treats y as a constant. Each
 transition's loss depends on no other transition.
 
 Source: Kumar, Zhou, Tucker and Levine, arXiv:2006.04779v3, equation 4 with the entropy term, on Q-learning;
@@ -18,7 +18,7 @@ import torch
 
 @dataclass(frozen=True)
 class CQL:
-    """The loss of conservative Q-learning. The module has its formula.
+    """The loss function of conservative Q-learning. The module has its formula.
 
     Attributes:
         discount: discount of later rewards, in [0, 1).
@@ -45,22 +45,23 @@ class CQL:
     def targets(
         self, rewards: torch.Tensor, terminal: torch.Tensor, online: torch.Tensor, slow: torch.Tensor
     ) -> torch.Tensor:
-        """Return the targets (n,) of n transitions, which their action values should approach.
+        """Return the targets (n,) of n transitions: the numbers that their action values should approach.
 
-        `online` and `slow` (n, A) are the outputs of the network and of the target network in the next states.
+        `online` and `slow` (n, A) are the outputs of the network and of the target network in the next states, for A
+        actions.
         """
         chosen = online.argmax(1, keepdim=True)
         following = slow.gather(1, chosen).squeeze(1)
         return rewards + self.discount * following * (~terminal)
 
     def losses(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each transition (n,), from action values (n, A), actions (n,) and targets (n,)."""
+        """Return the loss of each of n transitions (n,), from action `values` (n, A) for A actions."""
         taken = values.gather(1, actions[:, None]).squeeze(1)
         wrong = torch.nn.functional.huber_loss(taken, targets, reduction="none")
         return wrong + self.conservatism * (values.logsumexp(1) - taken)
 
     def signal(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the derivatives (n, A) of each transition's loss with respect to its action values (n, A)."""
+        """Return the derivative of each transition's loss with respect to its action values: (n, A)."""
         column = actions[:, None]
         wrong = (values.gather(1, column) - targets[:, None]).clamp_(-1, 1)
         found = self.conservatism * torch.softmax(values, 1)

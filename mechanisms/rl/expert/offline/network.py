@@ -1,9 +1,9 @@
 """Networks of linear layers and ReLU, optimisers, and sums of clipped gradients in one matrix product.
 
 The gradient of one example with respect to a layer's weights is the outer product of two vectors: the derivative d
-with respect to the layer's result, and the layer's input a. For the biases it is d. So its square norm is the sum
-over the layers of |d|^2 (|a|^2 + 1), and a weighted sum over the batch is one product of matrices for each layer.
-Gradient descent and Adam are post-processing of noisy gradients.
+with respect to the layer's result, and the layer's input a. With respect to the biases it is d. So the squared norm
+of the whole gradient is the sum over the layers of |d|^2 (|a|^2 + 1), and a weighted sum over a batch is one product of
+matrices for each layer. Gradient descent and Adam are post-processing of noisy gradients.
 
 Source: Goodfellow, arXiv:1510.01799v2 (square norms of the gradients of linear layers).
 """
@@ -21,12 +21,15 @@ import torch
 from dpproof.mechanisms import _checks
 
 LEAST = 2.0**-100
-"""Smallest clipping factor. Single precision represents it and its product with numbers above 2^-26 exactly."""
+"""Smallest factor of a clipped gradient.
+
+Single precision represents this number, and its products with numbers above 2^-26, exactly.
+"""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """The shape of a network.
+    """The shape of a network of linear layers with ReLU.
 
     All parameters are in one flat tensor: the weights of the first layer, its biases, and so on.
 
@@ -105,9 +108,8 @@ class Pass:
     def square_norms(self, signals: list[torch.Tensor]) -> torch.Tensor:
         """Return the squared norm of each example's gradient (n,), in double precision.
 
-        ``signals`` is the result of ``signals``.
-
-        In single precision the square of a small signal would be 0, even for a large input.
+        The argument is the result of the method ``signals``. In single precision the square of a small derivative
+        would be 0, even for a large input.
         """
         found = torch.zeros(len(self.outputs), dtype=torch.float64)
         for activation, signal in zip(self.activations, signals, strict=True):
@@ -115,7 +117,10 @@ class Pass:
         return found
 
     def weighted_sum(self, signals: list[torch.Tensor], factors: torch.Tensor) -> torch.Tensor:
-        """Return the sum of the examples' gradients, each times its factor in ``factors`` (n,), as a flat tensor."""
+        """Return the sum of the examples' gradients as a flat tensor. ``factors`` (n,) multiply the gradients.
+
+        ``signals`` is the result of the method ``signals``.
+        """
         parts = []
         for activation, signal in zip(self.activations, signals, strict=True):
             scaled = signal * factors[:, None]
@@ -153,7 +158,7 @@ class Optimizer(Protocol):
         ...
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """Change `theta` and `slots` (slots, parameters) in place.
+        """Change the parameters `theta` and the stored tensors `slots` (slots, parameters) in place.
 
         `step` counts from 1.
         """
@@ -162,7 +167,7 @@ class Optimizer(Protocol):
 
 @dataclass(frozen=True)
 class SGD:
-    """Gradient descent with this learning rate, as printed in Algorithms 3 and 4.
+    """The optimiser that takes plain gradient steps, as printed in Algorithms 3 and 4.
 
     >>> theta = torch.ones(1)
     >>> SGD(0.5).update(theta, torch.ones(1), torch.zeros(0, 1), 1)
@@ -174,7 +179,7 @@ class SGD:
     slots = 0
 
     def update(self, theta: torch.Tensor, gradient: torch.Tensor, slots: torch.Tensor, step: int) -> None:
-        """Change `theta` in place."""
+        """Change `theta` in place, by minus the learning rate times `gradient`."""
         theta.add_(gradient, alpha=-self.learning_rate)
 
 

@@ -1,19 +1,20 @@
 """Selective DP-SGD on conservative Q-learning: Algorithm 3, or expert-level DP-SGD (Algorithm 4).
 
-Each step reads either a private batch, with noise, or transitions that were released before. A step is private with
-probability p; Algorithm 4 has p = 1. One `SelectiveDPSGDParameters` gives the sampling rate, the coin, the noise and
-the number of steps, both to the training and to its guarantee, `accountant.rl.expert.selective_dpsgd.account`. All
-randomness of a step derives from a key and the step's number, so a repeated step gives the same result. The key is
-128 bits of entropy. With a seed the run is a simulation, for which no guarantee is reported.
+In the paper a step reads either a private batch, with noise, or transitions that were released before. It is private
+with probability p; Algorithm 4 has p = 1. One object, a `SelectiveDPSGDParameters`, fixes the sampling rate, the
+choice of private steps, the noise and the number of steps. The training and its guarantee,
+`accountant.rl.expert.selective_dpsgd.account`, use the same object. All randomness of a step derives from a key and
+the step's number, so a repeated step gives the same result. The key is 128 bits of entropy. With a seed the run is a
+simulation, for which no guarantee is reported.
 
-The accountant's parameter ``coin`` says how the kind of a step is chosen; the result is a `Branch`. The gradient of a
+The accountant's parameter ``coin`` says how the data of a step are chosen; the result is a `Branch`. The gradient of a
 step has three terms: if `private`, the sum of clipped gradients of a private batch, divided by b; `plain` times the
 mean gradient of released transitions; if `noisy`, noise of standard deviation sigma C / b, where sigma is the noise
 multiplier and C the clipping norm. The experts of a private batch are drawn with `rate` times the accounted sampling
-rate. b and the rate are public numbers of the settings.
+rate. b and this rate are public numbers in the settings.
 
-The guarantee holds in real arithmetic. It does not cover the released doubles, because noise and sums are
-numpy's and torch's, in single precision.
+The guarantee holds in real arithmetic. It does not cover the released floating-point numbers, because numpy and torch
+compute noise and sums in single precision.
 
 Source: Sharma et al. (2024), Algorithms 3 and 4.
 """
@@ -43,7 +44,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transition
 
 @dataclass(frozen=True)
 class Branch:
-    """The data that one step reads, and whether it adds noise.
+    """The data that one training step reads, and whether the step adds noise.
 
     `private`: the step reads a private batch. `plain`: the factor of the mean gradient of released transitions.
     `noisy`: the step adds noise. `rate`: a factor on the accounted sampling rate.
@@ -116,13 +117,13 @@ class TrainingSettings:
             multiplier, the number of steps, and how steps and batches are drawn.
         layers: the shape of the Q-network. It has one output for each action.
         batch: a public number by which the sum of a private batch is divided. It is also the number of experts in
-            an exact batch. Neither it nor the sampling rate may depend on the number of experts in the data,
-            because two neighbours may differ in that number.
+            an exact batch. Choose `batch` and the sampling rate without looking at the number of experts in the
+            data, because two neighbours may differ in that number.
         loss: the loss of conservative Q-learning.
         clip: the clipping norm of a transition's gradient, in [1e-9, 1e9].
         optimizer: the rule that applies a gradient.
-        target_every: number of steps between two copies of the network into the target network.
-        plain_batch: number of released transitions in a step that reads them.
+        target_every: number of steps after which the network is copied into the target network.
+        plain_batch: number of released transitions in a step that reads released transitions.
 
     Raises:
         ValueError: a number outside its range.
@@ -145,7 +146,7 @@ class TrainingSettings:
             _checks.at_least(name, getattr(self, name), 1)
 
     def spent(self, begun: int) -> SelectiveDPSGDParameters:
-        """Return the parameters of the guarantee of the first `begun` steps alone.
+        """Return the parameters of the guarantee that covers only the first `begun` steps.
 
         >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
         >>> TrainingSettings(half, Layers((1, 2)), batch=4).spent(3).steps
@@ -158,12 +159,12 @@ class TrainingSettings:
 
 
 class Training:
-    """One training run of selective DP-SGD.
+    """One training run of selective DP-SGD, which takes its steps by `advance`.
 
     Args:
         settings: the network, the loss, and the parameters of the guarantee.
-        private: transitions that private steps read. They may be None only if no step is private.
-        released: transitions that other steps read. They may be None only if all steps are private.
+        private: transitions that private batches are drawn from. They may be None only if no step is private.
+        released: transitions that were released before. They may be None only if all steps are private.
         seed: leave it out for a private run. Its randomness then derives from 128 bits of entropy, which only the
             private checkpoint holds. With a seed the run is a simulation.
 
@@ -230,7 +231,7 @@ class Training:
         )
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of all steps so far.
+        """Return the guarantee that covers all steps so far.
 
         `dpproof.accountant.rl.expert.selective_dpsgd.account` computes it.
 

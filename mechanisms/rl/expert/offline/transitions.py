@@ -26,8 +26,8 @@ class Transitions:
         rewards: (n,) the rewards as the learner sees them.
         terminal: (n,) whether the episode ended by itself after the step.
         expert: (n,) the number of the expert of each step, one of 0, ..., experts - 1.
-        experts: upper bound on the numbers of experts. Some numbers may have no transitions. Nothing that is
-            released depends on it.
+        experts: the experts have numbers below this bound. Some numbers may have no transitions. No released value
+            depends on the bound.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
@@ -69,7 +69,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, first: Transitions, second: Transitions) -> Transitions:
-        """Return the transitions of two sets together. The sets have the same experts.
+        """Return the transitions of two sets together. Expert i must be the same expert in both sets.
 
         Raises:
             ValueError: another number of experts, or of numbers in an observation.
@@ -95,7 +95,7 @@ class Transitions:
                 raise ValueError(f"the shape of {name} {array.shape} must be {shape}")
 
     def one_each(self, chosen: Integers, rng: np.random.Generator) -> Integers:
-        """Return the index of one random transition of each chosen expert. Experts without any are skipped."""
+        """Return the index of one random transition of each chosen expert who has transitions."""
         held = chosen[self.counts[chosen] > 0]
         return self._starts[held] + (rng.random(len(held)) * self.counts[held]).astype(np.int64)
 
@@ -127,12 +127,12 @@ BATCHES: Final[Mapping[str, Callable[[Transitions, float, int, np.random.Generat
 }
 """Functions that draw a private batch from the data, the sampling rate, the batch size and a generator.
 
-They return indices of transitions. The keys are the accountant's names.
+They return indices of transitions. The keys are the values of the accountant's parameter ``batch``.
 """
 
 
 def batch_rate(size: int, experts: int) -> float:
-    """Return the sampling rate ``size``/``experts``, rounded up, so that the accounted rate is at least the true one.
+    """Return the sampling rate ``size``/``experts``, rounded up. So the accounted rate is at least the true one.
 
     Choose both numbers before the data are seen. With exact batches, ``experts`` must be at most the number of
     experts in the data and in all neighbours. With Poisson batches any number is allowed.
