@@ -2,8 +2,9 @@
 
 The running counts of a stream x are A x, where A is the lower triangular matrix of ones. With A = B C they
 are released as B (C x + noise). C and B are given by their first columns. The square root of A has the
-coefficients binomial(2k, k)/4^k, and B = C. For any other C the other factor is the series 1/((1 - z) c(z)).
-It is computed in floating point and corrected by Newton's method. The residual in Arb bounds its error.
+coefficients binomial(2k, k)/4^k, and B = C. For any other C, let c(z) be the power series with the
+coefficients of C. Then the coefficients of B are those of 1/((1 - z) c(z)). The code computes B in floating
+point and corrects it by Newton's method. The residual in Arb bounds the error of B.
 
 A leaf is one entry of the stream. One user is in at most k leaves, which are at least ``separation`` = b
 apart, and changes each by at most 1. The norm is the largest L2 norm of this user's change of C x. If the

@@ -2,9 +2,9 @@
 
 Few noise bits (``rare_counters``). If a falling counter has no noise bit that is 1, or a rising counter only
 such bits, it reveals the user for certain. If epsilon is beyond all likely privacy losses L, this event is
-nearly all of delta, and a grid of losses cannot resolve it. Its probability is the lower bound. For the
-finite losses, the upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c) with
-the best c of many. E is the mean over L, and M is the moment-generating function of L.
+nearly all of delta, and a grid of losses cannot resolve it. The probability of the event is the lower bound.
+For the finite losses, the upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) exp(-c epsilon) c^c/(1+c)^(1+c)
+with the best c of many. E is the mean over L, and M is the moment-generating function of L.
 
 Fair bits (``fair_counters``). ``changes`` counters of N noise bits each are shifted by one. A fair bit is 1
 with probability 1/2. The privacy loss of a counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is

@@ -58,7 +58,7 @@ def loss_of_runs(
     """Return a guarantee for ``runs`` noisy thresholds, each used for ``positives`` positive answers.
 
     A positive answer is "above". ``rates`` are the sensitivity divided by the noise scales of threshold,
-    query and numeric answer; the last is 0 without numeric answers. ``monotone`` is that of
+    query and numeric answer; the last is 0 without numeric answers. ``monotone`` has the same meaning as in
     ``SparseVectorParameters``.
 
     >>> one = (Fraction(1, 100), Fraction(1, 100), Fraction(0))
@@ -227,7 +227,7 @@ class SparseVectorParameters(Measured):
 
 
 Rates = tuple[Fraction, Fraction, Fraction]
-"""The sensitivity divided by the noise scales of threshold, query and numeric answer; 0 without numeric answers."""
+"""The sensitivity divided by the noise scale of threshold, query and numeric answer (0 if there is none)."""
 
 
 def _rates(parameters: SparseVectorParameters, moved: Fraction) -> Rates:

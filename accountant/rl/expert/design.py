@@ -201,7 +201,8 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 class Rounds(Profile):
     """The guarantee of adaptive rounds whose privacy losses lie in [-``come``, ``gone``], except in a failure.
 
-    ``rounds`` is the number of rounds. ``failure`` is the probability of a failure in one round.
+    ``rounds`` is the number of rounds. ``gone`` is the largest loss if an expert leaves, and ``come`` if an
+    expert joins. ``failure`` is the probability of a failure in one round.
 
     One of the two sets of experts has one expert more. In the worst such round there are only these two
     losses, and an outcome of probability ``failure`` that only the larger set can produce. If j rounds have

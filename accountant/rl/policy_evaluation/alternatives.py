@@ -1,12 +1,12 @@
 """Alternatives to the paper's noise for policy evaluation, and a public list of scales for exact noise.
 
 psi is a smooth bound on the squared sensitivity, and beta its smoothing. Each kind of noise has its own
-smoothing and is compared on given numbers of visits. ``Ladder`` rounds psi up to a number of a public list, a
-rung, so the released noise has an exact rational variance. The rungs are L_0 < L_1 < .... L_j is about floor
-r^j with r^64 = e^beta. The smallest rung that is at least psi replaces psi. If psi changes by at most the
-factor e^beta between neighbours, its rung moves by at most 64 places, so the rung also changes by at most
-e^beta. Rounding up therefore preserves the smoothness. Section 6 of docs/notes/policy_evaluation.md has the
-proof for the computed numbers, with all rounding.
+smoothing. The kinds are compared for given numbers of visits. ``Ladder`` rounds psi up to a number of a
+public list, a rung, so the released noise has an exact rational variance. The rungs are L_0 < L_1 < .... L_0
+is called ``floor``, and L_j is about ``floor`` times r^j, with r^64 = e^beta. The smallest rung that is at
+least psi replaces psi. If psi changes by at most the factor e^beta between neighbours, its rung moves by at
+most 64 places, so the rung also changes by at most e^beta. Rounding up therefore preserves the smoothness.
+Section 6 of docs/notes/policy_evaluation.md has the proof for the computed numbers, with all rounding.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ _LEAST, _MOST = 2.0**-500, 2.0**500
 _EPS = 2.0**-52
 _MOST_SHARE = 2.0**300
 MOST_BETA = 64.0
-"""The largest smoothing that is used. A larger one is replaced by it, which is valid: less smoothing is allowed."""
+"""The largest smoothing that is used. A larger smoothing is lowered to it, so psi changes even less."""
 
 
 class SmoothBound(Protocol):

@@ -77,7 +77,7 @@ def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, i
 
 
 ROOM = 1.1
-"""The noise without known visits, divided by that for a constant scale. The extra noise allows smoothing."""
+"""The default factor ``room`` of ``with_room``. Noise above that for a constant scale allows smoothing."""
 _LEAST_BETA, _MOST_DATA = 1e-9, 2.0**30
 _CLOSE, _ROUGHLY = 1e-12, 1e-3
 _MANY = 10_000

@@ -3,7 +3,7 @@
 A user is a trajectory of H steps. Each step adds one to an entry of the table of visits, one to an entry of
 the table of transitions, and a cost in [0, 1] to an entry of the table of costs. Either every step has its
 own three tables, or all steps share them (pooled). Laplace noise needs the sum of the changes, Gaussian noise
-the sum of their squares. The same pair of neighbours has the largest of both
+the sum of their squares. The same pair of neighbours has the largest value of both sums
 (docs/notes/ucb_counters_exact.md).
 """
 

@@ -2,8 +2,8 @@
 
 A user changes visits, costs and transitions by known amounts, each in ``nodes`` noisy values. The guarantee
 is the composition of one shifted pair of Laplace distributions for each change, or one Gaussian mechanism of
-known norm (docs/notes/ucb_counters_exact.md). If the composition is out of range, the largest loss still
-gives pure privacy.
+known norm (docs/notes/ucb_counters_exact.md). If the composition cannot be computed, the largest privacy loss
+still gives pure privacy.
 
 Discrete distributions have their own pairs. Discrete Laplace noise has the same largest loss as the
 continuous one, but reaches it with a larger probability, so it is less private at delta above 0. So a scale

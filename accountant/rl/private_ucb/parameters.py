@@ -102,7 +102,10 @@ class CountsParameters(Parameters):
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The kinds of counts that have their own noisy counters: visits (unless summed), costs and transitions."""
+        """The kinds of counts that have their own noisy counters: visits, costs and transitions.
+
+        Visits are left out if they are computed as sums of transitions.
+        """
         return tuple(name for name in FAMILIES if name != VISITS or self.visits == "released")
 
     @property
@@ -124,7 +127,7 @@ class CountsParameters(Parameters):
 
     @property
     def printed(self) -> dict[str, str]:
-        """The names of the paper's formulas for these parameters, with the keys ``scale`` and ``epsilon``."""
+        """The names of the paper's formulas for the noise scale and for epsilon, as ``scale`` and ``epsilon``."""
         raise NotImplementedError
 
     def noise_scale(self) -> flint.arb:

@@ -2,10 +2,10 @@
 
 The noise is found from the exact guarantee of all changed counters. A fair noise bit is 1 with probability
 1/2. If a batch has fewer users than the fair bits that it needs, the users share these bits. More fair bits
-are post-processing, so delta falls with their number. The sufficient number is found once for all batches
-with so few users. In larger batches every user has one noise bit that is rarely 1. In larger batches delta
-may rise with the threshold tau, so the certificate holds for the returned threshold only, not for larger
-ones.
+are post-processing, so delta falls with their number. The sufficient number is the same for all batches with
+so few users, so the code finds it only once. In larger batches every user has one noise bit that is rarely 1.
+In larger batches delta may rise with the threshold tau, so the certificate holds for the returned threshold
+only, not for larger ones.
 
 With the precision level E, all noisy counts of a release are within E/4 of the true ones at once, except with
 the failure probability. E comes from exact binomial tails with a union bound over the counters, or is the
