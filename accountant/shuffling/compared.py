@@ -3,7 +3,8 @@
 Counts of bits: n users flip their bits with probability f = 1/(1 + e^e0), which is e0-private by itself.
 After shuffling only their sum is seen. Unbiased counts have the variance n f (1 - f)/(1 - 2 f)^2. The
 comparison shows four bounds: the exact profile if all others hold 0, the upper bound for all data, the
-published closed form, and the profile of SDP-PE's protocol with noise of at most the same variance.
+published closed form, and the profile of SDP-PE's protocol with noise of at most the variance of randomised
+response.
 
 k answers: each of n users sends its own value with probability E p and every other value with probability p =
 1/(E + k - 1), E = exp(local_epsilon). The upper bound comes from users who look like clones of one another. A

@@ -7,10 +7,10 @@ For the finite losses, the upper bound adds E (1 - exp(epsilon - L))_+ <= M(c) e
 with the best c of many. E is the mean over L, and M is the moment-generating function of L.
 
 Fair bits (``fair_counters``). ``changes`` counters of N noise bits each are shifted by one. A fair bit is 1
-with probability 1/2. The privacy loss of a counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). It is
-nearly linear for small v, so the composed loss is nearly a multiple of the sum of the counters, which is one
-binomial. Every event of that sum gives a lower bound. The upper bound is the linear loss plus the most that
-the cubic terms and the counters far from the mean can add.
+with probability 1/2. The privacy loss of a counter at y is -2 artanh(v), v = (2y - N - 1)/(N + 1). This loss
+is nearly linear for small v. So the composed loss is nearly a multiple of the sum of all counters, and this
+sum is one binomial variable. Every event of that sum gives a lower bound. The upper bound is the linear loss
+plus the most that the cubic terms and the counters far from the mean can add.
 
 Proofs: docs/notes/sdp_batches.md, section 6.
 """

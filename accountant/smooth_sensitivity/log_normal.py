@@ -30,8 +30,8 @@ from dpproof.accountant.smooth_sensitivity.notion import positive, unattained
 def log_normal_rho(noise: Number, smoothing: Number, spread: Number) -> Bound:
     """Return the zCDP parameter rho of Laplace-log-normal noise scaled by a smooth bound on local sensitivity.
 
-    The log of the bound changes by at most ``smoothing`` between neighbours. ``noise`` is the scale of the
-    noise divided by the bound, and ``spread`` the standard deviation of the log of the scale.
+    The log of the bound changes by at most ``smoothing`` between neighbours. The noise is ``noise`` times the
+    bound times X exp(``spread`` Y), where X has density exp(-|x|)/2 and Y is standard normal.
 
     >>> log_normal_rho(10, "0.02", "0.5").upper
     0.017205

@@ -1,9 +1,9 @@
 """Sensitivity of PRIVATE-UCB's counts to one user: visits N(s, a), costs C(s, a), transitions N(s, a, s').
 
-A user is a trajectory of H steps. Each step adds one to an entry of the table of visits, one to an entry of
-the table of transitions, and a cost in [0, 1] to an entry of the table of costs. Either every step has its
-own three tables, or all steps share them (pooled). Laplace noise needs the sum of the changes, Gaussian noise
-the sum of their squares. The same pair of neighbours has the largest value of both sums
+A user is a trajectory of H steps. There are three tables: of visits, of transitions and of costs. Each step
+adds one to an entry of the first two tables, and a cost in [0, 1] to an entry of the last. Either every step
+has its own three tables, or all steps share them (pooled). Laplace noise needs the sum of the changes,
+Gaussian noise the sum of their squares. The same pair of neighbours has the largest value of both sums
 (docs/notes/ucb_counters_exact.md).
 """
 
