@@ -86,7 +86,9 @@ def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> B
 
     The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
     result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
-    error above the upper bound. The noise is Gaussian with standard deviation ``sigma``.
+    error above the upper bound. The counter releases B (C x + noise) for a stream x, where B C is the
+    factorisation ``strategy`` of the running-count matrix. The noise is Gaussian with standard deviation
+    ``sigma``.
 
     >>> from dpproof.accountant.counting.toeplitz import SquareRoot
     >>> found = factorised_union_bound(SquareRoot(1024), 1, "1e-6")
@@ -174,8 +176,8 @@ def from_below(time: int) -> Fraction:
 def full(time: int, leaves: int) -> Fraction:
     """Return the variance of the best estimate of the count at ``time``, given all noisy nodes of the whole stream.
 
-    The estimate is linear and unbiased. The noise has variance 1 on each of the complete nodes of a stream of
-    ``leaves`` leaves.
+    The estimate is linear and unbiased. The stream has ``leaves`` leaves. The noise has variance 1 on each
+    tree node whose leaves all lie in the stream.
 
     >>> full(1, 2), full(2, 2)
     (Fraction(2, 3), Fraction(2, 3))
@@ -215,7 +217,8 @@ def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
 
     The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
     result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
-    error above the upper bound. The noise is Gaussian with standard deviation ``sigma``.
+    error above the upper bound. With averaged subtrees, the estimate of a tree node also uses the noisy nodes
+    below it. The noise is Gaussian with standard deviation ``sigma``.
 
     >>> from dpproof.accountant.counting.error import union_bound
     >>> from dpproof.accountant.counting.noise import GaussianNoise

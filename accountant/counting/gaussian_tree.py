@@ -118,7 +118,8 @@ _NORMS = {
 def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
     """Return the guarantee: Gaussian DP with mu^2 = squared norm * sensitivity^2 / sigma^2.
 
-    The function ``squared_norm`` returns the squared norm. Some pair of streams attains the guarantee.
+    The squared norm is that of one user's change of the tree nodes; see ``squared_norm``. Some pair of
+    streams attains the guarantee.
 
     >>> found = account(TreeParameters(16384, 10.0)).guarantee
     >>> found.epsilon("1e-6").lower, found.epsilon("1e-6").upper

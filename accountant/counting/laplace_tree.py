@@ -200,7 +200,7 @@ _TOTALS = {
 def account(
     parameters: LaplaceTreeParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Return the guarantee: the composition of the Laplace noise on all nodes. It is pure differential privacy.
+    """Return the guarantee: the composition of the Laplace noise on all tree nodes. It is pure privacy.
 
     >>> found = account(LaplaceTreeParameters(16384, 15.0)).guarantee
     >>> found.epsilon(0).upper, found.epsilon("1e-6").upper

@@ -77,7 +77,8 @@ class MatrixCountingParameters(Measured):
 def strategy_of(parameters: MatrixCountingParameters) -> Strategy:
     """Return the factorisation B C of the running-count matrix that these parameters choose.
 
-    C is the square root of this matrix, or the first bands of the square root.
+    For a stream x, the counter releases B (C x + noise). C is the square root of the running-count matrix, or
+    the first bands of the square root.
 
     >>> strategy_of(MatrixCountingParameters(16, 1.0, bands=3)).bands
     3

@@ -42,6 +42,8 @@ MOST_LEAVES = 2**20
 def square_root_coefficient(index: int) -> Fraction:
     """Return the coefficient binomial(2k, k)/4^k of z^k in (1 - z)^(-1/2), where k is ``index``.
 
+    The coefficients are the first column of the square root of the running-count matrix.
+
     >>> [str(square_root_coefficient(k)) for k in range(4)]
     ['1', '1/2', '3/8', '5/16']
 
@@ -53,7 +55,10 @@ def square_root_coefficient(index: int) -> Fraction:
 
 
 class Strategy(Protocol):
-    """A factorisation A = B C of the matrix of running counts into lower triangular Toeplitz matrices."""
+    """A factorisation A = B C of the matrix A of running counts into lower triangular Toeplitz matrices.
+
+    For a stream x, a counter releases B (C x + noise) instead of A x.
+    """
 
     @property
     def leaves(self) -> int:
@@ -254,7 +259,7 @@ def participation_norm(strategy: Strategy, participations: int = 1, separation: 
     """Return an enclosure of the largest squared L2 norm of one user's change of C x. Call it inside ``precision``.
 
     The user changes at most ``participations`` entries of the stream x by at most 1 each. The entries are at
-    least ``separation`` apart. C is the factor of ``strategy`` to whose product with x noise is added.
+    least ``separation`` apart. A counter with the factorisation ``strategy`` = B C adds noise to C x.
 
     >>> from dpproof.accountant.counting.toeplitz import banded_square_root
     >>> with precision(100): float(participation_norm(banded_square_root(100, 2), 3, 2).mid())

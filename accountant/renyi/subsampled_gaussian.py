@@ -72,8 +72,8 @@ class SubsampledGaussianCurve:
     def log2_smallness(self, order: flint.arb) -> int:
         """Return about how many bits are lost when log A is computed from A, because A is close to 1.
 
-        The divergence of one step is log A/(order - 1). The result is about -log2 |log A|, or 0 if this is
-        negative.
+        A is the number for which the divergence of one step is log A/(order - 1). The result is about -log2
+        |log A|, or 0 if this is negative.
         """
         gap = float((abs(order.mid() - 1) * order.mid()).log())
         spread = (flint.arb(1) / arb_of(self.noise_multiplier) ** 2).expm1().log()

@@ -164,7 +164,7 @@ class CloneView(Profile):
 
     A clone sends each of the two symbols with probability 1/2. The user sends the less likely symbol with
     probability 1/(1 + exp(``local_epsilon``)). With probability 1 - ``seen`` the user's message carries no
-    information, and the analyser knows this. ``clone`` and ``seen`` are each given by a lower and an upper
+    information, and the observer knows this. ``clone`` and ``seen`` are each given by a lower and an upper
     bound.
 
     >>> CloneView(1000, 1, Bound(math.exp(-1), math.exp(-1))).delta("0.2").upper

@@ -89,7 +89,8 @@ def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float
 def first_peak_above(users: int, epsilon: Fraction, target: Fraction, place: Fraction) -> Fraction | None:
     """Return a noise probability in [``place``, 1/2] at which delta has a peak that may be above ``target``.
 
-    Return None if all peaks there are certified to be at most the target.
+    A peak is a local maximum of delta as a function of the noise probability. Return None if all peaks in
+    this range are certified to be at most the target.
 
     Raises:
         UndecidedError: if too many peaks are too close to the target.
@@ -211,12 +212,12 @@ def _peaks_scale(epsilon: Fraction) -> float:
 def last_crossing(users: int, below: Fraction, above: Fraction, target: Fraction) -> tuple[float, float]:
     """Return two close thresholds: the first misses the target, the second and all larger ones meet it.
 
-    A threshold is 2 n p for n = ``users`` noise bits of probability p. To meet the target means that delta is
-    at most ``target`` at ``below``, a number at or just below epsilon. To miss it means that delta is above
-    ``target`` at ``above``. The target must be below 1 and be met at the threshold n. The function first
-    searches over some peaks and proposes a threshold. Then it certifies that all peaks beyond the second
-    threshold are at most the target. If a peak may be above the target, the search continues beyond this
-    peak.
+    A threshold is 2 n p for n = ``users`` noise bits of probability p. A peak is a local maximum of delta as
+    a function of p. To meet the target means that delta is at most ``target`` at ``below``, a number at or
+    just below epsilon. To miss it means that delta is above ``target`` at ``above``. The target must be below
+    1 and be met at the threshold n. The function first searches over some peaks and proposes a threshold.
+    Then it certifies that all peaks beyond the second threshold are at most the target. If a peak may be
+    above the target, the search continues beyond this peak.
 
     Raises:
         UndecidedError: if too many peaks are too close to the target.

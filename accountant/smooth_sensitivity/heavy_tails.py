@@ -1,10 +1,10 @@
 """Noise with polynomial tails scaled by a smooth bound: its exact epsilon of pure differential privacy.
 
-Let the noise have a density exp(-phi(|z|)), with phi increasing and z phi'(z) nondecreasing. Over all pairs
-of outputs that neighbours can have, the largest privacy loss has the largest shift, and scales that are equal
-or differ by the full factor exp(beta) (docs/notes/smooth_sensitivity.md). It remains to maximise a function
-of one variable. For Student's t the maximum is at the root of a quadratic. For generalised Cauchy noise the
-root is enclosed by bisection.
+Let the noise have a density exp(-phi(|z|)), with phi increasing and z phi'(z) nondecreasing. Consider all
+pairs of output distributions that neighbours can have. The pair with the largest privacy loss has the largest
+shift, and scales that are equal or differ by the full factor exp(beta) (docs/notes/smooth_sensitivity.md). It
+remains to maximise a function of one variable. For Student's t the maximum is at the root of a quadratic. For
+generalised Cauchy noise the root is enclosed by bisection.
 
 Source: this project's statement classic.smooth_pure.
 """

@@ -58,7 +58,7 @@ class SmoothNoise(Profile):
     def profile(self, epsilon: Fraction) -> flint.arb:
         """Return an enclosure of the worst-case delta at ``epsilon``, at the current working precision.
 
-        It is the largest hockey-stick divergence over all pairs of outputs that neighbours can have.
+        It is the largest hockey-stick divergence over all pairs of output distributions of two neighbours.
         """
 
     def _delta_at(self, point: Fraction) -> Bound:

@@ -24,9 +24,9 @@ from dpproof.accountant.numbers.inversion import first_whole
 def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
     """Return P(J >= start) for the number J of heads among ``times`` coins.
 
-    ``ratio`` is the odds of heads. The function adds up the probabilities of J on the same side of the mean
-    as ``start``. These fall ever faster, so the omitted ones are below a geometric series. The result has the
-    current working precision.
+    ``ratio`` is the odds of heads of one coin. The function adds up the probabilities of J on the same side
+    of the mean as ``start``. These fall ever faster, so the omitted ones are below a geometric series. The
+    result has the current working precision.
 
     >>> float(upper_tail(3, flint.arb(1), 2))
     0.5

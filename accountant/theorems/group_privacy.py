@@ -134,10 +134,11 @@ def _orders(orders: Orders, records: int) -> tuple[Fraction, ...]:
 class GroupProfile(Profile):
     """The guarantee for data sets connected by a chain of ``records`` neighbouring steps, each with ``guarantee``.
 
-    Let delta(e) be the privacy profile of one step, with delta(-e) = 1 - e^-e + e^-e delta(e). For any split
-    epsilon = e_1 + ... + e_k, the delta of the whole chain is at most the sum of e^(e_1 + ... + e_(i-1))
-    delta(e_i) over i. The best split gives the same bound as composing 1 - f k times with itself, where f is
-    the trade-off function of one step. The lower bound on delta composes upper bounds on f at one point.
+    Let k be ``records``, and delta(e) the privacy profile of one step, with delta(-e) = 1 - e^-e + e^-e
+    delta(e). For any split epsilon = e_1 + ... + e_k, the delta of the whole chain is at most the sum of
+    e^(e_1 + ... + e_(i-1)) delta(e_i) over i. The best split gives the same bound as composing 1 - f k times
+    with itself, where f is the trade-off function of one step. The lower bound on delta composes upper bounds
+    on f at one point.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 

@@ -66,8 +66,8 @@ class MixedCoins:
 def affordable(kinds: Sequence[Coins]) -> bool:
     """Return whether the exact composition of these kinds of coins can be computed in a short time.
 
-    It can if the total privacy loss has few possible values, for example because it is a multiple of one
-    number.
+    A coin is one use of randomised response. The answer is True if the total privacy loss has few possible
+    values, for example because it is a multiple of one number.
 
     >>> affordable([Coins(Fraction(1, 7), 50), Coins(Fraction(1, 3), 5000)])
     True

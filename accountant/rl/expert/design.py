@@ -94,7 +94,7 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """Return how far below the threshold a count passes it with a probability of about ``chance``.
+    """Return how far below a noisy threshold a noisy count passes it with probability about ``chance``.
 
     The distance is in units of the noise scale of a count. ``ratio`` is the noise scale of the threshold
     divided by that of a count.
@@ -174,8 +174,10 @@ def shaped_design(scale: float, ratio: float, cost: float, chance: float, least_
 def round_losses(design: Design, least_probability: float, experts: int) -> tuple[Bound, Bound, Bound]:
     """Return the largest privacy losses of one round, and its failure probability.
 
-    The first loss is for an expert who leaves, the second for one who joins. A failure is a low count that
-    passes the threshold. Only in a failure the loss can be larger, and only if an expert leaves.
+    A round releases the prefix of a trajectory whose noisy counts of experts pass a noisy threshold. The
+    first loss is for an expert who leaves, the second for one who joins. A failure is a count below
+    ``least_count / least_probability`` that passes. Only in a failure the loss can be larger, and only if an
+    expert leaves.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -202,7 +204,8 @@ class Rounds(Profile):
     """The guarantee of adaptive rounds whose privacy losses lie in [-``come``, ``gone``], except in a failure.
 
     ``rounds`` is the number of rounds. ``gone`` is the largest loss if an expert leaves, and ``come`` if an
-    expert joins. ``failure`` is the probability of a failure in one round.
+    expert joins. ``failure`` is the probability of a failure in one round. In a failure the loss may be
+    larger.
 
     One of the two sets of experts has one expert more. In the worst such round there are only these two
     losses, and an outcome of probability ``failure`` that only the larger set can produce. If j rounds have

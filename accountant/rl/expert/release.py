@@ -67,7 +67,7 @@ def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
 
 
 def failure_share(delta: Fraction, rounds: int) -> float:
-    """Return the failure probability of one round: a fifth of ``delta``, divided by ``rounds``.
+    """Return the failure probability that is planned for one round: a fifth of ``delta`` over ``rounds``.
 
     The result is kept between ``LEAST_FAILURE`` and ``MOST_FAILURE``.
 
@@ -107,7 +107,8 @@ _BITS = 256
 class ExpertReleaseParameters(Parameters):
     """Parameters of a release of stable prefixes: the logged data, the number of rounds, and the noise.
 
-    The noise is either the paper's for a budget, or of a given scale.
+    A stable prefix of a trajectory is one for which a noisy count of experts is high enough. The noise is the
+    paper's for the budget (``printed_epsilon``, ``printed_delta``), or it has the given ``scale``.
 
     >>> ExpertReleaseParameters(25, 200, 0.3, 2999, 20, actions=4)
     Traceback (most recent call last):

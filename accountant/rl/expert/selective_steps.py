@@ -136,7 +136,7 @@ class _Training(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of noisy step: how its batch is drawn, and which data sets are neighbours.
+    """A kind of noisy step of selective DP-SGD: how its batch is drawn, and which data sets are neighbours.
 
     Attributes:
         pairs: returns the dominating pairs of a step, given the sampling rate and the noise multiplier.
@@ -153,7 +153,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Composed:
-    """The guarantee of all steps together.
+    """The guarantee of all steps of selective DP-SGD together.
 
     Attributes:
         guarantee: the privacy profile.
@@ -243,6 +243,8 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
     """Return bounds on the paper's sampling rate of a step: the product of ``probability`` and ``rate``.
 
+    ``probability`` is that of a noisy step, and ``rate`` that of an expert to be in the batch of such a step.
+
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)
     """
@@ -270,7 +272,7 @@ COINS: Mapping[str, Callable[[_Training, Kind], Composed]] = {
 
 
 def composed_steps(training: _Training, kind: Kind) -> Composed:
-    """Return the composition of all steps of ``training``, if its noisy steps are of the given ``kind``.
+    """Return the guarantee of all steps of ``training``, if its noisy steps are of the given ``kind``.
 
     >>> from dpproof.accountant.rl.expert.selective_dpsgd import SelectiveDPSGDParameters
     >>> training = SelectiveDPSGDParameters(0.1, 0.5, 2.0, 100, coin="fixed")

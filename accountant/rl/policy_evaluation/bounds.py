@@ -115,7 +115,7 @@ class SmoothBound(Protocol):
         ...
 
     def local(self) -> float:
-        """Return the bound on the squared sensitivity at these data, without smoothing. It is not private."""
+        """Return the bound on the squared sensitivity without smoothing. It reveals private data."""
         ...
 
     @property
@@ -248,7 +248,7 @@ class RidgeBound:
     features, and lambda is the ridge.
 
     The paper's Lemma 9 prints max instead of min. With max there is no smooth bound (eval.lemma9.constant,
-    refuted). The algorithm itself uses the minimum, which is proved (eval.lemma9.corrected).
+    refuted). The paper's algorithm uses min, for which the bound is proved (eval.lemma9.corrected).
 
     >>> RidgeBound([30, 40], [1.0, 1.0], 50, 0.1).squared(0.01)
     5.071...

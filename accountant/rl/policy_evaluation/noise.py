@@ -146,7 +146,7 @@ def _target(epsilon: Number, delta: Number) -> Target:
 
 
 def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
-    """Return the noise constants that Lemma 1 of the paper prints.
+    """Return the noise constants that Lemma 1 of Balle, Gomrokchi and Precup prints.
 
     alpha is 5 sqrt(2 log(2/delta))/epsilon, rounded up. beta is epsilon/(4(d + log(2/delta))), rounded down.
     d is ``dimension``. Noise with these constants meets the target for epsilon up to 15
@@ -285,10 +285,8 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
 def data_needed(noise: Noise, bound: WeightedBound, deviation: float) -> float:
     """Return the factor by which the data must grow until the noise is at most ``deviation``.
 
-    It is rounded up by at most 0.1%.
-
-    The visits of every state are multiplied by the same factor. The result is infinite if 2^30 times the data
-    are not enough, for example if nobody visits some state.
+    The factor multiplies the visits of every state. It is rounded up by at most 0.1%. The result is infinite
+    if 2^30 times the data are not enough, for example if nobody visits some state.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits, theirs = WeightedBound([5000] * 40, [1 / 40] * 40), printed("0.1", "0.1", 40)

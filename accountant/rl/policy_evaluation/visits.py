@@ -23,7 +23,7 @@ _SUFFIXES = (".csv", ".npz", ".parquet")
 
 @dataclass(frozen=True)
 class VisitsFile:
-    """A parameter whose value is the name of a file with numbers of visits.
+    """The domain of a parameter whose value is the name of a file with numbers of visits.
 
     >>> VisitsFile().admits("visits.csv"), VisitsFile().admits("visits")
     (True, False)

@@ -34,7 +34,8 @@ _RELEASED = "the noisy counts of every batch of users, and with them every priva
 class BatchedCountsParameters(Parameters):
     """Parameters of counts released in batches: the problem's sizes, the noise, the cap and the release times.
 
-    The counts of all steps of an episode are added up.
+    ``cap`` is the largest number of visits of a state and action that are counted in one episode, over all
+    its steps.
 
     >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
     9
@@ -106,7 +107,7 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
     """Return the proved guarantee of all releases, in the central model.
 
     It is that of a Gaussian mechanism with mu = norm/sigma, where norm is an upper bound on the norm of one
-    user's change. No pair of neighbours is known that attains the guarantee.
+    user's change of the counts. No pair of neighbours is known that attains the guarantee.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
     >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)

@@ -71,7 +71,7 @@ def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> Privac
     """Return the proved guarantee of all releases, in the central model. A pair of users attains it.
 
     If a user is added or removed, only this user's counts change, from or to 0. The other users keep their
-    episodes. The other users' actions are jointly private with the same parameters.
+    episodes. For the other users' actions the guarantee holds as joint privacy.
 
     >>> found = account(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

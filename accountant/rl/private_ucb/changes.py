@@ -21,7 +21,7 @@ Moves = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the tables of counts.
+    """The sizes of PRIVATE-UCB's tables of counts.
 
     Attributes:
         states: the number of states.

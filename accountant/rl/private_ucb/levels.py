@@ -73,7 +73,7 @@ def _levels(parameters: CountsParameters, failure: Fraction, quantile: Quantile)
 
 
 def central_levels(parameters: CentralCountsParameters, delta: Number) -> CountLevels:
-    """Return certified bounds that the errors of all running counts exceed with probability at most ``delta``.
+    """Return certified bounds on the errors of all running counts, which hold with probability 1 - ``delta``.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
     >>> parameters = CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0)
@@ -153,11 +153,11 @@ class _Summed:
 
 
 def local_levels(parameters: LocalCountsParameters, delta: Number) -> CountLevels:
-    """Return certified bounds on the errors of the sums of the noisy counts that users send.
+    """Return certified bounds on the errors of all running counts, which hold with probability 1 - ``delta``.
 
-    The error before episode k is the value of a random walk after k - 1 symmetric steps. Let P be the
-    probability that the last value of the walk exceeds x. Then the largest value exceeds x with a probability
-    between P and 2 P (Levy).
+    A running count is the sum of the noisy counts that users send. The error before episode k is the value of
+    a random walk after k - 1 symmetric steps. Let P be the probability that the last value of the walk
+    exceeds x. Then the largest value exceeds x with a probability between P and 2 P (Levy).
 
     >>> parameters = LocalCountsParameters(6, 2, 20, 2000, printed_epsilon=1.0)
     >>> found, printed = local_levels(parameters, "0.1"), printed_levels(parameters, "0.1")

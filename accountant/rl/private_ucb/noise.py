@@ -137,16 +137,16 @@ class Moved:
         return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
 
     def total(self) -> Fraction:
-        """Return the sum of all changes in all noisy values, each divided by a noise factor.
+        """Return the sum of the changes of all noisy values.
 
-        The noise factor of a kind of counts is its noise divided by the noise scale.
+        Each change is divided by the noise on its kind of counts, in units of the noise scale.
         """
         return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
 
     def squares(self) -> Fraction:
-        """Return the sum of squared changes in one of the ``nodes`` values, each divided by a noise factor.
+        """Return the sum of the squared changes of all counts, in one of the ``nodes`` noisy values of each.
 
-        The noise factor of a kind of counts is its noise divided by the noise scale.
+        Each change is divided by the noise on its kind of counts, in units of the noise scale.
         """
         return sum((change.squares / factor**2 for change, factor in self.families()), Fraction(0))
 
@@ -189,7 +189,7 @@ _LAWS = {
 
 
 def law_notes(parameters: CountsParameters, attained: Profile | None) -> tuple[str, ...]:
-    """Return the notes of a guarantee: that the noise is integer, and that only pure privacy is stated."""
+    """Return the notes that apply: that the noise is integer, and that only pure privacy is stated."""
     pure_only = attained is None and not NoiseLaw(parameters.noise).gaussian
     return (
         *((_LAWS[NoiseLaw(parameters.noise)],) if parameters.integer else ()),

@@ -130,7 +130,7 @@ def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
 def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
     """Return the noise variance of an ``episode`` = 1, 2, ... for a state and action without visits, rounded up.
 
-    The result is a double as a fraction.
+    The result is a double, given as a fraction.
 
     >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
     148170.866...
@@ -211,7 +211,7 @@ def _pair(parameters: RLSVIParameters) -> str:
 
 
 def account(parameters: RLSVIParameters, adjacency: Adjacency) -> PrivacyResult:
-    """Return the proved guarantee of all released tables of a run under ``adjacency``, in the central model.
+    """Return the proved guarantee of all released tables of action values, in the central model.
 
     By the billboard lemma (``dpproof.accountant.claims.trust.billboard``), the users' actions are jointly
     private with the same parameters.

@@ -49,12 +49,13 @@ _NOTHING = 1 - Fraction(1, 10**9)
 
 @lru_cache(maxsize=4096)
 def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Number) -> tuple[float, float]:
-    """Return two thresholds: with the first a batch is certified to meet (epsilon, delta), with the second to miss it.
+    """Return two thresholds: one that is certified to meet (epsilon, delta), and one certified to miss it.
 
-    The second is smaller. A threshold is twice the expected number of noise bits of a counter. A fair bit is
-    a noise bit that is 1 with probability 1/2. The two thresholds are about 0.1% apart, or one fair bit of
-    each user apart, or as close as the bounds on delta allow. Every threshold above ``users`` and up to ``2
-    users`` gives each user 2 fair bits, so in that range the first result is ``2 users``.
+    The second is smaller. The target is for one batch of SDP-PE. A threshold is twice the expected number of
+    noise bits of a counter. A fair bit is a noise bit that is 1 with probability 1/2. The two thresholds are
+    about 0.1% apart, or one fair bit of each user apart, or as close as the bounds on delta allow. Every
+    threshold above ``users`` and up to ``2 users`` gives each user 2 fair bits, so in that range the first
+    result is ``2 users``.
 
     >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
     >>> 0.99 * meets <= misses < meets
