@@ -49,12 +49,12 @@ class Samples(Protocol[DataT_contra]):
 
 
 def sampled() -> tuple[str, ...]:
-    """Return the command-line names of the mechanisms in the catalogue that have a sampler."""
+    """Return the command-line names of the catalogue's mechanisms that have a sampler (it draws random outputs)."""
     return tuple(name for name in CATALOGUE if accountant_for(name).unsampled is None)
 
 
 def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
-    """Return the sampler with that command-line name. Call it as ``sampler(parameters, data, n, rng)``.
+    """Return the function ``sampler(parameters, data, n, rng)`` that draws ``n`` outputs of the named mechanism.
 
     Raises:
         ValueError: for a name that has no sampler.
@@ -67,7 +67,7 @@ def sampler_for(name: str) -> Callable[..., NDArray[Any]]:
 
 @dataclass(frozen=True)
 class Primitive:
-    """A mechanism of the catalogue, given by its command-line name and the parameters of its accountant.
+    """A mechanism of the catalogue with its parameters, which can be sampled and has a guarantee.
 
     >>> import numpy as np
     >>> from dpproof.accountant.noise.laplace import LaplaceParameters

@@ -30,7 +30,7 @@ class Published:
     """What a paper publishes for a mechanism: an epsilon, and other privacy losses (such as rho).
 
     ``exact`` is epsilon or delta, computed exactly from those privacy losses. ``rests`` is the verdict on the
-    statement that proves ``printed``, and ``exact_rests`` the verdict on the statement that proves ``exact``.
+    statement that prints the epsilon, and ``exact_rests`` the verdict on the statement behind ``exact``.
     """
 
     printed: Bound | None
@@ -181,7 +181,7 @@ def _released(found: PrivacyResult, ask: Ask) -> Bound | None:
 
 
 def quoted(found: PrivacyResult) -> Mapping[str, Result]:
-    """Return, by id, the verdicts on the statements that prove a guarantee and the paper's own results."""
+    """Return, by id, the verdicts on the statement behind a guarantee and on those behind the published results."""
     beside = found.published
     return results(
         found.statement, *((beside.statement, beside.exact_statement) if beside is not None else ())

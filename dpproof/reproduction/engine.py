@@ -93,7 +93,7 @@ class Measured(Generic[S]):
 
 
 class Study(abc.ABC, Generic[S]):
-    """An experiment of a paper: its measurements, and the text about them."""
+    """An experiment of a paper, which measures numbers and writes a page about them."""
 
     paper: ClassVar[str]
     """The command-line name of the paper."""
@@ -120,7 +120,7 @@ class Study(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def shown(self, found: Measured[S]) -> Mapping[str, Any]:
-        """Return the variables of the page's template. Size and seed are added to them."""
+        """Return the values that the template of the page shows, by name. `written` adds the size and the seed."""
 
     def run(
         self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None

@@ -64,9 +64,9 @@ class NoisePaths(Protocol):
     """A method of counting that yields the noise of its running counts over time."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield the noise of ``counters`` counters at times 0, ..., ``times`` - 1, in blocks of about ``block``.
+        """Yield the noise of ``counters`` counters at times 0, ..., ``times`` - 1, in blocks of about ``block`` times.
 
-        Use or copy a block before the next one, which may overwrite the same array.
+        Use or copy a block before you request the next one, which may overwrite the same array.
         """
         ...
 
@@ -87,8 +87,8 @@ def power_of_two(block: int) -> int:
 class TreePaths:
     """The noise over time of running counts by the binary tree mechanism.
 
-    Let s be t without its lowest binary digit 1. The noise at time t is the noise at time s plus the noise of one
-    new tree node.
+    Time t is after t counted numbers. Let s be t without its lowest binary digit 1. The noise at time t is the noise
+    at time s plus the noise of one new tree node, which covers the numbers s + 1 to t.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
@@ -99,7 +99,7 @@ class TreePaths:
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: one row for each binary digit of the time."""
+        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: a block, and a row for each binary digit of time."""
         size, prefixes = power_of_two(block), {0: np.zeros(counters, np.float32)}
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -138,7 +138,10 @@ class HonakerPaths:
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: two rows for each binary digit of the time."""
+        """Yield blocks as ``NoisePaths.blocks`` describes.
+
+        Memory: two blocks, and two rows for each binary digit of the time.
+        """
         size = power_of_two(block)
         prefixes = {0: np.zeros(counters, np.float32)}
         waiting: dict[int, Floats] = {}

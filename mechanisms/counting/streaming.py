@@ -9,11 +9,11 @@ release of statistics (2011), Algorithm 2.
 For a release to the world, OpenDP (the extra ``release``) draws discrete, exact noise from a secure source. Counts
 are integers and get integer noise, so that no floating-point sampler can be attacked.
 Discrete distributions have separate names, because the guarantees of continuous noise do not apply to them.
-Discrete Laplace noise of scale b has the same largest loss (the ratio of its masses at distance d is at most
-exp(d/b)), but at delta above 0 it is less private than continuous noise of that scale. Discrete Gaussian
-noise is rho-zCDP with rho = D^2/(2 sigma^2), where D is the L2 sensitivity (Canonne, Kamath and Steinke,
-arXiv:2004.00010, Theorem 4), not Gaussian differential privacy. Real numbers, such as costs, are counted in
-whole grains.
+Discrete Laplace noise of scale b has the same largest privacy loss as continuous Laplace noise of that scale: its
+probabilities at distance d have a ratio of at most exp(d/b). But at delta above 0 it is less private. Discrete
+Gaussian noise is rho-zCDP with rho = D^2/(2 sigma^2), where D is the L2 sensitivity (Canonne, Kamath and Steinke,
+arXiv:2004.00010, Theorem 4). It is not Gaussian differential privacy. Real numbers, such as costs, are counted in
+whole multiples of a small unit.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _STAY = 0.5
 
 
 def chain(states: int = 40, horizon: int = 200, start: int = 0) -> TabularMDP:
-    """Return the chain with `states` (at least 2) states and `horizon` steps per episode.
+    """Return the chain environment with `states` (at least 2) states and `horizon` steps per episode.
 
     >>> chain(3, horizon=2).policy_values([[0] * 3] * 2)[0]
     array([0.25, 0.75, 0.  ])

@@ -21,7 +21,7 @@ _FARTHEST, _WIDEST = 2.4, 12 * 2 * math.pi / 360
 
 @dataclass(frozen=True)
 class CartPole:
-    """CartPole. A policy sees the whole state: position, speed, angle, angular speed.
+    """The environment CartPole-v1 of Gymnasium. A policy sees the whole state: position, speed, angle, angular speed.
 
     Attributes:
         gravity, force, cart_mass: in SI units. The experts of the expert-level paper are trained with other
@@ -76,7 +76,7 @@ _FASTEST = np.array([4 * np.pi, 9 * np.pi])
 
 @dataclass(frozen=True)
 class Acrobot:
-    """Acrobot. A policy sees cosine and sine of both angles, and both angular speeds.
+    """The environment Acrobot-v1 of Gymnasium. A policy sees cosine and sine of two angles, and two angular speeds.
 
     Attributes:
         length, first_mass, second_mass: length (m) of both links, and their masses (kg). No equation uses the

@@ -138,7 +138,7 @@ class HIVTreatment:
         horizon: number of steps of every episode.
         first_penalty, second_penalty: costs of the drugs.
         efficacy_noise: standard deviation of the efficacy of a drug in a step. A drug not given has efficacy 0.
-        begins: the first state: the six concentrations, in the order of `FIXED_POINTS`.
+        begins: the first state: the six concentrations, in the order (T1, T2, T1*, T2*, V, E) of the module.
         tolerance: relative error allowed in each step of the solver.
     """
 

@@ -18,7 +18,7 @@ from dpproof.mechanisms.environments.batched import Batch, Floats, Integers, Obs
 def has_box2d() -> bool:
     """Return whether Gymnasium's Box2D environments can be created.
 
-    Its wrapper warns during import, and it crashes if warnings are errors. So warnings are ignored here.
+    The import of Box2D's wrapper gives warnings, and crashes if warnings are errors. So this function ignores them.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -32,7 +32,9 @@ def has_box2d() -> bool:
 
 @dataclass(frozen=True)
 class LunarLander:
-    """LunarLander. The experts of the expert-level paper are trained with other values than the defaults.
+    """The environment LunarLander-v3 of Gymnasium, for many episodes at once.
+
+    The experts of the expert-level paper are trained with other values than the defaults.
 
     Attributes:
         gravity: downwards, in (0, 12). Gymnasium's default is 10; the paper prints 9.8.

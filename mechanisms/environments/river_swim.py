@@ -18,7 +18,7 @@ RIGHT: Final = 1
 
 
 def river_swim(states: int = 6, horizon: int = 20) -> TabularMDP:
-    """Return RiverSwim with `states` (at least 3) states and `horizon` steps per episode.
+    """Return the RiverSwim environment with `states` (at least 3) states and `horizon` steps per episode.
 
     With the defaults, the optimal value of an episode is 3.397. Always swimming right has nearly this value.
 

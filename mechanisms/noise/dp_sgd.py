@@ -21,8 +21,8 @@ def sample(
 
     Args:
         parameters: the number of steps, the sampling rate, and the noise of the run.
-        vector: what each record of the user adds to the sum of a step that samples it. It is in [-1, 1],
-            because vectors are clipped. It is 0 for a user who is absent.
+        vector: what each record of the one user adds to the sum in each step that samples the record. The number
+            is in [-1, 1], because vectors are clipped, and 0 for a user who is absent.
         n: how many runs.
         rng: all randomness comes from this generator.
 

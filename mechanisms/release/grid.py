@@ -75,7 +75,7 @@ class OnGrid(_Fixed):
     Attributes:
         parameters: the public parameters of the mechanism.
         integers: the drawn integers, as nested tuples.
-        exponent: the grid is all multiples of 2^exponent. It does not depend on the data.
+        exponent: released numbers are multiples of 2^exponent. The exponent does not depend on the data.
 
     Args:
         randomness: the source from which the integers were drawn. It is not stored.
@@ -103,7 +103,7 @@ class OnGrid(_Fixed):
         return not isinstance(self, Released)
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the guarantee of these integers. It holds for everything that is computed from them alone.
+        """Return the guarantee of these integers, which holds for everything that is computed from them alone.
 
         Raises:
             SimulationError: a seed or a generator was given.

@@ -2,9 +2,9 @@
 
 **Theorem.** Let f and sigma be real functions of the data and Z a real standard normal variable. Let the real
 mechanism M = f + sigma Z have some privacy guarantee. Then the integer round(M / 2^exponent) has the same
-guarantee, because it is a function of M alone (post-processing). The account of the real Gaussian mechanism
-is unchanged for all f and sigma. The one condition is that the f and sigma given here are exactly the
-functions of the data for which the account was made. Everything that is computed from the integers alone has
+guarantee, because it is a function of M alone (post-processing). So the guarantee of the real Gaussian mechanism
+holds unchanged for all f and sigma. The one condition is that the f and sigma given here are exactly the
+functions of the data for which the guarantee was computed. Everything that is computed from the integers alone has
 the same guarantee, also the released doubles (2^exponent times the integers).
 
 The integers have exactly this distribution. Karney's algorithm draws Z ("Sampling exactly from the normal
@@ -45,7 +45,7 @@ def rounded_gaussian(
     times: int = 1,
     source: WordSource = system_words,
 ) -> list[int]:
-    """Return draws of round((f + sigma Z) / 2^exponent) for each mean f and variance sigma^2, for a normal Z.
+    """Return draws of round((f + sigma Z) / 2^exponent), Z standard normal, for each mean f and variance sigma^2.
 
     Args:
         means: the means f, exact rationals.

@@ -160,7 +160,7 @@ def certified(plan: Plan) -> dict[str, float | None]:
     """Return the certified epsilon of the release, the one of the training (each at its delta), and their sum.
 
     The sum is None if nothing is proved. Nothing is proved if the training reads the rest of the trajectories that
-    the release examined (statement expert.theorem5_6), or if neither of the two is private.
+    the release examined (statement expert.theorem5_6), or if neither release nor training is private.
     """
     p, both = plan.training.branch_probability, None
     release = training = None
@@ -213,7 +213,7 @@ def arms(name: str, size: Size) -> Iterator[tuple[str, float | None]]:
 def run_problems(
     size: Size, seed: int, executor: Executor | None, kept: Path
 ) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run all problems, and return three tables: returns of the methods, sizes of releases, and the experts.
+    """Run all problems (environments), and return three tables: returns of methods, sizes of releases, and experts.
 
     `executor` affects only the time. The results of a finished problem are stored in the folder `kept`, so an
     interrupted run can continue. When all problems are finished, the folder is removed.
@@ -254,7 +254,7 @@ def _task(task: tuple[str, Size, int, Path]) -> tuple[list[Row], list[Row], list
 
 
 def run_problem(name: str, size: Size, seed: int) -> tuple[list[Row], list[Row], list[Row]]:
-    """Run one problem, and return three tables: returns of the methods, sizes of releases, and the experts."""
+    """Run one problem (environment), and return three tables: returns of methods, sizes of releases, and experts."""
     prepared = prepare(name, size, seed)
     rows = []
     for method, epsilon in arms(name, size):

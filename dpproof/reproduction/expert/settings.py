@@ -96,7 +96,7 @@ If the paper does not use its own method at an epsilon, the settings are those o
 
 @dataclass(frozen=True)
 class Learner:
-    """A network and its training settings, which are the same for all methods on a problem.
+    """A network and its training settings, which are the same for all methods on a problem (environment).
 
     Attributes:
         hidden: number of units of each hidden layer.

@@ -45,7 +45,7 @@ class ExpertLearning(Study[Size]):
     """The experiment of section 6 of Sharma et al. (2024), with certified noise next to the printed noise.
 
     If Box2D is not installed, LunarLander is left out, and the page states this. If a run was interrupted and
-    is started again in the same folder, it continues with the unfinished problems.
+    is started again in the same folder, the run continues with the unfinished problems (environments).
     """
 
     paper = "expert"
@@ -54,7 +54,7 @@ class ExpertLearning(Study[Size]):
     quick = QUICK
 
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
-        """Run the experiment, with at most `workers` problems at a time, and return its results."""
+        """Run the experiment, with at most `workers` problems (environments) at a time, and return the results."""
         check_installed()
         from dpproof.reproduction.expert.runs import run_problems
 
@@ -84,7 +84,7 @@ class ExpertLearning(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """Return the variables of the page's template."""
+        """Return the values that the template of the experiment's page shows, by name."""
         returns, releases, logged = (found.tables[name] for name in self.tables)
         return {
             **found.more,

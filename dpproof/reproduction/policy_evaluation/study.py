@@ -84,7 +84,7 @@ class PolicyEvaluation(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """Return the variables of the page's template."""
+        """Return the values that the template of the experiment's page shows, by name."""
         table, swept, few, wanted, others = (found.tables[name] for name in self.tables)
         return {
             "epsilon": EPSILON,
@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """The number of rows in which a statement holds (`so`), the number of all rows (`of`), and a word for both."""
+    """The number of rows in which a statement holds (`so`), the number of all rows (`of`), and a word on this."""
 
     so: int
     of: int

@@ -71,7 +71,7 @@ class Size:
     per_step: int = 20
 
     def runs(self, arm: Arm) -> int:
-        """Return the number of runs of an arm."""
+        """Return the number of runs of an arm (a learner with its noise)."""
         slow = arm.paths in ("joint False", "local False")
         return min(self.seeds, self.per_step) if slow else self.seeds
 
@@ -100,7 +100,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A name that no other arm has."""
+        """A name that no other arm (learner with its noise) has."""
         return f"{self.algorithm}, {self.trust}, {self.group.value}, epsilon {self.epsilon:g}"
 
     def learner(self, privatizer: Privatizer) -> Any:
@@ -120,7 +120,7 @@ class Arm:
 
 
 def arms(size: Size) -> Iterator[Arm]:
-    """Yield all arms of the experiment."""
+    """Yield all arms of the experiment. An arm is a learner with its noise."""
     for algorithm in ALGORITHMS:
         yield from _exact(size, algorithm)
     for algorithm in ("VI", "PO"):
@@ -221,7 +221,7 @@ class SharedNoise:
         return self.privatizer.parameters
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
-        """Yield the given blocks of noise, multiplied by the factor. `rng` is not used."""
+        """Yield the given blocks of noise, multiplied by `scale`. `rng` and `block` are not used."""
         scale = np.float32(self.scale)
         for first, *families in self.blocks:
             yield CountNoise(first, *(family * scale for family in families))
@@ -297,7 +297,7 @@ FAILED: Final = 0.25
 
 
 def rows(arms: Sequence[Arm], curves: Curves, never: float, seed: int) -> list[dict[str, Any]]:
-    """Return one row for each arm: its settings, its certified epsilon, and statistics of its total regret.
+    """Return a row for each arm (learner with noise): settings, certified epsilon, and statistics of total regret.
 
     `never` is the regret without learning, and `seed` is the seed from which the runs derive.
     """

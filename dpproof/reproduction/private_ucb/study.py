@@ -52,7 +52,7 @@ class PrivateUCB(Study[Size]):
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
         """Run the experiment, write its plots into the folder, and return its results.
 
-        They include the regret of a learner that never learns.
+        The results include the regret of a learner that never learns.
         """
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
@@ -94,7 +94,7 @@ class PrivateUCB(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """Return the variables of the page's template."""
+        """Return the values that the template of the experiment's page shows, by name."""
         never, table = found.more["never"], found.tables["regret"]
         return {
             **found.more,
@@ -136,9 +136,9 @@ def _few(table: Table) -> list[str]:
 
 
 def best(table: Table, epsilon: float) -> Row:
-    """Return the row with the least mean regret among those whose certified epsilon is at most `epsilon`.
+    """Return the row with the least mean regret among the rows whose certified epsilon is at most `epsilon`.
 
-    Rounding in the calibration is tolerated.
+    A certified epsilon that is above `epsilon` only by rounding counts, too.
     """
     private = [row for row in table if row["epsilon"] and row["certified_epsilon"] <= 1.0001 * epsilon]
     return min(private, key=lambda row: float(row["regret"]))

@@ -89,7 +89,7 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """A name that no other arm has."""
+        """A name that no other arm (learner with its noise) has."""
         return f"{self.problem}, {self.kind.value}, epsilon {self.epsilon}"
 
 
@@ -98,7 +98,7 @@ _PRIVATE = (Kind.LDP, Kind.JDP, Kind.PRINTED, Kind.CALIBRATED)
 
 
 def arms(size: Size) -> Iterator[Arm]:
-    """Yield all arms of the experiments."""
+    """Yield all arms of the experiments. An arm is a learner with its noise."""
     for kind in (*_FREE, Kind.PE_LITERAL):
         yield Arm("RiverSwim", kind, None, size.episodes)
     for epsilon in size.epsilons:
@@ -109,12 +109,12 @@ def arms(size: Size) -> Iterator[Arm]:
 
 
 def learner_of(arm: Arm) -> Any:
-    """Return the learner of an arm, with the privatizer that adds noise to its counts."""
+    """Return the learner of an arm, with the object that adds noise to its counts."""
     return ARMS[arm.kind](arm)
 
 
 def environment_of(arm: Arm, rng: np.random.Generator) -> TabularMDP:
-    """Return the environment of an arm: RiverSwim, or a random bandit."""
+    """Return the environment in which an arm (a learner with its noise) runs: RiverSwim, or a random bandit."""
     if arm.problem == "RiverSwim":
         return river_swim(STATES, HORIZON)
     return heterogeneous_bandit(rng, BANDIT_ARMS)
@@ -179,7 +179,7 @@ ARMS: Final[dict[Kind, Callable[[Arm], Any]]] = {
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The results of all runs of one arm.
+    """The results of all runs of one arm (a learner with its noise).
 
     Attributes:
         curves: cumulative regrets (runs, points).
@@ -200,7 +200,7 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """Run all arms, and return their results by the arms' names. Arms with the same epsilon may share a process."""
+    """Run arms (learners with their noise), and return the results by name. Equal epsilons may share a process."""
     groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
         groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
@@ -275,7 +275,7 @@ def _weakest(
 
 
 def rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return a table with one row for each arm: mean regret, mean number of policy changes, and other statistics."""
+    """Return a row for each arm (learner with noise): mean regret, mean number of policy changes, and more."""
     return [_row(arm, found[arm.name]) for arm in arms]
 
 
@@ -300,7 +300,7 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
 
 
 def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """Return a table with one row for each stage of each arm of policy elimination.
+    """Return a table of the stages of policy elimination, with one row for each stage of each arm (learner).
 
     Numbers are means over the runs. Only the coverage gap is the largest of the runs.
     """

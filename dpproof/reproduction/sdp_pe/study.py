@@ -52,7 +52,7 @@ class ShufflePE(Study[Size]):
     def measure(self, size: Size, seed: int, folder: Path, workers: int) -> Measured[Size]:
         """Run the experiments, write their plots into the folder, and return the results.
 
-        They include the regret of a learner that never learns.
+        The results include the regret of a learner that never learns.
         """
         environment = river_swim(STATES, HORIZON)
         never = float(environment.optimal_values()[0, environment.start]) * size.episodes
@@ -91,7 +91,7 @@ class ShufflePE(Study[Size]):
         }
 
     def shown(self, found: Measured[Size]) -> Mapping[str, Any]:
-        """Return the variables of the page's template."""
+        """Return the values that the template of the experiment's page shows, by name."""
         never, table = found.more["never"], found.tables["regret"]
         findings = _findings(never, found.size.episodes, _on_river_swim(table), found.tables["stages"])
         return {"never": never, "beta": BETA, "table": table, "findings": findings}
