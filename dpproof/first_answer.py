@@ -139,7 +139,7 @@ def _of_statement(entry: Result) -> list[str]:
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:
-    """Return in words how many facts these answers use without a proof.
+    """Return in words how many facts these verdicts and audits use without a proof.
 
     Such facts are assumptions, readings (steps that people checked), laws (known facts about distributions), and
     the conditions of audits.

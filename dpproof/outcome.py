@@ -12,11 +12,11 @@ class Level(Enum):
 
     _value_: str
     mark: str
-    """The sign that shows it in Markdown."""
+    """The sign of the outcome in Markdown."""
     kind: str
-    """The result kind in SARIF."""
+    """The outcome's kind of result in SARIF."""
     severity: str
-    """The level in SARIF; ``none`` unless the outcome fails."""
+    """The outcome's level in SARIF; ``none`` unless the outcome is a failure or an error."""
 
     def __new__(cls, word: str, mark: str, kind: str, severity: str) -> Level:
         """Make a member whose value is the word."""

@@ -86,8 +86,8 @@ def remarks(result: Result) -> Sequence[str]:
 def own_remarks(result: Result) -> Sequence[str]:
     """Return the remarks on a verdict as texts, without assumptions.
 
-    They state the counterexample, the severity, the verdicts on parts of the statement, the statement that
-    corrects it, and the domain on which it is proved.
+    The remarks state the counterexample, the severity, the verdicts on parts of the statement, the correction, and
+    the domain on which the statement is proved.
     """
     lines = [f"not as agreed: {text}" for text in result.changed]
     if result.point:

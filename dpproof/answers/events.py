@@ -69,7 +69,7 @@ def kind_of(claim: Claim) -> str | None:
 
 
 def guarantee_of_event(claim: Claim) -> Profile:
-    """Return the certified guarantee of the other library's object that the claim names.
+    """Return the certified guarantee of the object of another library that the claim names.
 
     Raises:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
@@ -93,7 +93,7 @@ def attained_by(claim: Claim) -> str | None:
 
 
 def account_event(claim: Claim, guarantee: Profile) -> Account:
-    """Return the account of an object of another library with this guarantee. Some fields stay empty."""
+    """Return the result for a claim on an object of another library. The result has no verdict on a statement."""
     with recorded() as used:
         bound = guarantee.epsilon(claim.delta)
     kind, _, target = claim.mechanism.partition(":")

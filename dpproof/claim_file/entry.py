@@ -15,7 +15,7 @@ from dpproof.audits.engine.scores.names import SCORE_NAMES
 from dpproof.audits.targets.named import FORM
 
 NAMED = ("mechanism", "command", "event", "training")
-"""Keys that name the subject of a claim. A claim has exactly one of them."""
+"""Keys that say what a claim is about. A claim has exactly one of these keys."""
 TARGETS = ("neighbours", "data")
 TEXT = ("name", "mechanism", "event", "training", "adjacency", *TARGETS, "source", "trust", "arithmetic")
 PROMISE = ("epsilon", "delta", "rho", "mu")

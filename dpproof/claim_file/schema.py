@@ -70,7 +70,7 @@ UNPRINTABLE = (
 )
 """Control characters, spaces other than a blank, and characters that change the text direction."""
 END = r"(?![\s\S])"
-"""Pattern for the end of a text. It is not ``$``, which in some readers also matches before a last line break."""
+"""Pattern for the end of a text. In some programs the pattern ``$`` would also match before a last line break."""
 TEXT: Schema = {"type": "string", "pattern": f"^[^{UNPRINTABLE}]*{END}"}
 NAME: Schema = {"type": "string", "pattern": f"^ *[^ {UNPRINTABLE}][^{UNPRINTABLE}]*{END}"}
 TARGET: Schema = {

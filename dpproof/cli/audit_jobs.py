@@ -1,6 +1,6 @@
 """The audits that ``dpproof audit`` runs: of a mechanism, a claim file or a callable.
 
-All functions here check their input, and no audit has begun by then.
+The functions here check all input before the first audit begins.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def source(shell: str) -> str:
 
 
 def install(shell: str) -> Path:
-    """Install the completion for new shells. A second call changes nothing."""
+    """Install the completion for new shells, and return its file. A second call changes nothing."""
     place, started, line = FILES[shell]
     file = Path(place).expanduser()
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ def kept(found: Iterable[Evidence], witnesses: Path | None) -> Iterator[Evidence
 
 
 def progress_of(text: str, total: int | None) -> Progress:
-    """Show a progress bar on standard error if it is a terminal."""
+    """Return a progress bar for a context. It is shown on standard error if this is a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     seen = console.is_terminal

@@ -81,7 +81,7 @@ def _published(rows: Table, found: Published, own: Bound) -> None:
 
 
 def trusted(found: Account) -> str:
-    """Return what an account assumes, and the command that lists it."""
+    """Return a text on what a certified result takes on trust, and the command that lists these facts."""
     rests = found.rests
     if rests is None:
         return f"taken on trust: {found.rests_on}"
@@ -182,8 +182,8 @@ class CorpusRows:
     """The table of ``dpproof audit corpus``, printed row by row as cases finish.
 
     Args:
-        names: of all cases, for the width of their column.
-        quiet: print nothing.
+        names: the names of all cases, which determine the width of a column.
+        quiet: whether to print nothing.
     """
 
     def __init__(self, names: Sequence[str], quiet: bool) -> None:

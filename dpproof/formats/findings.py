@@ -85,7 +85,7 @@ def _message(ledger: ClaimLedger) -> str:
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
-    """Return one result for each paper that came out as recorded, and else one result for each difference."""
+    """Return, for each paper, one result if all came out as recorded, and otherwise one for each difference."""
     return [finding for ledger in ledgers for finding in _of_paper(ledger)]
 
 

@@ -1,4 +1,4 @@
-"""Formal claims as readable text, written from the same data that the kernel checks."""
+"""Formal claims as readable text, written from the same data that the kernel (the proof checker) reads."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Row:
     """One row of the report's first screen: the summary of a paper or claim."""
 
     anchor: str
-    """The HTML id of its section; empty if it has no section."""
+    """The HTML id of the section on the paper or claim; empty if the report has no such section."""
     name: str
     word: str
     colour: str
@@ -118,7 +118,7 @@ def scale_of(rows: Iterable[Row]) -> Scale | None:
 
 
 def of_paper(ledger: PaperLedger) -> Row:
-    """Return the row of a paper: its published and its certified epsilon, and its worst refuted statement."""
+    """Return the report's row on a paper: published and certified epsilon, and the worst refuted statement."""
     share = coverage.coverage(ledger.verified.statements, f"{ledger.paper.prefix}.")
     wrong = sorted(refuted_of(ledger), key=lambda entry: (_rank(entry), entry.id not in NUMBERED))
     refuted = {one: share.verdicts.get(f"{Verdict.REFUTED.value} {one.value}", 0) for one in Severity}
@@ -175,7 +175,7 @@ MANY = {
     FALSE: ("is refuted", "are refuted"),
     UNSETTLED: ("is not settled", "are not settled"),
 }
-"""Phrases for one published epsilon, and for several."""
+"""For each status of a published epsilon, the words for one epsilon, and for several."""
 NO_EPSILON = "no epsilon is published"
 
 
@@ -269,7 +269,7 @@ def _marks_of_account(account: Account) -> tuple[Mark, ...]:
 
 
 def of_claim(ledger: ClaimLedger, place: int) -> Row:
-    """Return the row of a claim: its promise, the certified epsilon, an audit's finding, and what to do.
+    """Return the report's row on a claim: promise, certified epsilon, finding of an audit, and what to do.
 
     ``place`` is the number of the claim in its file.
     """
@@ -357,7 +357,7 @@ def _beyond(account: Account, promised: float) -> str:
 
 
 def of_refusal(refusal: Refusal, place: int) -> Row:
-    """Return the row of a claim that cannot be checked."""
+    """Return the report's row on a claim that cannot be checked."""
     outcome = Outcome.REFUSED
     said = (f"{refusal.where}: {refusal.message}", NEXT[outcome])
     return Row(f"refused-{place}", refusal.title, outcome.value, outcome.colour, (), said, {})

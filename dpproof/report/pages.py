@@ -41,7 +41,7 @@ def _verified() -> dict[str, Result]:
 
 
 def ledger(found: Mapping[str, Result]) -> str:
-    """Return the page that explains the ledger and counts the verdicts of each paper, as Markdown."""
+    """Return the page on the ledger (all statements with their verdicts), as Markdown: meanings and counts."""
     lines = [*_HOW_TO_READ, *_HEADING]
     for paper in papers().values():
         share = coverage.coverage(found.values(), f"{paper.prefix}.")
@@ -191,7 +191,7 @@ def parameters() -> str:
 
 
 def example(accountant: Accountant) -> str:
-    """Return a command line that accounts for the mechanism with its example parameters.
+    """Return a ``dpproof account`` command for the mechanism with its example parameters.
 
     >>> example(accountant_for("laplace"))
     'dpproof account laplace --scale 5.0 --sensitivity 1.0 --delta 1e-06'

@@ -76,7 +76,7 @@ Grouped = list[tuple[str, list[tuple[str, str]]]]
 
 
 def by_paper(owners: Mapping[str, str]) -> Grouped:
-    """Return texts grouped by the paper of the statement to which they belong."""
+    """Return texts in groups, one for each paper. ``owners`` maps each text to the id of its statement."""
     titles = {paper.prefix: paper.title for paper in papers().values()}
     held: dict[str, list[tuple[str, str]]] = {}
     for text, name in sorted(owners.items(), key=lambda one: (one[1], one[0])):
@@ -106,8 +106,8 @@ Kinds = list[tuple[str, list[ExpectedAudit]]]
 def kinds_of(audits: Iterable[ExpectedAudit]) -> Kinds:
     """Return the audits by kind: implementations, algorithms as printed, and planted faults.
 
-    If an audit is expected to find a violation, the word "printed" in its name or its reason decides between the
-    last two kinds.
+    An audit that is expected to find a violation is of an algorithm as printed if the word "printed" is in its name
+    or its reason. Otherwise it is of a planted fault.
     """
     held: dict[str, list[ExpectedAudit]] = {"Implementations": [], "Algorithms as printed": [], PLANTED: []}
     for known in audits:
@@ -121,7 +121,7 @@ PLANTED = "Planted faults"
 
 
 def pill_of(known: ExpectedAudit, kind: str) -> tuple[str, str]:
-    """Return the word and the colour for the result of an audit: green if a planted fault is found."""
+    """Return the word and the colour for the result of an audit. A planted fault is green if the audit found it."""
     verdict = known.evidence.verdict
     if kind != PLANTED:
         return verdict.value, verdict.colour

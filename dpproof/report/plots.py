@@ -141,8 +141,8 @@ def _epsilon(answer: PrivacyResult, label: str, delta: str) -> float:
 def write_plot(file: Path, found: PrivacyResult, title: str) -> None:
     """Write a plot of the guarantee ``found`` to an SVG, PNG or HTML file.
 
-    The plot shows the privacy profile (certified upper bounds on delta) and the trade-off function. The latter
-    follows from the former, and bounds the false negative rate of every test from below.
+    The plot shows the privacy profile (certified upper bounds on delta) and the trade-off function. The trade-off
+    function follows from the profile, and bounds the false negative rate of every test from below.
     """
     with mpl.rc_context(STYLE):
         content = _rendered(figure_of(found, title), file.suffix, title)
