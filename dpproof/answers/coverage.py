@@ -40,7 +40,7 @@ class Share:
     outright: tuple[str, ...]
     """The ids in ``decided`` whose proof or refutation uses no assumption."""
     undecided: tuple[str, ...]
-    """Ids of the statements that are not in ``decided``: open, assumed or not registered."""
+    """Ids of the statements that are not in ``decided``: open (also in part), assumed or not registered."""
     quoted: int
     """Number of quoted theorems: theorems of other works that the paper uses."""
     quoted_decided: tuple[str, ...]

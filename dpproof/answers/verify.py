@@ -13,7 +13,7 @@ from dpproof.proofs_check.verdict import Result
 
 @dataclass(frozen=True)
 class Verified:
-    """Verdicts on some statements, after the kernel (a small program) checked the certificates (formal proofs)."""
+    """Verdicts on some statements, given after the kernel (a small program) checked their formal proofs."""
 
     statements: tuple[Result, ...]
 

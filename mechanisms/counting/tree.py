@@ -57,7 +57,7 @@ def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
 def noisy_counts(
     streams: ArrayLike, runs: int, leaves: int, n: int, draw: Callable[[tuple[int, ...]], Floats]
 ) -> Floats:
-    """Return ``n`` draws ``(n, runs, leaves)`` of the running counts, with noise on every node of the tree.
+    """Return ``n`` draws ``(n, runs, leaves)`` of running counts, with noise on every tree node (sum of a block).
 
     ``streams`` ``(runs, leaves)`` holds the numbers that are counted, one stream in each row. The function ``draw``
     returns noise of a given shape.

@@ -2,9 +2,9 @@
 
 There is only one action. Source: Balle, Gomrokchi and Precup, "Differentially private policy evaluation" (ICML
 2016, section 6), which does not state how episodes start. Here all episodes start in one state. An episode cannot
-leave the last state. In the paper the step that reaches it pays 1. Here each step pays the mean of this reward
-given the state: one half in the second-to-last state, and 0 elsewhere. The values are the same, and the rewards
-are not random.
+leave the last state. In the paper a step pays 1 if it reaches the last state. Here each step pays the mean of this
+reward given the state before the step: one half in the second-to-last state, and 0 elsewhere. The values are the
+same, and the rewards are not random.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ class Kind:
 
     Attributes:
         calibration: how the noise is computed from epsilon and delta: "none" (no noise), "printed" (the paper's
-            constants), "room" (certified, the same for all data), or "planned" (certified, about the least for the
-            expected numbers of visits).
+            constants), "room" (certified constants, the same for all data), or "planned" (certified constants, with
+            about the least noise for the expected numbers of visits).
         delta: the delta. Epsilon is always 0.1.
         bound: the public bound on returns.
     """
