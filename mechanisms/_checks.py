@@ -38,7 +38,7 @@ def unit_interval(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return `values` as a read-only float64 array, or raise ValueError for an entry outside [0, 1] or NaN."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"the dtype of {name} ({array.dtype}) must be real")
+        raise ValueError(f"{name} (dtype {array.dtype}) must hold real numbers")
     _refuse(name, array, ~((array >= 0) & (array <= 1)), "must be in [0, 1]")
     return _frozen(array.astype(np.float64))
 

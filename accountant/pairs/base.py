@@ -126,7 +126,7 @@ def double(value: Number, name: str) -> float:
     (0.5, 2.0)
     >>> double("0.1", "scale")
     Traceback (most recent call last):
-    ValueError: scale ('0.1') must be exactly a double. Give a float.
+    ValueError: scale ('0.1') must be exactly equal to a float. Give a float.
 
     Raises:
         ValueError: for a value that is no finite number, or that no double equals.
@@ -134,7 +134,7 @@ def double(value: Number, name: str) -> float:
     number = exact(value, name)
     if abs(number) < Fraction(2) ** 1023 and Fraction(float(number)) == number:
         return float(number)
-    raise ValueError(f"{name} ({value!r}) must be exactly a double. Give a float.")
+    raise ValueError(f"{name} ({value!r}) must be exactly equal to a float. Give a float.")
 
 
 def within(value: Number, name: str, least: float, most: float) -> float:

@@ -179,7 +179,7 @@ def plan(
     if excess > 30:
         needed = 2 ** math.ceil(math.log2(longest / step))
         raise GridTooLargeError(
-            f"A grid of {points} points is too small. A relative accuracy of {accuracy:.0e} needs about {needed}."
+            f"A grid of {points} points is too small. An accuracy of {accuracy:.0e} needs about {needed} points."
         )
     size = 2 ** min(max(round(math.log2(longest / step)), 14), round(math.log2(points)))
     step, origins = _aligned(longest / (size - 16), parts)

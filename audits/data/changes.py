@@ -75,7 +75,7 @@ def _like(kind: Callable[[Any], Any], number: Any) -> Any:
         made = None
     if made != number:
         named = getattr(kind, "__name__", str(kind))
-        raise ValueError(f"bounds ({number!r}) must be a number of the type of the values, {named}")
+        raise ValueError(f"bounds ({number!r}) must have the same type as the values, {named}")
     return made
 
 

@@ -63,7 +63,8 @@ class Extremes:
         found = tuple(islice(_distinct(_candidates(self)), wanted))
         if not found:
             raise ValueError(
-                "data has only equal records, so no neighbours differ. Give bounds=(low, high) or pair=(x, y)."
+                "All records of data are equal, so dpproof finds no neighbours that differ. Give bounds=(low, high) or "
+                "pair=(x, y)."
             )
         return found
 

@@ -38,8 +38,8 @@ TRAINING = 64
 """The default number of samples that a score is fitted on before it is used."""
 LEFT = "the search for the pair that reveals most, and its audit"
 ALONE = (
-    ", but not on the other input. The exception itself may distinguish the neighbours;"
-    ' use failures="token" to audit it'
+    ", but not on the other input. The exception itself may distinguish the neighbours."
+    ' To audit it, use failures="token"'
 )
 
 

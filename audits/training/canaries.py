@@ -114,8 +114,8 @@ def played(
     scores = np.asarray(canaries.score(output), dtype=np.float64)
     if scores.shape != (canaries.count,) or np.isnan(scores).any():
         raise ValueError(
-            f"score: Scores of shape {scores.shape} with {int(np.isnan(scores).sum())} NaN were returned. The shape"
-            f" must be ({canaries.count},), without NaN."
+            f"score returned an array of shape {scores.shape} with {int(np.isnan(scores).sum())} NaN. "
+            f"It must return {canaries.count} numbers, one for each canary, without NaN."
         )
     return coins, scores, pair
 

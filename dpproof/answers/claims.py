@@ -140,7 +140,7 @@ def recalled(claim: Claim, verdict: Outcome, audit: Evidence | None, remarks: Se
         found = _refused(claim, error)
     if found.verdict is not verdict:
         raise ValueError(
-            f"claim {claim.name!r}: the text states the verdict {verdict.value!r}, not {found.verdict.value!r}"
+            f"claim {claim.name!r}: the stored verdict is {verdict.value!r}, but it should be {found.verdict.value!r}"
         )
     return found
 

@@ -182,14 +182,16 @@ class StreamingTree:
             ValueError: for a time that has not come, or has passed.
         """
         if time is not None and at_least("time", time, 0) != self._time:
-            raise ValueError(f"time ({time}) must be {self._time}, the number of leaves so far")
+            raise ValueError(
+                f"time ({time}) must be {self._time}, the number of leaves that were added so far"
+            )
         found: NDArray[np.float64] = (self._sums + self._noises).sum(axis=0)
         return found
 
     def _room(self, count: int) -> None:
         if self._time + count > self._leaves:
             raise ValueError(
-                f"leaf ({self._time + count}) must be at most {self._leaves}, the length of the stream"
+                f"leaf number {self._time + count} cannot be added, because the stream has only {self._leaves} leaves"
             )
 
     def _checked(self, leaf: ArrayLike) -> NDArray[np.float64]:

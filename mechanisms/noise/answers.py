@@ -83,5 +83,7 @@ def scaled(noise: float, data: Data) -> Data:
     """Return the true answer, and the scale of its noise: ``noise`` times the smooth bound on its sensitivity."""
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
-        raise ValueError(f"data ({data!r}) must be a finite answer and a smooth bound of at least 0")
+        raise ValueError(
+            f"data ({data!r}) must be two numbers: a finite answer, and a smooth bound of at least 0"
+        )
     return answer, noise * bound

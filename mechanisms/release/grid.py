@@ -94,7 +94,7 @@ class OnGrid(_Fixed):
     def __post_init__(self, randomness: Randomness) -> None:
         """Refuse a release that a seed or a given generator drew, and a simulation that entropy drew."""
         if randomness.simulated != self.simulated:
-            rule = f"must be {'a seed or a generator' if self.simulated else 'entropy'} for the type"
+            rule = f"must come from {'a seed or a generator' if self.simulated else 'entropy'} for an object of type"
             raise ValueError(f"randomness ({randomness!r}) {rule} {type(self).__name__}")
 
     @property

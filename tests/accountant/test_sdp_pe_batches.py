@@ -195,7 +195,7 @@ def test_known_bad_a_target_is_not_met_by_the_double_next_above_it():
 
 def test_targets_that_no_noise_or_any_noise_meets_are_named():
     with pytest.raises(
-        NoNoiseNeededError, match=r"delta \('0\.9999999999'\) is so large that almost no noise"
+        NoNoiseNeededError, match=r"delta \('0\.9999999999'\) is so large that even almost no noise"
     ):
         batch_threshold(LAYER_TARGETS, 1000, 1.0, "0.9999999999")
     with pytest.raises(UnreachableTargetError, match="fair noise bits for a counter are not enough"):

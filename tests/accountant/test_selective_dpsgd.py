@@ -226,9 +226,9 @@ def test_chances_whose_product_a_double_hardly_holds_are_not_taken_for_zero(coin
 @pytest.mark.slow
 def test_a_fixed_schedule_without_a_noisy_step_is_refused():
     none = with_coin(SMALL, coin="fixed", branch_probability=0.04)
-    with pytest.raises(ValueError, match=r"branch_probability \(0.04\) must be 0, or large enough for one"):
+    with pytest.raises(ValueError, match=r"branch_probability \(0.04\) must be 0, or above 0.5"):
         account(none, EXPERT)
-    with pytest.raises(ValueError, match="large enough for one"):
+    with pytest.raises(ValueError, match="the fixed schedule has no noisy step"):
         ACCOUNTANT.least_noise(none, EXPERT, "1", "1e-5")
     assert account(with_coin(none, branch_probability=0.0), EXPERT).guarantee.epsilon(0).upper == 0
     assert steps_within(with_coin(none, noise_multiplier=3.0, steps=100), EXPERT, 1, "1e-5") == 112

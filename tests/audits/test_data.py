@@ -209,12 +209,12 @@ def test_bounds_apply_to_all_numbers_and_what_they_leave_out_is_said(data, bound
         ([1, 2], (0, 1, 2), "two finite numbers"),
         ([1, 2], (0, np.inf), "two finite numbers"),
         ([1, 2], (2, 3), "all values of the data, 1 to 2. Clip the data first, or give wider bounds"),
-        ([1, 2], (0, 2.5), "type of the values, int"),
+        ([1, 2], (0, 2.5), "the same type as the values, int"),
         ([(1, 2), (3, 4)], {5: (0, 9)}, "must be one of: 0, 1"),
         ([(1, 2), (3, 4)], {1: (3, 9)}, "all values of column 1, 2 to 4"),
         (np.array([1, 2], np.uint8), (0, 300), "fit the type"),
         (["a", "b"], (0, 1), "apply to numbers only"),
-        ([("a", 1), ("b", 2)], {0: (0, 1)}, "column 0 holds none"),
+        ([("a", 1), ("b", 2)], {0: (0, 1)}, "column 0 holds no numbers"),
     ],
 )
 def test_bounds_that_cannot_be_used_are_refused(data, bounds, rule):
@@ -348,7 +348,7 @@ def test_all_pairs_of_random_data_are_neighbours_and_the_data_stay():
             try:
                 pairs = Extremes(data, relation).pairs()
             except ValueError as refused:
-                assert "only equal records" in str(refused)  # noqa: PT017 (other data are not refused)
+                assert "no neighbours that differ" in str(refused)  # noqa: PT017 (other data are not refused)
                 continue
             for first, second in ((keys_of(pair.first), keys_of(pair.second)) for pair in pairs):
                 small, large = sorted((first, second), key=len)

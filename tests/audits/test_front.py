@@ -264,7 +264,7 @@ def test_data_without_two_different_records_have_neighbours_under_add_remove():
     for data in ([5.0], [5.0, 5.0]):
         pairs = Extremes(data, ADD_REMOVE).pairs()
         assert {len(pair.first) - len(pair.second) for pair in pairs} == {1}
-        with pytest.raises(ValueError, match="only equal records"):
+        with pytest.raises(ValueError, match="no neighbours that differ"):
             Extremes(data, REPLACE).pairs()
 
 

@@ -229,7 +229,7 @@ def test_coins_that_change_more_than_their_canary_are_refused():
 
 def test_bad_scores_and_failing_mechanisms_are_errors():
     short = Canaries(10, lambda coins: coins, lambda x: x[1:], "one bit", "10 bits", one_bit)
-    with pytest.raises(ValueError, match="score: Scores of shape"):
+    with pytest.raises(ValueError, match="score returned an array of shape"):
         audit("scores", PureDP(1.0), gaussian(1.0), short, seed=0)
     with pytest.raises(MechanismError, match="NaN"):
         audit("nan", PureDP(1.0), lambda d, n, rng: np.full((n, 10), np.nan), bits(10), seed=0)

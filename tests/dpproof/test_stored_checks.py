@@ -66,5 +66,5 @@ def test_a_stored_check_is_read_back_and_its_verdicts_follow(checked):
 def test_a_text_whose_verdict_does_not_follow_is_refused(checked, change):
     data = json.loads(checked.to_json())
     data["claims"][2] |= dict([change])
-    with pytest.raises(ValueError, match=r"text states the verdict|must come from to_json|is missing"):
+    with pytest.raises(ValueError, match=r"stored verdict is|must come from to_json|is missing"):
         Checked.from_json(json.dumps(data))

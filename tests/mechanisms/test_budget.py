@@ -77,9 +77,11 @@ def test_trajectories_that_were_not_kept_are_not_made_up():
 @pytest.mark.parametrize("faulty", VARIANTS.values())
 def test_a_subclass_with_other_noise_has_no_guarantee_budget_or_release(faulty):
     run = faulty(RLSVIParameters(states=6, actions=2, horizon=20, episodes=5))
-    with pytest.raises(ValueError, match=r"must have the noise of RLSVI\. Otherwise a guarantee"):
+    with pytest.raises(
+        ValueError, match=r"must not replace noise_widths or normals. With other noise a guarantee"
+    ):
         run.account(Adjacency.REWARDS_ONLY)
-    with pytest.raises(ValueError, match="Otherwise a budget"):
+    with pytest.raises(ValueError, match="With other noise a budget"):
         run.run(river_swim(), budget=0.1)
-    with pytest.raises(ValueError, match="Otherwise a release"):
+    with pytest.raises(ValueError, match="With other noise a release"):
         run.publish(Users([[[[0]]], [[[0]]]], [[[[0.0]]], [[[0.0]]]]))

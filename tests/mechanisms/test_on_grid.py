@@ -56,7 +56,7 @@ def test_no_copy_or_change_gives_a_simulation_a_guarantee(name):
         found.__class__ = type(DRAWN[name]())
     with pytest.raises((TypeError, ValueError), match=r"simulated|randomness"):
         dataclasses.replace(found, simulated=False)
-    with pytest.raises(ValueError, match="must be a seed or a generator for the type"):
+    with pytest.raises(ValueError, match="must come from a seed or a generator"):
         dataclasses.replace(found, randomness=Randomness.of(None))
     saved = pickle.dumps(found).replace(b"simulated\x88", b"simulated\x89")
     for other in (found, copy.copy(found), copy.deepcopy(found), pickle.loads(saved)):
@@ -73,7 +73,7 @@ def test_a_release_keeps_its_guarantee_and_cannot_be_made_of_a_seed(name):
         assert not other.simulated
         assert other == found
         assert other.account(relation).covers_released_bits
-    with pytest.raises(ValueError, match="must be entropy for the type"):
+    with pytest.raises(ValueError, match="must come from entropy"):
         type(found)(found.parameters, found.integers, found.exponent, Randomness.of(7))
 
 

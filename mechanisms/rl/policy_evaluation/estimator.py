@@ -105,7 +105,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             case _:
                 raise ValueError(f"X ({type(X).__name__}) must be Episodes or FirstVisits")
         if found.states != count:
-            raise ValueError(f"states of the batch ({found.states}) must be {count}")
+            raise ValueError(f"states of the batch ({found.states}) must be {count}, as in the estimator")
         if found.bound != top:
             raise ValueError(f"bound of the batch ({found.bound!r}) must be {top!r}, as in the estimator")
         if found.trajectories < 2:
