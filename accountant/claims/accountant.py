@@ -211,7 +211,7 @@ def _published(more: PublishedGuarantee | None, less: PublishedGuarantee | None)
 
 
 def check_run(parameters: Parameters) -> None:
-    """Raise ValueError for parameters with which the mechanism is never run, because there is nothing to claim.
+    """Raise ValueError if the parameters say that the mechanism never runs, because nothing can be claimed then.
 
     Raises:
         ValueError: if the number of runs or the sampling rate is 0. The message names the parameter.

@@ -168,6 +168,6 @@ def differ_only_in_rewards(first: Episodes, second: Episodes) -> bool:
 def replaces_one_user(first: Episodes, second: Episodes) -> bool:
     """Return whether two batches are neighbours under ``replace``: they differ in one user's steps only.
 
-    Batches that differ in ``lengths`` or in ``user`` are treated as different in more than one user.
+    The function returns False for batches that differ in ``lengths`` or in ``user``.
     """
     return _one_user_apart(first, second, _STEPS)

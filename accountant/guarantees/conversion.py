@@ -1,8 +1,8 @@
 """Conversions from Renyi to approximate differential privacy, at one order and optimised over all orders.
 
 A conversion is a theorem that turns a bound on the Renyi divergence, D_order(P||Q) <= renyi, into an upper
-bound on log delta(epsilon). There are three. Two are closed forms. The third is optimal for one order: no
-smaller delta follows from a bound on D_order(P||Q).
+bound on log delta(epsilon). This module has three conversions. Two are closed forms. The third is optimal for
+one order: no smaller delta follows from a bound on D_order(P||Q).
 
 At a given delta, a conversion gives one epsilon for each order. As the order grows, this epsilon first falls
 and then rises. The search for the best order is not certified. The upper bound is what the theorem gives at

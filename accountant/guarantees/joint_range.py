@@ -21,10 +21,11 @@ from dpproof.accountant.numbers.enclosures import arb_of
 
 @dataclass(frozen=True)
 class CoinPair:
-    """Two probabilities that nearly attain the optimal delta, and certified bounds on it.
+    """Two probabilities that nearly attain the optimal delta, and certified bounds on this delta.
 
-    ``first`` and ``second`` are the probabilities of one event under the two distributions. The optimal delta
-    lies between ``lower`` and ``upper``.
+    The optimal delta is the largest one that a bound on the Renyi divergence of two distributions allows. It
+    lies between ``lower`` and ``upper``. ``first`` and ``second`` are the probabilities of one event under
+    two such distributions.
     """
 
     first: flint.arb

@@ -178,14 +178,17 @@ class GaussianDP(Profile):
         return normal_tail(high - z), normal_tail(low - z)
 
     def gaussian(self, kappa: Number) -> Bound:
-        """See ``Profile.gaussian``. If ``kappa`` is 0, return bounds on this guarantee's mu."""
+        """Return bounds on mu as ``Profile.gaussian`` does. If ``kappa`` is 0, mu is that of this guarantee."""
         if exact(kappa, "kappa"):
             return super().gaussian(kappa)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
         return Bound(round_down(low), round_up(high))
 
     def enclosing(self, less: Profile) -> Profile:
-        """See ``Profile.enclosing``. If ``less`` is Gaussian too, the result is Gaussian, with bounds on mu."""
+        """Return a guarantee between this one and ``less``; see ``Profile.enclosing``.
+
+        If ``less`` is Gaussian DP, the result is Gaussian DP with bounds on mu.
+        """
         if type(less) is not GaussianDP or self == less:
             return super().enclosing(less)
         return GaussianDP(_hull(self.mu, less.mu, "mu"))
@@ -230,7 +233,9 @@ class RenyiDP(Profile):
         return Bound(min(found.lower, most), min(found.upper, most))
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """See ``Profile.trade_off_ends``. Each listed order is used as a separate guarantee.
+        """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
+
+        Each listed order is used as a separate guarantee.
 
         The upper bound is 1 - alpha for more than 16 listed orders, and for every conversion except the
         optimal one. Only the optimal conversion has a delta that is convex in e^epsilon.
@@ -298,12 +303,18 @@ class ZCDP(Profile):
         return self._renyi(ends_of(self.rho, "rho")[1])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """See ``Profile.trade_off_ends``. The upper bound is 1 - alpha unless the conversion is the optimal one."""
+        """Return a lower and an upper bound on the trade-off function at ``alpha``, as Arb numbers.
+
+        If the conversion is not the optimal one, the upper bound is 1 - alpha.
+        """
         low, high = super().trade_off_ends(alpha)
         return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
-        """See ``Profile.enclosing``. If ``less`` is zCDP too, the result is zCDP, with bounds on rho."""
+        """Return a guarantee between this one and ``less``; see ``Profile.enclosing``.
+
+        If ``less`` is zCDP with the same conversion, the result is zCDP with bounds on rho.
+        """
         if type(less) is not ZCDP or self == less or self.conversion != less.conversion:
             return super().enclosing(less)
         return ZCDP(_hull(self.rho, less.rho, "rho"), less.conversion)
@@ -363,7 +374,7 @@ def zcdp_to_renyi(guarantee: ZCDP) -> RenyiDP:
 
 
 def approx_to_gaussian(epsilon: Number, delta: Number) -> Bound:
-    """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP, for calibration.
+    """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP.
 
     >>> approx_to_gaussian(1, "1e-5").lower
     0.268051

@@ -168,7 +168,7 @@ class Enclosed(Profile):
 
 @dataclass(frozen=True)
 class WorstOf(Profile):
-    """The guarantee of a mechanism that has one of several guarantees, if it is unknown which one.
+    """The guarantee of a mechanism that satisfies one of several guarantees, but nobody knows which of them.
 
     Each answer is the largest of the answers of all ``cases``.
 
@@ -221,7 +221,7 @@ class BestOf(Profile):
         return _least([route.epsilon(target) for route in self.routes])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """See ``Profile.trade_off_ends``. Return the greatest of the routes' bounds.
+        """Return the greatest of the routes' lower and upper bounds on the trade-off function at ``alpha``.
 
         The privacy profile of several guarantees need not be convex, so the search of the base class could
         stop at a local maximum.

@@ -61,7 +61,7 @@ def trade_off_curve(
 def power(guarantee: Profile, alpha: Number) -> Bound:
     """Return bounds on the largest true positive rate of an attack with the false positive rate ``alpha``.
 
-    It is 1 minus ``trade_off`` at ``alpha``.
+    This rate is 1 minus ``trade_off`` at ``alpha``.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> power(GaussianDP(1), 0.05).upper

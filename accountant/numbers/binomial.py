@@ -2,9 +2,9 @@
 
 A mass is the probability of one value, P[X = k] for X ~ Binomial(N, p).
 
-A lower tail is its last mass times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction with
-positive tails. Some hundred terms give full precision for any number of trials. The masses of many counts at
-once come from Stirling's series and the deviance, each with an error bound.
+The lower tail P[X <= k] is the mass of k times the ratio S = P[X <= k] / P[X = k]. S is a continued fraction
+with positive tails. Some hundred terms give full precision for any number of trials. The masses of many
+counts at once come from Stirling's series and the deviance, each with an error bound.
 
 Near the mean, a tail follows from the same tail at a larger success probability ``other``. As a function of
 the probability t, P[X <= k] has the derivative -(N - k) C(N, k) t^k (1 - t)^(N - k - 1). Let w = other - p, and

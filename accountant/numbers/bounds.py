@@ -169,8 +169,8 @@ class Bound:
     def relative_width(self) -> float:
         """The width divided by the size of ``upper``.
 
-        It is 0 if ``lower`` equals ``upper``. Otherwise it is infinite if ``upper`` is 0 or the width is
-        infinite.
+        The result is 0 if ``lower`` equals ``upper``. If they differ, the result is infinite if ``upper`` is
+        0 or the width is infinite.
         """
         if self.width == 0:
             return 0.0

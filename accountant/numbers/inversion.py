@@ -91,7 +91,7 @@ def _turn(gap: Callable[[float], float], side: int) -> float:
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)
 Decreasing = Callable[[Fraction], flint.arb]
-"""A decreasing function that returns an enclosure of delta, given an exact epsilon."""
+"""A decreasing function that returns an interval around delta, given an exact epsilon."""
 
 
 def refined(evaluate: Callable[[], flint.arb], bits: int = 64) -> flint.arb:

@@ -60,7 +60,7 @@ class CoinsUntilHeads:
         return -math.inf, self.epsilon
 
     def characteristic(self) -> None:
-        """See ``DominatingPair.characteristic``. Return None: composition uses the grid of losses."""
+        """Return None: no characteristic function is computed, so composition uses a grid of losses."""
         return
 
 

@@ -48,10 +48,10 @@ def between(
 
 
 def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return masses and relative errors, with tiny masses replaced by ``NEGLIGIBLE`` and error 1.
+    """Return probabilities and relative errors, with tiny ones replaced by ``NEGLIGIBLE`` and error 1.
 
-    Only masses at places where ``some`` is true are replaced; there the true mass may be above 0. Underflow
-    may have reduced the masses by 1e-298 in total.
+    ``masses`` are the given probabilities. They are replaced only where ``some`` is true, because only there
+    the true probability may be above 0. Underflow may have reduced them by 1e-298 in total.
 
     >>> floored(np.array([0.0, 0.0, 0.5]), 1e-16, np.array([True, False, True]))[0].tolist()
     [1e-280, 0.0, 0.5]
@@ -61,11 +61,11 @@ def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> t
 
 
 def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Floats]:
-    """Return masses and relative errors if each mass may also be off by the absolute ``charge``.
+    """Return probabilities and relative errors if each probability may also be off by the absolute ``charge``.
 
-    A relative error above 1/2 is not informative. In that case the mass is raised by the charge, and its
-    error is 1. This is valid: a mass m with error e <= 1 stands for true masses up to m (1 + e) + charge, and
-    these are at most twice m + charge.
+    ``masses`` are the given probabilities. A relative error above 1/2 is not informative. In that case the
+    probability is raised by the charge, and its error is 1. This is valid: the true probability of a mass m
+    with error e <= 1 is at most m (1 + e) + charge, which is at most 2 (m + charge).
 
     >>> masses, errors = charged(np.array([1.0, 1.0]), np.zeros(2), np.array([0.25, 3.0]))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -79,10 +79,10 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
 def with_impossible(
     masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return masses and relative errors after an uncertain mass is added to the mass at index ``place``.
+    """Return probabilities and relative errors after an uncertain one is added to the one at index ``place``.
 
-    The added mass lies between the two numbers in ``ends``. It belongs to outcomes that are impossible under
-    the other neighbour.
+    The added probability lies between the two numbers in ``ends``. It belongs to outcomes that are impossible
+    under the other neighbour.
 
     >>> masses, errors = with_impossible(np.array([0.5, 0.5]), 0.0, 0, (0.0, 0.5))
     >>> masses.tolist(), errors.round(9).tolist()

@@ -36,6 +36,9 @@ def phases_minus_one(
 ) -> tuple[NDArray[np.complex128], Floats]:
     """Return sum_j w_j (exp(i n step v_j) - 1) for n = 0 .. count - 1, and proved absolute errors.
 
+    This is the characteristic function minus 1, at n step, of a distribution with probabilities w_j at values
+    v_j.
+
     Args:
         weights: w_j >= 0 with a sum close to 1. ``relative`` holds their relative errors.
         values: v_j. ``absolute`` holds their absolute errors.
@@ -103,7 +106,7 @@ def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tupl
     """Return weights and widths of uniform distributions whose weighted sum is at most a given density.
 
     Args:
-        density: lower bounds on the density on each cell; shape (n,).
+        density: lower bounds on the density on each of n neighbouring intervals (cells); shape (n,).
         points: the n + 1 ends of the cells, increasing.
         error: absolute errors of the ends.
 

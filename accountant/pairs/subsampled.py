@@ -108,7 +108,7 @@ class Subsampled:
         return self._atoms[1] if self._atoms else 0.0
 
     def characteristic(self) -> Characteristic | None:
-        """See ``DominatingPair.characteristic``. Return None: it does not follow from that of ``pair``."""
+        """Return None: the characteristic function does not follow from that of ``pair``."""
         return None
 
 
@@ -202,10 +202,10 @@ class Nothing:
 class VisibleChoice:
     """The dominating pair of a mechanism that runs a random one of several branches. Everybody sees which.
 
-    ``branches`` holds the probability and the dominating pair of each branch. The privacy profile is the
-    weighted mean of the profiles of the branches. The pair is valid if the draw has the same distribution for
-    both neighbours, and each branch's pair dominates the part after the draw. docs/notes/sampling.md, section
-    5, describes what this excludes.
+    ``branches`` holds the probability and the dominating pair of each branch. The privacy profile of the
+    result is the weighted mean of the profiles of the branches. The result is valid under two conditions: the
+    draw has the same distribution for both neighbours, and each branch's pair dominates the part after the
+    draw. docs/notes/sampling.md, section 5, describes what these conditions exclude.
 
     Source: the definition of the hockey-stick divergence; project statement classic.visible_choice.
 
