@@ -94,7 +94,7 @@ def check_meant(accountant: Accountant, values: Mapping[str, Any], meant: Mappin
 
 
 def noise_to_begin(accountant: Accountant) -> Any:
-    """Return the noise at which a calibration begins if none is given."""
+    """Return the value of the noise parameter at which a calibration begins if the user gives no value."""
     field = next(one for one in accountant.parameters.fields() if one.name == accountant.noise)
     return field.metadata["domain"].some() if field.default is MISSING else field.default
 

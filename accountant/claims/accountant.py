@@ -1,4 +1,4 @@
-"""The accountant of one mechanism, as the command line and claim files use it."""
+"""``Accountant``: the object through which the command line and claim files use one mechanism."""
 
 from __future__ import annotations
 

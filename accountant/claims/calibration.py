@@ -79,7 +79,8 @@ class Target:
         """Return an estimated distance from the target, and the uncertainty of this estimate.
 
         The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. For delta
-        above 0 the unit is that of sqrt(-2 log delta), which is about linear in Gaussian noise.
+        above 0 it is a difference of numbers of the form sqrt(-2 log delta), which are about linear in
+        Gaussian noise.
         """
         if self.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
@@ -121,8 +122,9 @@ class AttackTarget:
     def gap(self, guarantee: Profile) -> tuple[float, float]:
         """Return an estimated distance from the target, and the uncertainty of this estimate.
 
-        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. The unit is
-        that of sqrt(-2 log rate), where rate is the true minus the false positive rate.
+        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. The distance
+        is a difference of numbers of the form sqrt(-2 log rate), where rate is the true minus the false
+        positive rate.
         """
         missed = guarantee.trade_off(self.false_positive)
         most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
@@ -214,8 +216,9 @@ def calibrate_noise(
 
     The first set has the least noise that the search can certify: its epsilon at ``delta`` is at most
     ``epsilon``. The second set has slightly less noise: its epsilon at ``delta`` is above the next double
-    after ``epsilon``. The two sets differ only in ``name``, relatively by 1e-9, or as little as the accuracy
-    of the guarantee allows. The search begins at the value of ``name`` in ``parameters``.
+    after ``epsilon``. The two sets differ only in ``name``. For real numbers the relative difference is at
+    most about 1e-9, or as small as the accuracy of the guarantee allows. The search begins at the value of
+    ``name`` in ``parameters``.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.claims.parameters import Reals, parameter

@@ -48,8 +48,8 @@ class Claim:
             DP).
         trust: what the claim covers. ``central``: everything the mechanism releases (the stronger claim).
             ``joint``: only the outputs that everybody except the protected user receives.
-        neighbours: ``package.module:callable`` of a function that returns neighbouring inputs. It is used if
-            the mechanism is a callable.
+        neighbours: ``package.module:callable`` of a function that returns neighbouring inputs. This function
+            is used if the mechanism is a callable.
         data: ``package.module:name`` of data, or of a callable that returns data. An audit makes neighbours
             from these data.
         source: the place where the claim is written down.

@@ -89,7 +89,7 @@ def as_typed(found: Any, given: Any, noise: str) -> Any:
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
-    """Return the parameters with the noise moved to the next double, if its printed decimal is not exact.
+    """Return the parameters with the noise moved to the next double, if the printed noise is not exact.
 
     ``noise`` is the name of the parameter. Its value moves up if ``side`` is 1, and down if ``side`` is -1.
     The decimal that calibration prints then meets or misses the target as the double does.

@@ -49,7 +49,10 @@ class Values(Protocol):
 
 @dataclass(frozen=True)
 class Domain:
-    """An interval of numbers. ``lower_open`` excludes ``lower``, and ``upper_open`` excludes ``upper``."""
+    """The domain of a number in an interval.
+
+    ``lower_open`` excludes ``lower``, and ``upper_open`` excludes ``upper``.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf

@@ -202,7 +202,7 @@ class PrivacyResult:
     def trade_off(self, alpha: Number) -> Bound:
         """Return bounds on the smallest false negative rate of a test with the false positive rate ``alpha``.
 
-        The test is between two neighbours.
+        The test decides from the output which of two neighbours was the input.
 
         >>> from dpproof import account
         >>> float(account("gaussian", sigma=1).trade_off("0.05"))

@@ -203,9 +203,10 @@ class RenyiDP(Profile):
     properties. If a curve is known at single orders only, ``orders`` lists them.
 
     ``conversion`` is the theorem that turns a Renyi divergence into a delta. The answers are bounds on what
-    this theorem gives. The optimal conversion gives the smallest delta that follows from a bound on D(P||Q).
-    If orders are listed, it uses one order at a time. It does not use that the same bound holds for D(Q||P),
-    or that all listed orders hold together. These facts may imply an even smaller delta.
+    this theorem gives. Let P and Q be the output distributions of two neighbours. The optimal conversion
+    gives the smallest delta that follows from a bound on D(P||Q). If orders are listed, it uses one order at
+    a time. It does not use that the same bound holds for D(Q||P), or that all listed orders hold together.
+    These facts may imply an even smaller delta.
 
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343

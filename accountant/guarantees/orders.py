@@ -33,12 +33,12 @@ class Orders:
             raise ValueError("listed (()) must hold at least one order")
 
     def admits(self, order: Fraction) -> bool:
-        """Return whether the curve is known at ``order``."""
+        """Return whether the Renyi curve is known at ``order``."""
         inside = order > 1 and (self.below is None or order < self.below)
         return inside and (self.listed is None or order in self.listed)
 
     def meet(self, other: Orders) -> Orders:
-        """Return the orders at which two curves are both known."""
+        """Return the orders that are both in this object and in ``other``."""
         ends = [end for end in (self.below, other.below) if end is not None]
         lists = [orders.listed for orders in (self, other) if orders.listed is not None]
         below = min(ends, default=None)
@@ -80,8 +80,8 @@ def lowest(
     """Return an estimate of the argument at which ``height`` is lowest. The estimate is not certified.
 
     ``height`` is a function that first falls and then rises. The search goes downhill from ``start`` with
-    growing steps. Then it uses the vertices of parabolas, or golden section if those do not narrow the
-    interval.
+    growing steps. Then it uses the vertices of parabolas, or golden section if the parabolas do not narrow
+    the interval.
 
     >>> round(lowest(lambda x: (x - 3) ** 4 + x, 0.0, 1.0), 4)
     2.3700

@@ -60,9 +60,9 @@ class Profile(ABC):
 
         A test decides from the output which of two neighbours was the input. A guarantee holds in both
         directions of the neighbouring relation. So if ``alpha`` is a false negative rate, the same function
-        returns the smallest false positive rate. The upper bound requires that delta is convex in e^epsilon,
-        or a minimum of such functions. Every delta that is a supremum over pairs of distributions is convex
-        in e^epsilon.
+        returns the smallest false positive rate. The upper bound requires that delta, as a function of
+        e^epsilon, is convex or a minimum of convex functions. Every delta that is a supremum over pairs of
+        distributions is convex in e^epsilon.
 
         Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -137,7 +137,7 @@ class Profile(ABC):
 def ends_of(value: Number | Bound, name: str) -> tuple[Fraction, Fraction]:
     """Return the exact lower and upper bound of a parameter, which must be at least 0.
 
-    The two are equal if ``value`` is a number.
+    The two bounds are equal if ``value`` is a number.
 
     Raises:
         ValueError: for a negative, infinite or undefined value. The message names the parameter.
@@ -195,9 +195,9 @@ class BestOf(Profile):
     """The guarantee of a mechanism for which several guarantees are proved. The smallest answer is used.
 
     ``routes`` are the guarantees; all are for the same neighbours. Each bound is the smallest of the routes'
-    bounds, so the two bounds enclose the smallest of the routes' optima. Used together, the routes may imply
-    an even smaller value, which is not computed here. That value belongs to the convex hull of the largest of
-    their trade-off functions.
+    bounds. So the two bounds enclose the smallest value that a single route implies. Used together, the
+    routes may imply an even smaller value, which is not computed here. That value belongs to the convex hull
+    of the largest of their trade-off functions.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))

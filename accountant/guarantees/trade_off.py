@@ -26,9 +26,9 @@ def trade_off(guarantee: Profile, alpha: Number) -> Bound:
     """Return bounds on the smallest false negative rate that a guarantee allows at the false positive rate ``alpha``.
 
     A guarantee holds in both directions of the neighbouring relation. So if ``alpha`` is a false negative
-    rate, the same function returns the smallest false positive rate. The upper bound requires that delta is
-    convex in e^epsilon, or a minimum of such functions. Every delta that is a supremum over pairs of
-    distributions is convex in e^epsilon.
+    rate, the same function returns the smallest false positive rate. The upper bound requires that delta, as
+    a function of e^epsilon, is convex or a minimum of convex functions. Every delta that is a supremum over
+    pairs of distributions is convex in e^epsilon.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Propositions 5 and 6 (the duality).
 
@@ -90,7 +90,7 @@ def attack_success(guarantee: Profile, prior: Number = "1/2") -> Bound:
 
     The record took part with probability ``prior``. The best guess is correct with probability max(prior, 1 -
     prior) + min(prior, 1 - prior) delta(|log odds|), where the odds are prior/(1 - prior). The formula
-    follows from the tangent of the trade-off function whose slope is given by the odds.
+    follows from a tangent of the trade-off function. The odds give the slope of this tangent.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> attack_success(GaussianDP(1)).upper

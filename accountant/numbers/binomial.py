@@ -83,13 +83,13 @@ _NEAR, _TERMS = 0.25, 128
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 MOST_TRIALS = 10**15
-"""The largest number of trials. Counts up to it, and their differences, are exact in double precision."""
+"""The largest number of trials. Counts up to this number, and their differences, are exact in double precision."""
 UNIT = 2.0**-53
 """The largest relative error of one rounded operation in double precision."""
 
 
 def check_law(trials: int, probability: Fraction) -> None:
-    """Raise ValueError unless ``trials`` and ``probability`` are those of a binomial distribution in range.
+    """Raise ValueError unless ``trials`` and ``probability`` are allowed for a binomial distribution.
 
     Raises:
         ValueError: for trials outside 0 .. 10^15 or a probability outside [0, 1].
@@ -186,7 +186,7 @@ def _gauss(trials: int, probability: Fraction, count: int, depth: int) -> flint.
 def tail_ratios(trials: Counts, counts: Counts) -> tuple[Floats, Floats]:
     """Return P[X <= count] / P[X = count] for many X ~ Binomial(trials, 1/2), and proved relative errors.
 
-    All are in double precision.
+    The results are in double precision.
 
     >>> ratios, errors = tail_ratios(np.array([1000, 2001]), np.array([450, 900]))
     >>> bool(errors.max() < 1e-9)
@@ -263,8 +263,8 @@ class LogMasses:
 def log_masses(trials: int | Counts, probability: Fraction, counts: Counts) -> LogMasses:
     """Return the logarithms of P[X = k] for the ``counts`` k in 0 .. trials, and proved absolute errors.
 
-    ``trials`` may be an array like ``counts`` if trials times the probability's denominator fits into 62
-    bits.
+    ``trials`` may be an array of the same shape as ``counts``, if ``trials`` times the denominator of
+    ``probability`` fits into 62 bits.
 
     >>> found = log_masses(4, Fraction(1, 2), np.arange(5))
     >>> bool(np.all(abs(np.exp(found.values) - np.array([1, 4, 6, 4, 1]) / 16) < 1e-14))

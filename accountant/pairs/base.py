@@ -34,12 +34,12 @@ class Cells:
     p: Floats
     """The probabilities of the n + 2 cells under P; shape (n + 2,)."""
     q: Floats
-    """The probabilities of the same cells under Q. For each outcome, Q is P times exp(-loss)."""
+    """The probabilities of the same cells under Q. An outcome has exp(-loss) times its probability under P."""
     p_error: float | Floats
     q_error: float | Floats
     slack: float
     infinite: tuple[float, float] = (0.0, 0.0)
-    """Lower and upper bound on the probability under P of the outcomes with an infinite loss, impossible under Q."""
+    """Lower and upper bound on the probability under P of the outcomes that are impossible under Q."""
 
 
 @dataclass(frozen=True)

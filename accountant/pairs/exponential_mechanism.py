@@ -2,7 +2,7 @@
 
 A mechanism has range epsilon if its privacy losses on any two neighbours lie in an interval [t - epsilon, t].
 The number t may depend on the neighbours. One pair dominates such mechanisms for all t at once, and so also
-under adaptive composition. Section 2 of docs/notes/pairs.md derives it.
+under adaptive composition. Section 2 of docs/notes/pairs.md derives this pair.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class BoundedRange:
 
     A mechanism has this range if its privacy losses on any two neighbours lie in an interval of length
     ``epsilon``. On [-epsilon, epsilon] the losses of the pair have the density exp((epsilon + x)/2) / (2
-    (exp(epsilon) - 1)) under P and the mirrored density under Q. Its privacy profile is delta(x) =
-    (exp(epsilon/2) - exp(x/2))^2 / (exp(epsilon) - 1).
+    (exp(epsilon) - 1)) under P and the mirrored density under Q. The privacy profile of the pair is delta(x)
+    = (exp(epsilon/2) - exp(x/2))^2 / (exp(epsilon) - 1).
 
     Source: project statement classic.bounded_range, docs/notes/pairs.md, section 2; the two-point pairs it
     dominates are those of Dong, Durfee and Rogers, arXiv:1909.13830, Section 3.
@@ -102,9 +102,9 @@ def permute_and_flip(epsilon: Number) -> RandomisedResponse:
     """Return a pair that dominates permute-and-flip: that of randomised response at ``epsilon``.
 
     Permute-and-flip is epsilon-differentially private, so randomised response dominates it. No smaller pair
-    is proved. ``BoundedRange(epsilon)`` would be unsound. Take two candidates with equal utilities for one
-    neighbour, and utilities 2 Delta apart for the other, where Delta is the sensitivity. The losses are
-    epsilon and -log(2 - exp(-epsilon)), which are more than epsilon apart.
+    is proved. ``BoundedRange(epsilon)`` would be unsound. An example shows this: two candidates have equal
+    utilities for one neighbour, and utilities 2 Delta apart for the other neighbour, where Delta is the
+    sensitivity. The losses are epsilon and -log(2 - exp(-epsilon)), which are more than epsilon apart.
 
     Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1; docs/notes/pairs.md, section 3.
 

@@ -191,8 +191,8 @@ def with_replacement(
     The pair is for neighbours that differ in one replaced record.
 
     Args:
-        group: a function of k. It returns a pair that dominates the mechanism if k records of its input are
-            replaced. The pair must have the same privacy loss in both directions.
+        group: a function of k. The function returns a pair that dominates the mechanism if k records of its
+            input are replaced. The pair must have the same privacy loss in both directions.
         sample, records: integers from 1 on.
         most: a number of copies. The function treats samples with more copies of one record as if they
             revealed everything. For large samples it treats the rounding error of the weights, about 1e-70,
@@ -288,9 +288,9 @@ class ReplacedGaussian:
     """The dominating pair of a Poisson-sampled sum of vectors with Gaussian noise, if one vector is replaced.
 
     Vectors have a norm of at most 1. Let s be the ``noise_multiplier`` and q the ``rate``. P is (1-q) N(0,
-    s^2) + q N(1, s^2), and Q is the same with N(-1, s^2): the vector is replaced by its opposite. The pair
-    dominates every replacement of one vector by another, in every dimension. Two neighbours attain the pair.
-    Both directions have the same privacy loss.
+    s^2) + q N(1, s^2). Q is (1-q) N(0, s^2) + q N(-1, s^2), because the vector is replaced by its opposite.
+    The pair dominates every replacement of one vector by another, in every dimension. Two neighbours attain
+    the pair. Both directions have the same privacy loss.
 
     Source: project statement classic.poisson_replaced_gaussian, docs/notes/sampling.md, section 3.
 
@@ -335,7 +335,7 @@ class ReplacedGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance of the two Gaussians if the rate is 1, otherwise None. Squares add under composition."""
+        """The squared distance of the two Gaussians if the rate is 1, else None. Composition adds these squares."""
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:
@@ -385,10 +385,10 @@ class ReplacedGaussian:
 def poisson_replaced(pair: DominatingPair, rate: Number) -> FixedSize:
     """Return a dominating pair of any mechanism after Poisson sampling at ``rate``, if one record is replaced.
 
-    ``pair`` must dominate the mechanism both if one record is replaced and if one is removed. For noise of a
-    fixed scale, the pair for a replacement dominates both. The result is the pair of fixed-size sampling at
-    the same rate. The result is valid for every mechanism. For Gaussian noise it is looser than
-    ``ReplacedGaussian``.
+    ``pair`` must dominate the mechanism for two changes of its input: one record is replaced, or one record
+    is removed. For noise of a fixed scale, the pair for a replacement is valid for both changes. The result
+    is the pair of fixed-size sampling at the same rate. The result is valid for every mechanism. For Gaussian
+    noise it is looser than ``ReplacedGaussian``.
 
     Source: project statement classic.poisson_replaced, docs/notes/sampling.md, section 2; it rests on
     advanced joint convexity, Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 2.

@@ -36,7 +36,7 @@ _NORMAL = 1 / math.sqrt(2 * math.pi)
 
 @dataclass(frozen=True)
 class SubsampledGaussianCharacteristic:
-    """The moment-generating function of the privacy loss of the Poisson-subsampled Gaussian pair.
+    """An object that computes the moment-generating function of the Poisson-subsampled Gaussian pair's loss.
 
     The pair is (1-q) N(0, sigma^2) + q N(1, sigma^2) against N(0, sigma^2), or the reverse. See
     ``Characteristic``.
@@ -322,7 +322,8 @@ class SubsampledGaussian:
         """Return an interval around the delta at ``epsilon`` >= 0 of a single step, at the current precision.
 
         The loss is monotone in the output. So the outputs with a loss above epsilon lie beyond one number x,
-        where 1 - q + q e^w = e^(+-epsilon) with w = x/s - 1/(2 s^2).
+        where 1 - q + q e^w = e^(+-epsilon) with w = x/s - 1/(2 s^2). Here q is the ``rate`` and s the
+        ``noise_multiplier``.
         """
         rate, sigma = arb_of(exact(self.rate)), arb_of(exact(self.noise_multiplier))
         side = 1 if self.removes else -1
@@ -337,7 +338,7 @@ class SubsampledGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance of the two Gaussians if the rate is 1, otherwise None. Squares add under composition."""
+        """The squared distance of the two Gaussians if the rate is 1, else None. Composition adds these squares."""
         return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> Characteristic | None:

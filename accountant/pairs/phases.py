@@ -87,7 +87,8 @@ def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
     """Return, for each t of ``frequencies``, the log of a bound on |phi(t')| for every t' >= t.
 
     phi is the characteristic function of a distribution that contains uniform distributions with these
-    ``weights``, on intervals of these ``widths``. Frequencies are above 0.
+    ``weights``, on intervals of these ``widths``. The bound says where an inversion integral of phi can be
+    cut off. Frequencies are above 0.
 
     >>> import numpy as np
     >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))

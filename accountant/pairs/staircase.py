@@ -19,11 +19,11 @@ _Rows = list[tuple[flint.arb, flint.arb, flint.arb]]
 class Staircase:
     """The dominating pair of staircase noise and the same noise shifted by ``shift`` widths of a step.
 
-    Staircase noise has a piecewise constant density. The steps end at ..., -(1 + gamma), -gamma, gamma, 1 +
-    gamma, ..., in widths of a step. The density is constant on each step, and exp(epsilon) times smaller on
-    the next outer one. A shift of at most one width crosses at most one of these ends, so the privacy losses
-    are epsilon, 0 and -epsilon. The pair dominates every smaller shift. Both directions have the same privacy
-    loss.
+    Staircase noise has a piecewise constant density. Measured in widths of a step, the steps end at ..., -(1
+    + gamma), -gamma, gamma, 1 + gamma, .... The density is constant on each step, and exp(epsilon) times
+    smaller on the next outer step. A shift of at most one width crosses at most one of these ends, so the
+    privacy losses are epsilon, 0 and -epsilon. The pair dominates every smaller shift. Both directions have
+    the same privacy loss.
 
     Source: Geng and Viswanath, IEEE Transactions on Information Theory 62 (2016) 925, for the density;
     docs/notes/staircase.md, sections 2 and 3, for the masses and for smaller shifts.

@@ -126,9 +126,9 @@ def _masses(above: list[flint.arb]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class SphericalCharacteristic:
-    """The moment-generating function of the privacy loss of two spherical Gaussians, in closed form.
+    """An object that computes the moment-generating function of the privacy loss of two spherical Gaussians.
 
-    On each vertical line c + i t its absolute value falls as t > 0 grows.
+    The function has a closed form. On each vertical line c + i t its absolute value falls as t > 0 grows.
 
     Source: this project, docs/notes/smooth_sensitivity.md, section 7.
     """
@@ -310,7 +310,8 @@ class UnequalGaussians:
     def profile(self, epsilon: flint.arb) -> flint.arb:
         """Return an interval around the delta at ``epsilon`` >= 0 of a single use, at the current precision.
 
-        The privacy loss exceeds epsilon either outside the two roots of a quadratic or between them.
+        The privacy loss is a quadratic function of the output. So it exceeds epsilon either outside two roots
+        or between them.
         """
         p, q = arb_of(exact(self.sigma_p)), arb_of(exact(self.sigma_q))
         mean = arb_of(abs(exact(self.mean)))

@@ -73,7 +73,10 @@ class Guide:
         return float(self.counts @ values), float(self.counts @ means), float(self.counts @ variances)
 
     def saddle(self, tilt: float) -> tuple[float, float]:
-        """Return the epsilon whose saddle point is ``tilt``, and an estimate of log delta at this epsilon."""
+        """Return the epsilon for which the inversion integral has its saddle point at ``tilt``.
+
+        Also return an estimate of log delta at this epsilon.
+        """
         value, mean, variance = self.log_mgf(tilt)
         epsilon = mean - 1 / tilt - 1 / (tilt + 1)
         curvature = variance + 1 / tilt**2 + 1 / (tilt + 1) ** 2
@@ -158,8 +161,8 @@ def plan(
 ) -> Plan:
     """Return a grid for the privacy profile near ``epsilon``, or near the epsilon with this ``delta``.
 
-    ``accuracy`` is the relative error to aim at. It is made larger in steps if the grid would have more than
-    ``points`` points.
+    ``accuracy`` is the relative error to aim at. The function makes it larger in steps if the grid would have
+    more than ``points`` points.
 
     Raises:
         GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times as many points.
@@ -196,7 +199,7 @@ def plan(
 
 @dataclass(frozen=True)
 class Aim:
-    """The purpose of a grid: the epsilon at which delta is computed, and the losses that matter for it.
+    """The purpose of a grid: the epsilon at which delta is computed, and the losses that matter there.
 
     ``guide`` holds the coarse distributions, clipped to the ranges from ``lows`` to ``highs``. ``saddle`` is
     the saddle point of the integral for delta at ``epsilon``, and ``log_delta`` an estimate of log delta.

@@ -58,7 +58,7 @@ class Line:
         return self.mean - 1 / self.c - 1 / (1 + self.c)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return an estimate of log delta at ``epsilon``. It is good if the saddle point is near c."""
+        """Return an estimate of log delta at ``epsilon``, which is accurate near ``saddle_epsilon()``."""
         curvature = self.variance + self.c**-2 + (1 + self.c) ** -2
         poles = math.log(self.c) + math.log1p(self.c)
         return self.log_mgf - self.c * epsilon - poles - math.log(2 * math.pi * curvature) / 2
@@ -98,7 +98,7 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
     """Return the ``Line`` near the saddle point of the epsilon at which log delta is ``log_delta`` < 0."""
 
     def gap(line: Line) -> float:
-        """Return by which factor the logarithm is too small, as a logarithm."""
+        """Return the logarithm of the factor by which the logarithm of delta is too small."""
         found = min(line.log_delta(line.saddle_epsilon()), 0.0)
         return math.log((1 - log_delta) / (1 - found))
 
@@ -335,7 +335,10 @@ _TRIED = tuple(2.0 ** (k / 2) for k in range(-40, 41))
 def coarse_delta(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, epsilon: Fraction
 ) -> tuple[float, float]:
-    """Return certified but wide bounds on the delta of a composition at ``epsilon``."""
+    """Return certified but wide bounds on the delta of a composition at ``epsilon``.
+
+    ``pairs`` are the dominating pairs, and ``parts`` their moment-generating functions, each with a count.
+    """
     logs = [
         line.log_mgf + line.log_mgf_error + _factor(line.c) - line.c * float(epsilon)
         for line in _lines(parts)
@@ -349,7 +352,10 @@ def coarse_delta(
 def coarse_epsilon(
     pairs: Sequence[tuple[DominatingPair, int]], parts: Parts, delta: Fraction
 ) -> tuple[float, float]:
-    """Return certified but wide bounds on the epsilon of a composition at ``delta``."""
+    """Return certified but wide bounds on the epsilon of a composition at ``delta``.
+
+    ``pairs`` and ``parts`` are those of ``coarse_delta``.
+    """
     goal = math.log(delta.numerator) - math.log(delta.denominator)
     ends = [(line.log_mgf + line.log_mgf_error + _factor(line.c) - goal, line.c) for line in _lines(parts)]
     high = min((max(value + 1e-9 * (1 + abs(value)), 0.0) / c for value, c in ends), default=math.inf)
