@@ -126,7 +126,7 @@ class Accountant:
         """Return two sets of parameters as `least_noise` does, but for a goal of any kind.
 
         The goal may be a limit on the true positive rate of attacks, for example. The function always uses
-        the general search.
+        the search of `calibrate_noise`.
         """
 
         def guarantee_of(chosen: Any) -> Profile:

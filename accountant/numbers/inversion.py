@@ -264,8 +264,8 @@ def enclose(
     """Return positive numbers on both sides of the sign change of the falling function ``gap``.
 
     The search begins at ``start``. If ``gap`` is above 0, the search doubles the number. Otherwise it divides
-    the number by ``down``, until about ``least``. If ``gap`` is above 0 up to ``most``, the second result is
-    infinite.
+    the number by ``down``, and stops near ``least``. If ``gap`` is above 0 up to ``most``, the second result
+    is infinite.
     """
     low = high = start
     if gap(start) > 0:

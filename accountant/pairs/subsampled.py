@@ -99,12 +99,12 @@ class Subsampled:
 
     @property
     def lattice(self) -> float | None:
-        """The distance between the smallest and the largest loss; None if ``pair`` has no ``lattice``."""
+        """The distance between the smallest and the largest loss; None if ``pair`` has no attribute ``lattice``."""
         return self._atoms and self._atoms[1] - self._atoms[0]
 
     @property
     def origin(self) -> float:
-        """The largest loss; 0 if ``pair`` has no ``lattice``."""
+        """The largest loss; 0 if ``pair`` has no attribute ``lattice``."""
         return self._atoms[1] if self._atoms else 0.0
 
     def characteristic(self) -> Characteristic | None:
@@ -157,8 +157,9 @@ def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Flo
 def swapped(cells: Cells) -> Cells:
     """Return the ``Cells`` of the pair (Q, P), given those of (P, Q) at the edges with opposite signs.
 
-    A loss that equals an edge changes sides. The slack, widened by the smallest double, allows this. Every
-    outcome of Q must be possible under P. Outcomes that only P produces get the loss -infinity.
+    If a loss equals an edge, it moves to the other side of the edge. The ``slack`` of the result is widened
+    by the smallest double to allow this. Every outcome of Q must be possible under P. Outcomes that only P
+    produces get the loss -infinity.
     """
     p_error, q_error = (
         np.broadcast_to(np.asarray(error), cells.p.shape)[::-1] for error in (cells.p_error, cells.q_error)

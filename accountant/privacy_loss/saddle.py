@@ -180,7 +180,7 @@ class Contour:
     cut: float
     """A bound on the sum of the omitted terms, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
-    """Lines at larger c, for Chernoff bounds on the aliasing error of the trapezoidal sum."""
+    """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Return certified bounds on delta at ``epsilon``, before they are clipped to [0, 1]."""
