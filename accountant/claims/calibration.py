@@ -133,7 +133,7 @@ class AttackTarget:
 
 
 class Goal(Protocol):
-    """What the calibrated noise has to meet: a `Target` or an `AttackTarget`."""
+    """A goal that calibrated noise has to meet: a `Target` or an `AttackTarget`."""
 
     def meets(self, guarantee: Profile) -> bool:
         """Return whether the guarantee is certified to meet the goal."""

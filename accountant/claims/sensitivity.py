@@ -41,7 +41,7 @@ class Query:
 
     @classmethod
     def of(cls, text: str) -> Query:
-        """Return the query that ``text`` names. Decimals in it mean exact rational numbers.
+        """Return the query that ``text`` names. Decimals in the text mean exact rational numbers.
 
         Raises:
             ValueError: for any other text, or a sum whose lower bound is not below its upper bound, or whose
@@ -111,7 +111,7 @@ class Queries:
         return "count"
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the texts. It does not check that a is below b."""
+        """Return the JSON Schema of the texts. The schema does not check that a is below b."""
         return {"type": "string", "pattern": r"^(count|histogram|\s*sum\s+in\s*\[[^,\[\]]+,[^,\[\]]+\]\s*)$"}
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ def queried() -> Any:
 
 @dataclass(frozen=True)
 class Measured(Parameters):
-    """Parameters with a ``sensitivity`` and possibly a ``query``. The user gives at most one of the two.
+    """Parameters with a ``sensitivity`` and possibly a ``query``. At most one of the two may be given.
 
     Raises:
         ValueError: if both are given, or for a text that names no query.

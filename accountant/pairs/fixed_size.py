@@ -163,7 +163,7 @@ def _around(
 
 
 def without_replacement(pair: DominatingPair, sample: int, records: int) -> FixedSize:
-    """Return the pair of a mechanism that reads a random subset of ``sample`` out of ``records`` records.
+    """Return a dominating pair of a mechanism that reads a random subset of ``sample`` of ``records`` records.
 
     The subset is uniform. Neighbours differ in one replaced record. ``pair`` dominates the mechanism without
     sampling.
@@ -186,9 +186,9 @@ def without_replacement(pair: DominatingPair, sample: int, records: int) -> Fixe
 def with_replacement(
     group: Callable[[int], DominatingPair], sample: int, records: int, most: int
 ) -> FixedSize:
-    """Return the pair of a mechanism that reads ``sample`` independent draws from ``records`` records.
+    """Return a dominating pair of a mechanism that reads ``sample`` independent draws from ``records`` records.
 
-    The pair is for neighbours that differ in one replaced record.
+    Neighbours differ in one replaced record.
 
     Args:
         group: a function of k. The function returns a pair that dominates the mechanism if k records of its

@@ -33,10 +33,10 @@ from dpproof.accountant.smooth_sensitivity.spherical import chi_square_tail
 class SphericalGaussians:
     """The pair of two spherical Gaussians P and Q with different standard deviations.
 
-    The standard deviation of P is exp(log_ratio) times that of Q. The caller must prove that this pair is the
-    worst pair of a mechanism. For noise that is scaled by a smooth bound on the sensitivity, the worst pair
-    depends on epsilon. So this pair alone does not dominate the compositions of such a mechanism; use
-    ``SmoothGaussian.renyi`` for them.
+    The standard deviation of P is exp(log_ratio) times the standard deviation of Q. The caller must prove
+    that this pair is the worst pair of a mechanism. For noise that is scaled by a smooth bound on the
+    sensitivity, the worst pair depends on epsilon. So this pair alone does not dominate the compositions of
+    such a mechanism; use ``SmoothGaussian.renyi`` for them.
 
     >>> import numpy as np
     >>> SphericalGaussians(0, "0.5", 2).cells(np.array([0.0])).p

@@ -123,10 +123,10 @@ _BITS = 192
 class PrivacyLoss(Profile):
     """The guarantee of a composition of mechanisms with known dominating pairs.
 
-    ``alternatives`` holds one list of pairs with their counts for each direction of the neighbouring relation
-    (a user removed, a user added). Delta and epsilon are the largest over these lists. The pairs of one list
-    dominate adaptively composed mechanisms if each pair dominates its mechanism at every epsilon, including
-    negative ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
+    ``alternatives`` holds one list of dominating pairs with their counts for each direction of the
+    neighbouring relation (a user removed, a user added). Delta and epsilon are the largest over these lists.
+    The pairs of one list dominate adaptively composed mechanisms if each pair dominates its mechanism at
+    every epsilon, including negative ones (Zhu, Dong and Wang, arXiv:2106.08567v4, Theorem 10).
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
     >>> step = SubsampledGaussian(0.01, 1.0)

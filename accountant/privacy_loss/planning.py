@@ -73,7 +73,7 @@ class Guide:
         return float(self.counts @ values), float(self.counts @ means), float(self.counts @ variances)
 
     def saddle(self, tilt: float) -> tuple[float, float]:
-        """Return the epsilon for which the inversion integral has its saddle point at ``tilt``.
+        """Return the epsilon for which the integral that gives delta has its saddle point at ``tilt``.
 
         Also return an estimate of log delta at this epsilon.
         """

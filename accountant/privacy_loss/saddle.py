@@ -54,7 +54,7 @@ class Line:
     tilts: tuple[tuple[Tilted, int], ...]
 
     def saddle_epsilon(self) -> float:
-        """Return the epsilon for which the inversion integral has its saddle point at c."""
+        """Return the epsilon for which the integral that gives delta has its saddle point at ``c``."""
         return self.mean - 1 / self.c - 1 / (1 + self.c)
 
     def log_delta(self, epsilon: float) -> float:
@@ -77,7 +77,7 @@ class Line:
 
 
 def line_at(parts: Parts, c: float) -> Line:
-    """Return the moment-generating function of a composition at ``c``, with the sum of the parts' errors.
+    """Return the ``Line`` of a composition at ``c``. The errors of the parts are added.
 
     Raises:
         Inapplicable: if a moment-generating function is not known at ``c``.
@@ -95,7 +95,7 @@ def line_at(parts: Parts, c: float) -> Line:
 
 
 def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
-    """Return the ``Line`` near the saddle point of the epsilon at which log delta is ``log_delta`` < 0."""
+    """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
 
     def gap(line: Line) -> float:
         """Return the logarithm of the factor by which the logarithm of delta is too small."""
@@ -106,7 +106,7 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
 
 
 def saddle_for_epsilon(parts: Parts, epsilon: float) -> Line:
-    """Return the ``Line`` near the saddle point of ``epsilon``."""
+    """Return the ``Line`` whose c is near the saddle point of the integral for delta at ``epsilon``."""
     return _saddle(parts, lambda line: math.asinh((epsilon - line.saddle_epsilon()) * line.c / 8))
 
 
@@ -178,7 +178,7 @@ class Contour:
     phi_error: Floats
     """Bounds on the absolute errors of the characteristic function at these points."""
     cut: float
-    """A bound on the sum of the omitted terms, as a fraction of M(c) exp(-c epsilon)."""
+    """A bound on the sum of the omitted terms of the trapezoidal sum, as a fraction of M(c) exp(-c epsilon)."""
     others: tuple[Line, ...]
     """``Line`` objects at larger c. They give Chernoff bounds on the aliasing error of the trapezoidal sum."""
 
