@@ -21,8 +21,8 @@ from dpproof.mechanisms.randomness import Source, how_drawn
 class LearningRun:
     """The result of one learning run: K episodes of H steps in a known environment. It is not a private release.
 
-    No guarantee ever covers the regrets and the trajectories. If the random numbers came from a seed or a given
-    generator, the run is a simulation, and no guarantee covers its policies either.
+    No guarantee ever covers regrets and trajectories. If the random numbers came from a seed or a given generator,
+    the run is a simulation. Then no guarantee covers the policies of the run either.
 
     Attributes:
         regrets: float64 array (K,). Entry k is the largest possible expected reward of an episode minus the

@@ -1,8 +1,8 @@
 """Release of the first steps of logged trajectories, as far as many experts would play them (Algorithms 1 and 2).
 
-Every round draws a trajectory and tests longer and longer prefixes (the first 1, 2, 3, ... steps). It stops when
-the noisy number of experts who would play the prefix is too small. This is a sparse vector technique that stops at
-the first count below the threshold. The Laplace noise is numpy's.
+Every round draws a trajectory and tests longer and longer prefixes (the first 1, 2, 3, ... steps). The round stops
+when the noisy number of experts who would play the prefix is too small. This is a sparse vector technique that stops
+at the first count below the threshold. The Laplace noise is numpy's.
 """
 
 from __future__ import annotations

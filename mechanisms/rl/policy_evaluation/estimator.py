@@ -136,7 +136,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 class LSW(_Evaluation):
     """An estimator of state values by weighted least squares on average returns, without privacy.
 
-    The return of a state in a trajectory counts from the first visit of the state on.
+    The return of a state is the discounted sum of rewards from the first visit in a trajectory on.
 
     Args:
         states: the number N of states. It may be left out if features are given.
@@ -167,7 +167,7 @@ class LSW(_Evaluation):
 class LSL(_Evaluation):
     """An estimator of state values by ridge regression on returns, without privacy.
 
-    The return of a state in a trajectory counts from the first visit of the state on.
+    The return of a state is the discounted sum of rewards from the first visit in a trajectory on.
 
     Args:
         ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.

@@ -38,11 +38,11 @@ GREEDY, MIRROR, VARIANCE = 0, 1, 2
 
 
 class Noise(NamedTuple):
-    """Noise of the counts that are read before the episodes `first`, `first` + 1, ..., one row for each.
+    """Noise of the counts that a learner reads before the episodes `first`, `first` + 1, ..., one row for each.
 
-    A column is a counter, in the order table, state, action and for transitions next state. `reads` (K,) marks the
-    episodes of the whole run that read new counts. The others use the counts that were read last. Nothing is read
-    before episode 0.
+    A column is a counter. Columns are ordered by table, state and action, and for transitions also by next state.
+    `reads` (K,) marks the episodes of the whole run that read new counts. The other episodes use the counts that were
+    read last. Nothing is read before episode 0.
     """
 
     first: int
@@ -444,9 +444,9 @@ def evaluate(model: Model, rule: Rule, learner: Learner) -> None:
 def exponential(x: float) -> float:
     """Return exp(x) for x <= 0, with an error below one unit in the last place. Return 0 below x = -708.
 
-    It is 2^k exp(r), with k the integer nearest to x/ln 2. exp(r) is Taylor's polynomial, with error below
-    5e-18 since |r| < 0.347. There is no branch or call, so a loop over states is vectorised and takes a fifth
-    of the time of the library's. It has only sums and products, so it gives the same bits on every machine.
+    The result is 2^k exp(r), with k the integer nearest to x/ln 2. exp(r) is a Taylor polynomial, with error below
+    5e-18 since |r| < 0.347. The code has no branch or call, so a loop over states is vectorised and takes a fifth
+    of the time of the library's function. It has only sums and products, so it gives the same bits on every machine.
     The last bits of k + 1.5 2^52 are those of k. Shifted by 52, they are at the position of a double's
     exponent.
     """
@@ -499,8 +499,8 @@ def bernstein_bonus(
     """Return the bonus of Qiao and Wang for cell c in table g.
 
     `next_sizes` (S,) are the private visits of the next states, `following` (S,) their values, and `most` is the
-    number of steps. With at most one visit the bonus is `most`. Their own bonus divides by the private visits, which
-    are never 0 because of the margin that they add.
+    number of steps. With at most one visit the bonus is `most`. The bonus of Qiao and Wang divides by the private
+    visits. Their visits are never 0, because they add a margin.
     """
     if model.sizes[g, c] <= 1.0:
         return most
@@ -519,9 +519,9 @@ def bernstein_bonus(
 
 @borrowing
 def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
-    """Lower the table of action values to the optimistic values of the counts. Return whether the policy changed.
+    """Lower action values to the optimistic values of the counts. Return whether the policy changed.
 
-    Values never grow, and the policy is the best one by the table.
+    Values that are already lower stay. The policy takes the best actions by the new values.
     """
     policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
     H, S = policy.shape

@@ -1,8 +1,8 @@
 """PRIVATE-UCB: optimistic learning from private counts, by value iteration or by policy optimisation.
 
 Source: Chowdhury and Zhou, "Differentially private regret minimization in episodic Markov decision processes"
-(AAAI 2022), Algorithms 1 and 2. The learners minimise costs. The cost of reward r is 1 - r, so the regret is the
-same. A run is made in blocks of episodes, so the noise of all episodes is never in memory at once.
+(AAAI 2022), Algorithms 1 and 2. The learners minimise costs. The cost of reward r is 1 - r, so costs and rewards
+have the same regret. A run is made in blocks of episodes, so the noise of all episodes is never in memory at once.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class PrivateUCBVI(RunsMany):
 
     Attributes:
         privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table of counts.
-        constants: factors of the exploration bonus. The default are those of the theory.
+        constants: factors of the exploration bonus. The default is those of the theory.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.private_ucb.privatizers import ExactCounts

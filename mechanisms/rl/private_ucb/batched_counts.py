@@ -1,7 +1,7 @@
 """Inputs and samples for an audit of counts that are released after each batch of users.
 
-The two inputs differ in one user. All other users are the same, and the noise does not depend on the data. The
-counts of the other users are a known shift, so they are left out. If there are many batches, the audit uses only the
+The two inputs differ in one user. All other users are the same, and the noise does not depend on the data. So the other
+users only shift the counts by a known amount, and are left out. If there are many batches, the audit uses only the
 first ones.
 """
 

@@ -34,8 +34,8 @@ class BatchedCounts(BatchedCountsParameters):
     """A privatizer with a trusted server and Gaussian noise that releases counts only before some episodes.
 
     All steps share one table, and visits are capped. The users between two releases form a batch. The server releases
-    running counts over the batches. It makes their noise with the square root of the matrix of running sums. The
-    visits of a state and action are the sum of its released transitions.
+    running counts over the batches. It makes the noise of these counts with the square root of the matrix that computes
+    running sums. The visits of a state and action are the sum of its released transitions.
 
     The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
 
@@ -78,7 +78,7 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise on a count of transitions in the last release. It is the largest."""
+        """Standard deviation of the noise on a count of transitions in the last release, where it is largest."""
         row = row_coefficients(SquareRoot(len(self.releases)))
         return self.sigma * float(np.linalg.norm(row))
 

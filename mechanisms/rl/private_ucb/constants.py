@@ -106,7 +106,7 @@ printed one. These are the constants of Chowdhury and Zhou (Lemma A.1, Algorithm
 the paper on OPPO itself (Efroni et al., 2020, arXiv:2002.08243).
 """
 TUNED: Final = Constants(width=0.02, error=0.0, shift=0.0, remaining=True, learning_rate=100.0)
-"""Constants tuned on RiverSwim, with a bonus without error bounds of counts. No regret guarantee.
+"""Constants tuned on RiverSwim. The bonus ignores the errors of private counts. No regret guarantee.
 
 The paper also tunes, but it does not print its values.
 """

@@ -1,8 +1,8 @@
 """Private counts of real users: a stream for the central model, and one user's report for the local model.
 
 The noise of `mechanisms.rl.private_ucb.privatizers` is for simulations, which add it to true counts. Here users'
-trajectories are counted. `PrivateCounts` refuses those that it must not count, and stores O(log K) numbers for each
-counter and K episodes. With `SecureNoise` the noise consists of integers, and costs are rounded to multiples of
+trajectories are counted. `PrivateCounts` refuses those that it must not count. For K episodes it stores O(log K)
+numbers for each counter. With `SecureNoise` the noise consists of integers, and costs are rounded to multiples of
 1/grains. The parameters must then name a discrete distribution, so that the guarantee is that of the drawn noise.
 """
 

@@ -72,7 +72,7 @@ class Levels:
 
 
 class Sizes(Protocol):
-    """Interface of an object with the sizes of a problem. The parameters of every privatizer have it."""
+    """Interface of an object that holds the sizes of a problem, as the parameters of every privatizer do."""
 
     @property
     def states(self) -> int:

@@ -185,7 +185,7 @@ class CentralPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return the noisy counts after each of the first users in ``n`` runs: (n, users, counters).
+        """Return the noisy counts after each user of ``leaves`` in ``n`` runs: (n, users, counters).
 
         Args:
             leaves: what every user adds to each counter, (users, counters), at most K - 1 users for K episodes.

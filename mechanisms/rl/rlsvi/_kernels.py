@@ -22,10 +22,11 @@ SMALLEST = 2.0**-1022
 
 
 class Scale(NamedTuple):
-    """Parameters that scale the noise variance and the value range.
+    """The numbers that fix the variance of the noise, and the range of values.
 
-    `beta` times log(2HSAk) is the variance beta_k without visits; `widths` (K+1,) is the noise's standard
-    deviation over sqrt(beta_k) by the number of visits.
+    `beta` times log(2HSAk) is beta_k, the variance without visits. `log_of_cells` is log(2HSA). Values are clipped to
+    [`floor`, `ceiling`]. Entry N of `widths` (K+1,) is the standard deviation of the noise after N visits, divided by
+    sqrt(beta_k).
     """
 
     beta: float
@@ -36,7 +37,7 @@ class Scale(NamedTuple):
 
 
 def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
-    """Return 1/sqrt(N + 1) for each number of visits N: the standard deviation of the noise over sqrt(beta_k)."""
+    """Return the standard deviation of the noise over sqrt(beta_k): 1/sqrt(N + 1) for N = 0, 1, ... visits."""
     widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
     return widths
 
@@ -113,13 +114,13 @@ def mean(model: Model, h: int, s: int, a: int, following: NDArray[np.float64]) -
 
 @njit
 def clip(value: float, scale: Scale) -> float:
-    """Return a value clipped to the range in `scale`, which is infinite if the parameters name no clipping."""
+    """Return `value` clipped to the range in `scale`. Without a `clip` parameter, the range is infinite."""
     return min(max(value, scale.floor), scale.ceiling)
 
 
 @njit
 def beta(scale: Scale, k: int) -> float:
-    """Return beta_k of episode k = 0, 1, ...: S H^3 log(2HSA(k+1)) / 2, times the given scale."""
+    """Return the variance of episode k = 0, 1, ... without visits: beta_scale S H^3 log(2HSA(k+1)) / 2."""
     return scale.beta * (scale.log_of_cells + math.log(k + 1.0))
 
 
@@ -143,9 +144,9 @@ def plan(
 ) -> bool:
     """Write the noisy action values of episode k and the best policy by them. Return whether the policy changed.
 
-    The action values go into `table` (H, S, A). `normals` (H, S, A) are standard normal numbers, and may be the
-    same array. `policy` is (H, S). `values` (H+1, S) receives the values of the states; its last row stays 0. The
-    policy takes the first of equally good actions.
+    The action values go into `table` (H, S, A). `normals` (H, S, A) are standard normal numbers. `normals` and `table`
+    may be the same array. `policy` is (H, S). `values` (H+1, S) receives the values of the states; its last row stays
+    0. The policy takes the first of equally good actions.
     """
     H, S, A = table.shape
     unit = math.sqrt(beta(scale, k))
@@ -172,7 +173,7 @@ def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> fl
 
     Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits costs
     (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a cell is the worst case, so
-    costs count from the first visit on. All terms are positive, so a factor covers K H rounding errors.
+    costs count from the first visit on. All terms are positive, so one factor above 1 covers K H rounding errors.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)
@@ -304,9 +305,9 @@ def likelihood_loop(
 ) -> None:
     """Fill `ratios` (runs,) with ln(p1/p0) of the noisy tables.
 
-    p0 is their density for the given users, and p1 the density if the rewards of `user` are larger by `change`.
-    Given the tables so far, the trajectories are the same for both. Only one mean differs in each step: that of the
-    state and action that `user` visited. It differs by change / (number of visits).
+    p0 is the density of the tables for the given users, and p1 the density if the rewards of `user` are larger by
+    `change`. Given the tables so far, the trajectories are the same under p0 and p1. Only one mean differs in each
+    step: that of the state and action that `user` visited. It differs by change / (number of visits).
     """
     runs, K, H, S, A = tables.shape
     policy, values, cells = np.zeros((H, S), np.int64), np.zeros((H + 1, S)), np.zeros((H, 2), np.int64)

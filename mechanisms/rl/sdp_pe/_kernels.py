@@ -25,9 +25,9 @@ TIE = 1e-12
 class Layout(NamedTuple):
     """How policies are numbered.
 
-    `sizes[h]` states are reachable at step h and have `configurations[h]` = A^sizes[h] choices of actions;
-    `suffixes[h]` policies differ from step h on. Tables of action values of step h begin at `offsets[h]`.
-    `states[h]` lists the reachable states, followed by -1.
+    `sizes[h]` states are reachable at step h. Their actions can be chosen in `configurations[h]` = A^sizes[h] ways,
+    and the actions of step h and all later steps in `suffixes[h]` ways. The tables of action values of step h begin at
+    `offsets[h]`. `states[h]` lists the reachable states, followed by -1.
     """
 
     actions: int
@@ -51,7 +51,7 @@ def digits(layout: Layout, h: int, configuration: int, out: Ints) -> None:
 
 @njit
 def all_values(layout: Layout, transitions: Floats, rewards: Floats, tables: Floats) -> None:
-    """Fill `tables` with action values. It begins with the values of all policies, in order.
+    """Fill `tables` with action values. The first entries are the values of all policies, in order.
 
     `transitions` is (H, n, A, n) and `rewards` is (H, n, A), for n reachable states. Rows of `transitions` may sum to
     less than 1; the missing probability pays nothing. For step h, entry (i, a, j) of its table is the value of action
@@ -134,7 +134,8 @@ def drop(values: Floats, active: NDArray[np.bool_], top: float, threshold: float
 def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Ints]:
     """Return, for each step and each choice of the actions up to this step, an active policy with these actions.
 
-    It is the one with the best score, or the first in a tie. It is -1 if no active policy has these actions.
+    Among several such policies it is the one with the best score, and the first one in a tie. If no active policy has
+    these actions, the entry is -1.
     """
     H = layout.sizes.size
     last = np.full(active.size, -1, np.int64)
@@ -230,10 +231,10 @@ def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> No
 def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float:
     """Find the weights of a mixture of policies with the largest sum of log probabilities. Return the largest gain.
 
-    `rows` (m, D) has the probabilities of m policies to visit D pairs of state and action, and the mixture is their
-    average with the `weights` (m,), which are changed in place. The gain of a policy is the mean of its probabilities
-    divided by those of the mixture. A step multiplies each weight by the gain of its policy. This never lowers the
-    sum. Stop if no gain is above 1 + `slack`, or after `most` steps.
+    `rows` (m, D) has the probabilities of m policies to visit D triples of step, state and action. The mixture is the
+    average of the rows with the `weights` (m,), which are changed in place. The gain of a policy is the mean of its
+    probabilities divided by those of the mixture. A search step multiplies each weight by the gain of its policy. This
+    never lowers the sum. The search stops if no gain is above 1 + `slack`, or after `most` steps.
     """
     m, D = rows.shape
     mixed, gains = np.zeros(D), np.zeros(m)

@@ -12,8 +12,8 @@
 - ``released`` (``ReleasedCounts``) is private. N and R are the true visits, transitions and sums of rewards, N~ and
   R~ the released ones, and E is ``level``. Except with probability ``failure`` (for the whole release): |N~ - N| <=
   E for visits and transitions, |R~ - R| <= E, and N~(h, s, a) is at least N(h, s, a). Always: N~(h, s, a) is the
-  sum of N~(h, s, a, .), and N~(h, s, a, s') is positive. Rewards are not corrected: they may be negative or exceed
-  the visits. Clip estimates to [0, 1].
+  sum of N~(h, s, a, .), and N~(h, s, a, s') is positive (with ``NoPrivacy`` it may be 0). Rewards are not corrected:
+  they may be negative or exceed the visits. Clip estimates to [0, 1].
 - ``release`` uses the error bound ``level`` at the privatizer's own ``failure``.
 
 Privatizers: ``ShufflePrivatizer.printed`` and ``.calibrated`` (``shuffle_privatizer``); here ``NoPrivacy`` and

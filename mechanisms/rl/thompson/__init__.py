@@ -1,1 +1,1 @@
-"""Thompson sampling with Gaussian rewards."""
+"""Thompson sampling with Gaussian draws, for bandits with rewards in [0, 1]."""

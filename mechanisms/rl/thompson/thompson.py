@@ -4,7 +4,7 @@ Source: Agrawal and Goyal (2017), "Near-optimal regret bounds for Thompson sampl
 pulls and the factor on the variance are those of Ou, Avella Medina and Cummings (AISTATS 2024),
 arXiv:2407.14879v1.
 
-In every round the learner draws one normal number for each arm and pulls the arm with the largest number. Arm i
+In every round the learner draws one Gaussian number for each arm, and pulls the arm with the largest number. Arm i
 has n_i rewards with sum S_i. Its draw has mean S_i/(n_i + 1) and variance c/(n_i + 1), with a public factor c.
 Mean and variance are exact rationals, because rewards are rounded to multiples of 2^-30 when a user arrives. A
 release holds the draws as integers: exactly rounded multiples of 2^exponent
@@ -63,17 +63,17 @@ class _Draws(OnGrid):
 
 
 class ThompsonRelease(_Draws, Released):
-    """The released normal draws of one run of Thompson sampling. The guarantee covers every bit of them."""
+    """The released Gaussian draws of one run of Thompson sampling. The guarantee covers every bit."""
 
 
 class ThompsonSimulation(_Draws, Simulated):
-    """The normal draws of one run of Thompson sampling, made from a seed or a generator. They have no guarantee."""
+    """The Gaussian draws of one run, made from a seed or a given generator. They have no guarantee."""
 
 
 def publish(
     parameters: ThompsonParameters, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
 ) -> ThompsonRelease | ThompsonSimulation:
-    """Return the normal draws of one run of Thompson sampling, as `Thompson.publish` describes."""
+    """Return the Gaussian draws of one run of Thompson sampling, as `Thompson.publish` describes."""
     exponent, randomness = checked_exponent(exponent), Randomness.of(seed)
     paid, words = grains(rewards), words_of(randomness)
     arms, before = parameters.arms, parameters.arms * parameters.pulls
@@ -102,7 +102,7 @@ class ThompsonRun:
     """The result of n runs of Thompson sampling with T rounds and N arms.
 
     Attributes:
-        draws: float64 (n, T, N), the normal number drawn for each arm in each round.
+        draws: float64 (n, T, N), the Gaussian number drawn for each arm in each round.
         arms: int64 (n, T), the arm pulled in each round: the one with the largest draw.
         simulated: whether the draws came from a seed or a given generator.
     """
@@ -120,7 +120,7 @@ class Thompson:
     """A bandit learner that uses Thompson sampling with Gaussian draws, for rewards in [0, 1].
 
     Attributes:
-        parameters: the numbers of arms and rounds, of initial pulls of every arm, and a factor on the variance.
+        parameters: the number of arms, of rounds and of initial pulls of each arm, and a factor on the variance.
 
     >>> learner = Thompson(ThompsonParameters(arms=2, rounds=200))
     >>> run = learner.learn([0.1, 0.9], 3, np.random.default_rng(0))
@@ -161,7 +161,7 @@ class Thompson:
         return self._run(bits, n, randomness)
 
     def sample(self, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-        """Return the normal draws of n independent runs for users with given rewards.
+        """Return the Gaussian draws of n independent runs for users with given rewards.
 
         They are a fast simulation in floating point, for audits. Use `publish` for a real release.
 
@@ -186,7 +186,7 @@ class Thompson:
     def publish(
         self, rewards: ArrayLike, seed: Source = None, *, exponent: int = GRID
     ) -> ThompsonRelease | ThompsonSimulation:
-        """Return the normal draws of one run, exactly rounded. The guarantee covers every released bit.
+        """Return the Gaussian draws of one run, exactly rounded. The guarantee covers every released bit.
 
         Args:
             rewards: (users, N) in [0, 1]: the reward of each user for each of the N arms. Pull t is made for user t.
@@ -265,7 +265,7 @@ class Posterior:
 
 
 def sample(parameters: ThompsonParameters, rewards: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Return the normal draws (n, T, N) of n runs with T rounds and N arms. See `Thompson.sample`."""
+    """Return the Gaussian draws (n, T, N) of n runs with T rounds and N arms. See `Thompson.sample`."""
     return Thompson(parameters).sample(rewards, n, rng)
 
 

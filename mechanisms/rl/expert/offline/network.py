@@ -21,7 +21,7 @@ import torch
 from dpproof.mechanisms import _checks
 
 LEAST = 2.0**-100
-"""Smallest factor of a clipped gradient.
+"""If clipping would multiply a gradient by less than this number, the example counts as 0.
 
 Single precision represents this number, and its products with numbers above 2^-26, exactly.
 """
