@@ -1,8 +1,8 @@
 """dpproof checks whether an algorithm is as private as its authors claim.
 
 The library has four parts: ``dpproof.accountant`` (certified bounds), ``dpproof.mechanisms``
-(the algorithms), ``dpproof.proofs_check`` (verdicts with certificates), ``dpproof.audits`` (tests of
-implementations). The public names are listed in ``__init__.pyi`` only. Each is loaded at its first use.
+(the algorithms), ``dpproof.proofs_check`` (verdicts on theorems, with checked proofs), ``dpproof.audits`` (tests of
+implementations). The public names are listed in ``__init__.pyi`` only. Each name is loaded at its first use.
 """
 
 from __future__ import annotations

@@ -230,10 +230,10 @@ def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
 
 
 def own_algorithm(found: Account, prefix: str) -> bool:
-    """Return whether the published epsilon belongs to the paper's own algorithm, or nothing is published.
+    """Return True if nothing is published, or the published epsilon belongs to the paper's own algorithm.
 
-    Otherwise it belongs to a corrected algorithm, and the answer does not compare it with the certified epsilon.
-    ``prefix`` begins the ids of the paper's statements.
+    Otherwise the published epsilon belongs to a corrected algorithm, and the answer does not compare it with the
+    certified epsilon. ``prefix`` begins the ids of the paper's statements.
     """
     return found.published is None or found.published.rests.id.startswith(f"{prefix}.")
 

@@ -63,7 +63,7 @@ class Account:
     rests_on: str = ""
     """For an object of another library, a text that states what the answer rests on, instead of ``rests``."""
     released: Bound | None = None
-    """Two bounds on the mechanism's true epsilon or delta: the lower one from two named neighbours."""
+    """Bounds on the mechanism's true epsilon or delta: the lower from two named neighbours, the upper certified."""
     published: Published | None = None
     printed: Mapping[str, object] | None = None
     """What the paper prints for the same target, on data that it specifies."""

@@ -9,9 +9,9 @@ A note in ``docs/notes`` begins with a header::
     ---
 
 An entry is a function, class or constant (``module:qualname``), or the id of a statement. Code is hashed by
-its syntax tree, without layout, comments and docstrings. A statement is hashed by its claims. ``python -m
-dpproof.report.notes`` lists the notes to read again. ``--update NOTE.md ...`` writes the present hashes into
-these notes, or into all notes if none is named. A new note needs only the names.
+its syntax tree, without layout, comments and docstrings. The hash of a statement covers its formal claims.
+``python -m dpproof.report.notes`` lists the notes to read again. ``--update NOTE.md ...`` writes the present hashes
+into the named notes, or into all notes if none is named. A new note needs only the names.
 """
 
 from __future__ import annotations

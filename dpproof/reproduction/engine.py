@@ -1,7 +1,8 @@
 """The engine of the experiments. It runs the experiment of a paper and stores its tables, plots and page.
 
-Each paper has a `Study`, which defines the measurements and the text of the page. Its folder has the template of the
-page, ``page.md.j2``. A page is written from the recorded files alone, so it can be written again without a run.
+Each paper has a `Study`, which defines the measurements and the text of the page. The folder of the study has the
+template of the page, ``page.md.j2``. A page is written from the recorded files alone, so it can be written again
+without a run.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Experiment:
 def experiments() -> Mapping[str, Experiment]:
     """Return the experiments by the command-line name of their paper.
 
-    Each has a folder named after its paper.
+    Each experiment has a folder named after its paper.
 
     >>> list(experiments())
     ['private-ucb', 'sdp-pe', 'policy-evaluation', 'expert']

@@ -17,7 +17,7 @@ def sample(parameters: TreeParameters, streams: ArrayLike, n: int, rng: np.rando
     """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
 
     ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted. Each row is one stream of ``leaves``
-    numbers, which is counted from 0.
+    numbers, and the count of a stream begins at 0.
     """
     runs = parameters.restarts + 1
     return noisy_counts(

@@ -1,4 +1,4 @@
-"""Running counts under continual release by a factorised matrix, with numpy's Gaussian noise.
+"""Running counts by a factorised matrix, with numpy's Gaussian noise.
 
 x is a stream of numbers, and A x holds its running counts. The released counts are A x + B z, where A = B C and
 z is noise on every entry of C x.
@@ -26,7 +26,7 @@ def sample(
     """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
 
     ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted. Each row is one stream of ``leaves``
-    numbers, which is counted from 0.
+    numbers, and the count of a stream begins at 0.
     """
     true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
     row = row_coefficients(strategy_of(parameters))

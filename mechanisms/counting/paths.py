@@ -99,7 +99,10 @@ class TreePaths:
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes. Memory: a block, and a row for each binary digit of time."""
+        """Yield the noise over time in blocks, see ``NoisePaths.blocks``.
+
+        Memory: one block, and one row for each binary digit of the time.
+        """
         size, prefixes = power_of_two(block), {0: np.zeros(counters, np.float32)}
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -138,7 +141,7 @@ class HonakerPaths:
     """Function that draws the noise of the nodes."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes.
+        """Yield the noise over time in blocks, see ``NoisePaths.blocks``.
 
         Memory: two blocks, and two rows for each binary digit of the time.
         """
@@ -195,7 +198,7 @@ class WalkPaths:
     """Function that draws the noise of one user's number."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes. Sums are computed in double precision."""
+        """Yield the noise over time in blocks, see ``NoisePaths.blocks``. Sums are in double precision."""
         size, before = at_least("block", block, 1), np.zeros(counters)
         rows = np.empty((min(size, times), counters), np.float32)
         for first in range(0, times, size):
@@ -254,7 +257,7 @@ class FactorisedPaths:
     """The factorisation. Its number of leaves (counted numbers) must be at least ``times`` - 1."""
 
     def blocks(self, rng: np.random.Generator, times: int, counters: int, block: int) -> Iterator[Floats]:
-        """Yield blocks as ``NoisePaths.blocks`` describes.
+        """Yield the noise over time in blocks, see ``NoisePaths.blocks``.
 
         Raises:
             ValueError: for more times than the strategy has leaves, and one.

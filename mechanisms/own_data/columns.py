@@ -71,7 +71,7 @@ def column(values: object) -> Column:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of numpy as the value of Python, which errors show."""
+    """Return a value of numpy as the equal value of Python, and any other value unchanged."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,1 +1,1 @@
-"""Noise for smooth sensitivity."""
+"""Mechanisms that add noise in proportion to a smooth bound on the local sensitivity."""

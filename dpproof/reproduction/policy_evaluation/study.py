@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """The number of rows in which a statement holds (`so`), the number of all rows (`of`), and a word on this."""
+    """The number of rows in which a statement holds (`so`), the number of rows (`of`), and a word for the result."""
 
     so: int
     of: int
@@ -166,7 +166,7 @@ def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
 
 
 def ordered(table: Table) -> Counted:
-    """Count for how many pairs of noise and features DP-LSL is better with small batches, and DP-LSW with large."""
+    """Count the pairs (noise, features) for which DP-LSL is better with small batches, and DP-LSW with large ones."""
     found = [bool(ridge and other) and max(ridge) < min(other) for _, _, ridge, other in better(table)]
     return _counted(found, "Confirmed", "Confirmed in part", "Not so")
 
