@@ -148,7 +148,7 @@ class CentralPrivatizer:
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
         """Yield the noise of all episodes' counts in blocks, as ``Privatizer.noise`` describes.
 
-        If the counter is ``tree``, the size of a block is the least power of two that is at least ``block``.
+        For the counters ``tree`` and ``honaker``, block sizes are the least power of two from ``block`` on.
         """
         return _count_noise(self.parameters, self.paths(), rng, block)
 
