@@ -66,34 +66,35 @@ def audit(
 ) -> Evidence:
     """Audit a function: run it on neighbouring inputs and look for a violation of its privacy claim.
 
-    Give ``data``, and dpproof makes extreme neighbours of it, validates each, and searches among them for the
-    pair that reveals most. Or give ``pair``, two neighbouring inputs of your own. Samples are drawn until the
-    claim is refuted or the budget is spent. A false alarm has probability at most ``alpha``. An audit never
+    With ``data``, dpproof makes pairs of neighbouring inputs with extreme records, validates each pair, and searches
+    for the pair on which the outputs differ most. With ``pair``, it uses your own two inputs. It then draws samples
+    until the claim is refuted or the budget is spent. A false alarm has probability at most ``alpha``. An audit never
     proves a claim.
 
     Args:
         what: a function: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; ``f(data, rng)`` returns
-            one. Or a target with a claim and inputs of its own, such as `dpproof.mechanism_target` returns.
+            one. Or a target: an object that has its own claim and inputs, such as `dpproof.mechanism_target` returns.
         data: a list, an array, a data frame, a dictionary from a key to a record, `Episodes` or `Users`.
         adjacency: the neighbouring relation: ``"replace"``, ``"add-remove"``, ``"expert"`` or ``"rewards-only"``.
         epsilon: the claimed epsilon at ``delta``; a number, or a decimal in text such as "0.1".
         delta: the claimed delta, 0 unless given. With ``guarantee``, the delta at which epsilon is reported.
-        guarantee: any claimed guarantee, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
+        guarantee: the claimed guarantee as an object, such as ``GaussianDP(1.0)``, instead of ``epsilon``.
         pair: two neighbouring inputs, a `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training,
             or `Canaries`.
-        bounds: ``(low, high)`` of the numbers in the data, or one such pair for each column by its name. A record may
-            then have any values between the bounds, even if nobody has this record. Unless given, only records
-            of the data are tried.
+        bounds: ``(low, high)`` for all numbers in the data, or a dictionary from each column's name to
+            ``(low, high)``. The audit then also tries records with values between the bounds that are not in the
+            data. Unless given, it tries only records of the data.
         seed: the source of all randomness.
-        alpha: the probability of a false alarm or a false bound.
+        alpha: the largest probability that the audit raises a false alarm or reports a false bound.
         budget: the largest number of samples.
-        sharpen: whether to draw more samples after a violation, for a larger lower bound on epsilon: ``True`` for
-            the whole budget, ``False`` for none; a tenth of the budget unless given.
-        scores: the statistics of the outputs that are tested, by name or as objects; see `AuditPlan`.
+        sharpen: how many more samples to draw after a violation, for a larger lower bound on epsilon. ``True``: the
+            rest of the budget. ``False``: none. Unless given: up to a tenth of the budget.
+        scores: the functions that map an output to the number that is tested, by name or as objects; see `AuditPlan`.
         claim: the name of the claim; the function's name unless given.
-        seeded: whether all randomness comes from ``rng``, which is assumed unless given.
-        failures: ``"error"`` raises an exception of the function; ``"token"`` treats it as an output.
-        nan: ``"error"`` or ``"token"``, in the same way, for an output that contains NaN.
+        seeded: whether all randomness of the function comes from ``rng``; True unless given.
+        failures: what an exception of the function does: ``"error"`` ends the audit, ``"token"`` counts it as an
+            output.
+        nan: what an output that contains NaN does: ``"error"`` or ``"token"``, as for ``failures``.
         arithmetic: with ``"real"`` a violation that shows only in floating-point bits does not count as a failure.
         power, known_ratio, executor: as in `AuditPlan`.
         seconds: the time budget. If it ends before anything is refuted, the answer is *inconclusive*.

@@ -1,4 +1,4 @@
-"""The plan of an audit: its seed, level, budget and scores. A witness stores the plan for a replay."""
+"""The settings of an audit. A witness (a recorded violation) stores them, so that the audit can be replayed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dpproof.audits.time_budget import ending_at
 BUDGET = 100_000
 """The default number of samples, for both inputs together."""
 FURTHER = 0.1
-"""The share of the budget that is drawn after a violation, for a larger lower bound on epsilon."""
+"""The default share of the budget that an audit draws after a violation, for a larger lower bound on epsilon."""
 STATED = ("seed", "alpha", "delta", "claim")
-"""The fields of the plan that a witness stores."""
+"""The fields of the plan that a witness (a recorded violation) stores at its top level."""
 SPENT = ("budget", "sharpen", "further")
-"""The fields of the plan that a witness stores under ``replay``."""
+"""The fields of the plan on the number of samples, which a witness stores under ``replay``."""
 
 CALLED = ("scores", "known_ratio", "power")
-"""The fields of the plan that a witness stores under ``replay`` among the arguments of a call."""
+"""The fields of the plan that a witness stores under ``replay`` with the arguments of `dpproof.audit`."""
 
 
 class Asked(TypedDict, total=False):
@@ -52,24 +52,29 @@ class AuditPlan:
 
     Attributes:
         seed: a nonnegative integer, the source of all randomness.
-        delta: the delta of ``epsilon_lower`` and ``would_have_seen``; None for the target's own.
-        alpha: the level, in (0, 1).
-        budget: the largest number of samples (of trainings: coins); None for the target's default.
-        scores: the statistics whose tails are the tested events. All scores have equal shares of the bets. Names are
-            those of `audits.engine.scores.names`. None for the target's default.
-        known_ratio: whether the distribution of the outputs is known, and the first score is monotone in its
-            likelihood ratio. Then the power is simulated. Otherwise it is measured: violations of twice the claim are
-            planted in fresh outputs on the first input, some ten to forty times as many as the samples.
+        delta: the delta at which the results ``epsilon_lower`` and ``would_have_seen`` are stated; None for the delta
+            of the audited target.
+        alpha: the largest probability of a false alarm, in (0, 1).
+        budget: the largest number of samples, or of fair coins in an audit of trainings; None for the target's
+            default.
+        scores: functions that map an output to a number; the tested events are "the number is large" and "the number
+            is small". `audits.engine.scores.names` lists the names. All scores have equal shares of the bets. None
+            for the target's default.
+        known_ratio: whether the distributions of the outputs are known, and the first score is monotone in their
+            likelihood ratio. Then the audit simulates its power. Otherwise it measures the power: it plants
+            violations of twice the claim in fresh outputs on the first input, some ten to forty times as many as the
+            samples.
         sharpen: whether to spend the whole budget even after a violation, for a larger ``epsilon_lower``.
         further: the largest share of the budget that is drawn after a violation, for a larger ``epsilon_lower``.
-        power: whether to measure the power. Without it an audit that refutes nothing is inconclusive.
-        claim: the name of the claim in the evidence; None for the target's own.
+        power: whether to measure the power. If not, an audit that refutes nothing is inconclusive.
+        claim: the name of the claim in the evidence; None for the name that the target gives.
         seconds: the time budget; an audit that takes longer ends with `OutOfTimeError`.
         replay: JSON data that the witness stores instead of the data that `dpproof.replay` would need.
-        searched: for a replay, the place of the pair that the recorded search found, and the samples that it spent.
-            The search is not repeated, so that a changed implementation is audited on the same pair.
-        executor: draws blocks of samples. If it uses processes, the audited object must be picklable. The executor
-            changes no answer and is no part of the JSON data.
+        searched: for a replay, the number of the pair that the recorded search found, and the number of samples that
+            the search spent. The replay does not search again, so it audits a changed implementation on the same
+            pair.
+        executor: draws blocks of samples in parallel. If it uses processes, the audited object must be picklable. The
+            executor does not change the result, and the JSON data leave it out.
 
     >>> plan = AuditPlan(seed=1, budget=500, scores=("tokens",))
     >>> AuditPlan.read(plan.as_json()) == plan
@@ -98,7 +103,7 @@ class AuditPlan:
 
     @property
     def stated(self) -> float:
-        """The delta at which epsilon is stated; 0 if none is given."""
+        """The delta at which epsilon is stated; 0 if ``delta`` is None."""
         return 0.0 if self.delta is None else self.delta
 
     @property
@@ -108,7 +113,7 @@ class AuditPlan:
 
     @property
     def spent(self) -> dict[str, object]:
-        """The settings on the number of samples that a witness stores under ``replay``."""
+        """The fields ``budget``, ``sharpen`` and ``further``, which a witness stores under ``replay``."""
         more = {"further": self.further} if self.further else {}
         return {"budget": self.drawn, "sharpen": self.sharpen, **more}
 
@@ -118,11 +123,11 @@ class AuditPlan:
         return math.inf if self.sharpen else self.further * self.drawn
 
     def at_most(self, budget: int) -> AuditPlan:
-        """Return the plan with its budget limited to this number."""
+        """Return a copy of the plan whose budget is at most ``budget``."""
         return replace(self, budget=budget if self.budget is None else min(budget, self.budget))
 
     def filled(self, claim: str, delta: float, budget: int) -> AuditPlan:
-        """Return the plan with these values for the fields that are None."""
+        """Return a copy of the plan in which the arguments replace the fields that are None."""
         return replace(
             self,
             claim=claim if self.claim is None else self.claim,
@@ -131,7 +136,7 @@ class AuditPlan:
         )
 
     def as_json(self) -> dict[str, object]:
-        """Return JSON data for `read`: the seed and every field that differs from its default."""
+        """Return the plan as JSON data for `read`: the seed and every field that differs from its default."""
         told = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "executor"}
         default = AuditPlan(seed=self.seed)
         return {
@@ -142,10 +147,10 @@ class AuditPlan:
 
     @classmethod
     def read(cls, data: Mapping[str, object], executor: Executor | None = None) -> AuditPlan:
-        """Return the plan from the data of `as_json`.
+        """Return the plan that `as_json` converted to ``data``.
 
         Raises:
-            ValueError: an unknown field.
+            ValueError: the data contain an unknown field.
         """
         known = [one.name for one in fields(cls) if one.name != "executor"]
         for name in data:
@@ -157,7 +162,7 @@ class AuditPlan:
 
     @classmethod
     def of_witness(cls, witness: Mapping[str, object]) -> AuditPlan:
-        """Return the plan that is stored in a witness."""
+        """Return the plan that is stored in a witness, which is the JSON data of a recorded violation."""
         how = cast(Mapping[str, object], witness["replay"])
         stated = {name: witness[name] for name in STATED}
         called = cast(Mapping[str, object], how.get("arguments", {}))

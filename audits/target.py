@@ -1,4 +1,4 @@
-"""Targets: objects with a ready-made audit, found by name. A witness stores the name of its target.
+"""Targets: objects that dpproof can audit by name. A witness (a recorded violation) stores the name of its target.
 
 A target is defined by the object ``TARGET`` of a module below ``audits/targets`` or ``audits/training``. The target of
 a mechanism of the catalogue has the same path as its accountant: ``accountant.noise.laplace`` is audited by
@@ -27,15 +27,15 @@ ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")
 CORPUS = f"{ROOT}corpus"
 USUAL = "none"
-"""The name of the shipped variant in a witness, unless this variant has a name of its own."""
+"""The word by which a witness names the shipped class, unless the class has another name."""
 LEAVES = f"{ROOT}targets"
 RUN: Mapping[str, type] = {"budget": int, "sharpen": bool}
-"""The fields of the plan, and their types, that the witness of a betting audit stores under ``replay``."""
+"""The fields of the plan that the witness of a betting audit stores under ``replay``, with their types."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """The data on a target that a witness stores under ``replay``; each field is read with a type check.
+    """The data that a witness stores under ``replay`` about its target. Each method checks the type of a field.
 
     >>> Told({"runs": 3}).whole("runs")
     3
@@ -47,15 +47,15 @@ class Told:
     data: Mapping[str, object]
 
     def text(self, name: str) -> str:
-        """Return a field that holds a text."""
+        """Return the field ``name``, which must hold a text."""
         return self._of(name, str)
 
     def whole(self, name: str) -> int:
-        """Return a field that holds an integer."""
+        """Return the field ``name``, which must hold an integer."""
         return self._of(name, int)
 
     def table(self, name: str) -> dict[str, object]:
-        """Return a field that holds a table."""
+        """Return the field ``name``, which must hold a dictionary."""
         return self._of(name, dict)
 
     def _of(self, name: str, kind: type[T]) -> T:
@@ -69,19 +69,19 @@ class Audited(Protocol):
     """An object with a ready-made audit."""
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit with a plan, and return the evidence."""
+        """Run the audit with the settings of ``plan``, and return the evidence."""
         ...
 
 
 class Target(Audited, Protocol):
-    """An object with a ready-made audit that can be restored from a witness."""
+    """An object with a ready-made audit; a witness stores enough data to build the object again."""
 
     fields: ClassVar[Mapping[str, type]]
-    """The keys that `read` needs from a witness under ``replay``, with their types."""
+    """The keys that `read` needs in the ``replay`` part of a witness, with the types of their values."""
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """Restore the target from the data that a witness stores under ``replay``."""
+        """Return the target, restored from the data that a witness stores under ``replay``."""
         ...
 
 
@@ -90,11 +90,12 @@ class Subject:
     """A mechanism of the catalogue with the settings of its audit.
 
     Attributes:
-        name: its command-line name.
-        parameters: the parameters of its accountant.
+        name: the name of the mechanism on the command line.
+        parameters: the parameters that the accountant of the mechanism takes.
         adjacency: the neighbouring relation of the claim.
-        curve: the claim, if it is not the accountant's guarantee; the plan's ``replay`` then describes it.
-        view: the part of the output that is observed, for mechanisms that offer a choice.
+        curve: the claimed guarantee; None for the accountant's guarantee. If given, the plan's ``replay`` describes
+            it.
+        view: the name of the part of the output that the adversary observes, for mechanisms that offer a choice.
     """
 
     name: str
@@ -108,15 +109,15 @@ class Subject:
 
 
 class MechanismTarget(Protocol):
-    """A factory of audits for one mechanism of the catalogue."""
+    """An object that makes the audits of one mechanism of the catalogue."""
 
     @property
     def relations(self) -> tuple[Adjacency, ...]:
-        """The relations under which it can make neighbours; empty for all relations of the accountant."""
+        """The neighbouring relations that can be audited; empty for all relations of the accountant."""
         ...
 
     def of(self, subject: Subject) -> Audited:
-        """Return the object to audit for these settings.
+        """Return the object that runs the audit of the mechanism with the settings in ``subject``.
 
         Raises:
             NoAuditError: with these parameters the outputs do not depend on the input.
@@ -125,7 +126,7 @@ class MechanismTarget(Protocol):
 
 
 def mechanism_target(subject: Subject) -> Audited:
-    """Return the object to audit for a mechanism of the catalogue.
+    """Return the object that runs the audit of a mechanism of the catalogue, for `dpproof.audit`.
 
     Raises:
         NoAuditError: there is no such audit, or nothing to audit.
@@ -187,15 +188,15 @@ def target(name: object) -> type[Target]:
 
 
 def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
-    """Return the class for a variant's name in a witness: the shipped class, or a variant from the corpus.
+    """Return the class with this name in a witness: the shipped class, or a variant of it from the corpus.
 
-    The variants of ``package.leaf.Class`` are listed under ``VARIANTS`` in ``audits/corpus/leaf.py``. Each differs
-    from the class in one step.
+    The variants of a class in the file ``leaf.py`` are listed under ``VARIANTS`` in ``audits/corpus/leaf.py``. Each
+    variant differs from the class in one step.
 
     Args:
         usual: the shipped class.
         name: the name in the witness.
-        called: the name of the shipped class.
+        called: the name that the witness uses for the shipped class.
 
     Raises:
         ValueError: there is none; the message lists the known names.

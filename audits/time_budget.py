@@ -1,7 +1,8 @@
 """The time budget of audits, checked before every call of a mechanism and after every block of samples.
 
-A running call of a Python function cannot be stopped; it ends when it returns. A request to an external program is
-stopped when the remaining time is over. Stopping is no finding, so it needs no share of the error probability.
+A Python function that is running cannot be stopped; the audit waits until it returns. A request to an external
+program is stopped when the time is over. An audit that is stopped claims nothing, so stopping needs no share of the
+error probability.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ _LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
 class OutOfTimeError(BaseException):
-    """Raised when the time budget is spent. It is no `Exception`, so it is never taken for a mechanism's output.
+    """Raised when the time budget is spent. It is no `Exception`, so it never counts as a mechanism's output.
 
     Attributes:
         during: the part of the audit in which the time ended.
-        left: what was left out.
+        left: the parts of the audit that were left out, as a text.
     """
 
     during, left = "", ""
@@ -37,7 +38,7 @@ class OutOfTimeError(BaseException):
 
 @contextmanager
 def during(part: str, left: str) -> Iterator[None]:
-    """Name the part of an audit in which the time ends, and what is then left out.
+    """Add ``part`` and ``left`` to an `OutOfTimeError` that is raised in the ``with`` block.
 
     >>> try:
     ...     with during("the search", "the audit"):
@@ -56,7 +57,7 @@ def during(part: str, left: str) -> Iterator[None]:
 
 @contextmanager
 def ending_at(until: float | None) -> Iterator[None]:
-    """End audits in the ``with`` block with `OutOfTimeError` at ``until``, on the clock of ``time.monotonic``.
+    """Let audits in the ``with`` block raise `OutOfTimeError` at the time ``until`` of ``time.monotonic``.
 
     >>> with ending_at(time.monotonic() + 60):
     ...     0 < time_left() <= 60
@@ -73,9 +74,9 @@ def ending_at(until: float | None) -> Iterator[None]:
 
 @contextmanager
 def ending_where(last: int | None) -> Iterator[None]:
-    """End audits in the ``with`` block after ``last`` samples, if they have refuted their claim.
+    """Let audits in the ``with`` block end after ``last`` samples if they have refuted their claim by then.
 
-    A replay uses it to stop where the time budget stopped the original audit.
+    A replay uses this limit to stop where the time budget stopped the original audit.
 
     >>> with ending_where(500):
     ...     last_sample()

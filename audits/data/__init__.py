@@ -1,1 +1,1 @@
-"""Pairs of neighbouring inputs, and outputs of any type in a form that can be compared."""
+"""Inputs and outputs of an audit: pairs of neighbouring inputs, and outputs of any type as comparable values."""

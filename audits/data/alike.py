@@ -1,7 +1,8 @@
-"""Outputs of one form, such as dictionaries with the same keys, which are converted column by column.
+"""Fast conversion of outputs that all have the same form, such as dictionaries with the same keys.
 
-The cells and the canonical texts are those of `dpproof.audits.data.encoding.cells` and
-`dpproof.audits.data.canonical.canonical_text`, which convert one output at a time. Columns are several times faster.
+An output is converted to cells, which are numbers with a kind, and to its canonical text. The results equal those of
+`dpproof.audits.data.encoding.cells` and `dpproof.audits.data.canonical.canonical_text`, which convert one output at a
+time. Converting all outputs column by column is several times faster.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, B
 in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
 wide for its layout is hashed like a word."""
 KNOWN = 1 << 14
-"""The number of words whose cells are cached."""
+"""The number of words whose conversions are cached."""
 Column = tuple[Any, Any]
-"""The kinds and the values of one cell, each as one number for all outputs or one for each."""
+"""One cell of many outputs: its kinds and its values. Each is one number for all outputs, or an array."""
 
 
 class Form(ABC):
-    """Values of one form, one for each output."""
+    """Many values that have the same form, one from each output, such as lists of equal length."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """The number of cells of each value."""
+        """The number of cells to which one value is converted."""
 
     @abstractmethod
     def columns(self) -> Iterator[Column]:
-        """Generate the cells of the values."""
+        """Generate the cells of all values, one column for each cell."""
 
     @abstractmethod
     def texts(self) -> Sequence[str]:
-        """Return the canonical texts of the values."""
+        """Return the canonical text of each value."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class _Parts(Form):
 
 
 def alike(values: Sequence[Any]) -> Form | None:
-    """Return the form that all values have; None if they have several forms, or an unusual one.
+    """Return the values as a `Form`; None if they have different forms, or an unusual one.
 
     >>> found = alike([{"b": 1, "a": [2.5]}, {"a": [0.5], "b": 3}])
     >>> found.count, list(found.texts())[0]
@@ -178,7 +179,7 @@ _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
 
 
 def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the kinds and the values of the first cells, ``(rows, width)`` each; a missing cell is 0."""
+    """Return the kinds and the values of the first ``width`` cells, ``(rows, width)`` each; a missing cell is 0."""
     kinds, values = np.zeros((rows, width)), np.zeros((rows, width))
     for place, (kind, value) in enumerate(islice(form.columns(), width)):
         kinds[:, place], values[:, place] = kind, value
@@ -187,7 +188,7 @@ def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], ND
 
 @lru_cache(KNOWN)
 def word(text: str) -> Cell:
-    """Return the cell of a text: a number if the text is a finite number, otherwise the hash of the word."""
+    """Return a text as a cell: its number if the text is a finite number, otherwise its hash."""
     try:
         return NUMBER, int(text)
     except ValueError:

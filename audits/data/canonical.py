@@ -1,8 +1,9 @@
 """Canonical text and 64-bit token of any output, the same in every process and on every machine.
 
-Both are functions of one output alone, and they are fixed before any sample is drawn. So they are post-processing,
-which keeps every privacy guarantee (docs/notes/audit_pairs.md). Some different outputs have the same text: 1, 1.0
-and True, or a list, an array and a tuple of the same values. This costs power, never soundness.
+The token is a hash of the text. The text and the token depend on one output alone, and are fixed before any sample is
+drawn. So they are post-processing, which keeps every privacy guarantee (docs/notes/audit_pairs.md). Some different
+outputs have the same text: 1, 1.0 and True, or a list, an array and a tuple of the same values. An audit may then
+miss a violation, but it never raises a false alarm.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from dpproof.audits.data.exact import doubles
 
 PLAIN = frozenset((bool, int, float, str, bytes, list, tuple, dict, type(None)))
-"""Built-in types whose values are kept unchanged."""
+"""The built-in types whose values `plain` returns unchanged."""
 
 
 class UnreadableOutputError(ValueError):
@@ -65,7 +66,7 @@ def kind_of(value: object) -> Kind:
 
 
 def content_kind(value: object) -> Kind:
-    """Return the kind of a value; for an enumeration member that is a collection or dataclass, that kind."""
+    """Return the kind of a value; an enumeration member that is also a collection has the collection's kind."""
     kind, of = kind_of(value), type(value)
     if kind is not Kind.MEMBER:
         return kind
@@ -91,7 +92,7 @@ def canonical_text(value: object) -> str:
 
 
 def plain(value: object) -> Any:
-    """Convert numpy values to Python lists and numbers; a number longer than a double becomes several numbers.
+    """Return a numpy value as Python lists and numbers; a number longer than a double becomes several numbers.
 
     >>> plain(np.arange(2)), plain(np.longdouble(1))
     ([0, 1], [1.0, 0.0, 0.0])
@@ -106,7 +107,7 @@ def plain(value: object) -> Any:
 
 
 def is_whole(number: SupportsFloat) -> bool:
-    """Whether a number of any type has an integer value.
+    """Return whether a number of any type has an integer value.
 
     >>> is_whole(1.0), is_whole(np.uint8(1)), is_whole(0.5), is_whole(np.inf)
     (True, True, False, False)

@@ -1,4 +1,4 @@
-"""Pairs of batches of trajectories, or of users' responses, that differ in extreme values of one user."""
+"""Make pairs of batches of trajectories, or of users' rewards, in which one user has extreme values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two inputs that may be neighbours. They have not been compared yet."""
+    """Two inputs that were made to be neighbours, but have not been validated yet."""
 
     first: Any
     second: Any
@@ -29,7 +29,7 @@ class Candidate:
     second_key: str
 
     def pair(self) -> Neighbours:
-        """Return the pair after validation."""
+        """Return the two inputs as a pair; raises an error unless they are neighbours."""
         return Neighbours(self.first, self.second, self.adjacency, self.description)
 
 

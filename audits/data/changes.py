@@ -16,12 +16,12 @@ from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.tables import Record, Table
 
 Bounds = tuple[float, float] | Mapping[Any, tuple[float, float]]
-"""The smallest and the largest value of all numbers together, or of the numbers of each column by its name."""
+"""The smallest and the largest allowed number: one pair for all numbers, or a pair for each column by its name."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its two extremes.
+    """A column of a table, with the two extreme values that an audit uses.
 
     The extremes of a numeric column are its smallest and its largest number, or its bounds. The extremes of any other
     column are its most frequent and its least frequent value.
@@ -80,10 +80,10 @@ def _like(kind: Callable[[Any], Any], number: Any) -> Any:
 
 
 def check_bounds(bounds: Bounds) -> None:
-    """Check that bounds are one pair of numbers, or one pair for each of some columns.
+    """Raise an error unless bounds are one pair of numbers, or a mapping from columns to such pairs.
 
     Raises:
-        ValueError: they are not; the message names the rule.
+        ValueError: the bounds are neither; the message names the rule.
     """
     for ends in bounds.values() if isinstance(bounds, Mapping) else [bounds]:
         if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(map(_is_number, ends)):
@@ -96,7 +96,7 @@ def check_bounds(bounds: Bounds) -> None:
 
 
 def within(bounds: Sequence[float], low: Any, high: Any, name: str) -> tuple[Any, Any]:
-    """Return stated bounds, converted to the type of the values between which they must lie.
+    """Return ``bounds``, converted to the type of the values ``low`` and ``high`` that limit them.
 
     Args:
         bounds: the bounds.
@@ -132,7 +132,7 @@ def _missing(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one record, from ``low`` to ``high``, and which of the two are not in the data."""
+    """A change of one record from ``low`` to ``high``. ``unseen`` holds those of the two that are not in the data."""
 
     low: Record
     high: Record
@@ -140,9 +140,9 @@ class Change:
 
 
 def changes(table: Table, bounds: Bounds | None) -> list[Change]:
-    """Return the changes of one record that are tried, the largest first.
+    """Return the changes of one record that an audit tries, the largest first.
 
-    Each record is observed, or it is an observed record in which columns with stated bounds have other values.
+    Each record is in the data, or it differs from a record in the data only in columns with stated bounds.
     """
     records, columns = table.records, _columns(table, bounds)
     observed = _Observed(records, [column.bounded for column in columns])
@@ -234,7 +234,7 @@ def _column_named(table: Table, name: Hashable) -> Hashable:
 
 
 def bounded_columns(table: Table, bounds: Bounds) -> Mapping[Hashable, bool]:
-    """Return for each column whether its values have bounds."""
+    """Return for each column whether ``bounds`` applies to it."""
     columns = _columns(table, bounds)
     return {name: column.bounded for name, column in zip(table.columns, columns, strict=True)}
 

@@ -1,7 +1,7 @@
-"""Any output as a fixed number of columns for the scores.
+"""Convert outputs of any type to a fixed number of numeric columns, from which the audit computes its scores.
 
-The columns are a function of one output alone, and this function is fixed before any sample is drawn, as in
-`audits.data.canonical`. An exception counts as an output; it is represented by its type.
+The columns depend on one output alone, and their definition is fixed before any sample is drawn, as in
+`audits.data.canonical`. An exception counts as an output, represented by the exception's type.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LARGEST = 1e300
 
 @dataclass(frozen=True)
 class Raised:
-    """The output of a call that raised an exception: the exception's type.
+    """An output that stands for an exception that a call raised; it holds the exception's type.
 
     The message is left out: it may contain addresses and times, which differ between runs.
     """
@@ -55,7 +55,7 @@ class Raised:
 
 
 def cells(value: object) -> Iterator[Cell]:
-    """Generate the cells of an output: one for each number and word, and the length before each collection.
+    """Generate an output as cells ``(kind, value)``: one for each number and word, and one before each collection.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
@@ -123,11 +123,12 @@ def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
 
 
 def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
-    """The number of cells of each output, then ``width`` cells, cut or padded: ``(n, 1 + COLUMNS * width)``.
+    """Return each output as one row of numbers: its number of cells, then ``width`` cells, cut or padded.
 
-    The first ``width`` columns after the number of cells are values. The kinds and the flags follow. With ``wide``
-    the exact parts of integers come last. Without it, integers beyond 2^53 are encoded as words.
-    Every entry is finite and of absolute value at most 1e300.
+    A cell is a number or a word in the output, or the length of a collection. All rows form an array
+    ``(n, 1 + COLUMNS * width)``. The first ``width`` columns after the number of cells are values. The kinds and the
+    flags follow. With ``wide`` the exact parts of integers come last. Without ``wide``, integers beyond 2^53 are
+    encoded as words. Every entry is finite and of absolute value at most 1e300.
 
     >>> features(np.array([2.0, np.inf]), 1).tolist()
     [[1.0, 2.0, 2.0, 0.0, 0.0, 0.0], [1.0, 0.0, 2.0, 0.0, 1.0, 0.0]]
@@ -212,7 +213,7 @@ def _exact_cell(kind: int, value: float) -> tuple[int, float]:
 
 
 def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
-    """Return the first cells of outputs that are integers, with 0 for every other cell: ``(n, width)``."""
+    """Return the first ``width`` cells of each output, ``(n, width)``, with 0 for a cell without an integer."""
     form = _form_of(outputs)
     if form is not None:
         kinds, values = matrices(form, len(outputs), width)
@@ -245,7 +246,7 @@ def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArra
 
 
 def lengths(outputs: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Return the number of cells of each output."""
+    """Return the number of cells (numbers, words, lengths of collections) of each output."""
     form = _form_of(outputs)
     if form is not None:
         return np.full(len(outputs), form.count, np.int64)
@@ -282,7 +283,7 @@ def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
 
 
 def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """The 64-bit hash of the canonical text of each output, ``(n, 1)``.
+    """Return the 64-bit hash of each output's canonical text, ``(n, 1)``.
 
     Equal outputs have equal tokens in every run. Different outputs have equal tokens with negligible probability.
 

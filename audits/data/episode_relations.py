@@ -1,4 +1,4 @@
-"""Validators of neighbouring batches of recorded trajectories, one for each relation."""
+"""Checks that two batches of recorded trajectories are neighbours, one check for each neighbouring relation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = ("states", "actions", "rewards")
 
 
 def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless the batches differ in one user's rewards only."""
+    """Raise ValueError, whose message shows the difference, unless only the rewards of one user differ."""
     _check_one_owner(first, second)
     for name in ("states", "actions"):
         place = np.flatnonzero(getattr(first, name) != getattr(second, name))
@@ -26,15 +26,16 @@ def check_rewards_of_one_user(first: Episodes, second: Episodes) -> None:
 
 
 def check_one_user_replaced(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless the batches differ only in the steps of one user.
+    """Raise ValueError, whose message shows the difference, unless only the steps of one user differ.
 
-    Users and lengths of all episodes must be equal, as in `dpproof.accountant.claims.episodes.replaces_one_user`.
+    Each episode must have the same user and the same length in both batches, as in
+    `dpproof.accountant.claims.episodes.replaces_one_user`.
     """
     _check_one_owner(first, second)
 
 
 def check_one_user_more(first: Episodes, second: Episodes) -> None:
-    """Raise ValueError, showing the difference, unless one batch has one more user and is otherwise equal."""
+    """Raise ValueError, whose message shows the difference, unless one batch is the other with one more user."""
     small, large = sorted((first, second), key=lambda batch: batch.count)
     only = sorted(set(large.user.tolist()) - set(small.user.tolist()))
     if len(only) != 1:
@@ -69,14 +70,14 @@ EPISODE_CHECKS: Mapping[Adjacency, Callable[[Episodes, Episodes], None]] = {
     Adjacency.ADD_REMOVE: check_one_user_more,
     Adjacency.EXPERT: check_one_user_more,
 }
-"""The validator of each relation. Under ``expert`` the field ``user`` holds the number of the expert."""
+"""The check of each neighbouring relation. Under ``expert`` the field ``user`` holds the number of the expert."""
 
 
 def without_user(data: Episodes, user: int) -> Episodes:
     """Return the batch without one user's episodes.
 
     Raises:
-        ValueError: nothing is left.
+        ValueError: the batch has no episodes of other users.
     """
     kept = data.user != user
     if not kept.any():

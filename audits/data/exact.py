@@ -1,7 +1,7 @@
-"""Numbers without rounding: common types, exact columns of doubles, and the next number above or below.
+"""Numbers without rounding: conversions to a common type or to columns of doubles, and the next larger number.
 
-A double represents all integers up to 2^53 only. The scores see a wider integer as its distance from a centre, which
-may be rounded, and as 32-bit parts, which are exact. So no two integers have the same columns.
+A double represents all integers up to 2^53 only. A larger integer is converted to several doubles: its distance from
+a central value, which may be rounded, and its 32-bit parts, which are exact. So different integers stay different.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 1e300
 
 
 def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
-    """Return True for each integer whose absolute value exceeds the limit.
+    """Return an array that is True for each integer whose absolute value exceeds ``limit``.
 
     >>> wider(np.array([2**53, -(2**63)])).tolist()
     [False, True]
@@ -34,7 +34,7 @@ def wider(numbers: Numbers, limit: int = EXACT) -> NDArray[np.bool_]:
 
 
 def exactly(numbers: Numbers, dtype: np.dtype[np.generic]) -> Numbers | None:
-    """Convert numbers to another type, or return None if the conversion would change one of them.
+    """Return numbers in another type; None if the conversion would change one of them.
 
     >>> exactly(np.array([2**53 + 1]), np.dtype(float)) is None, exactly(np.array([7]), np.dtype(float))
     (True, array([7.]))
@@ -56,7 +56,7 @@ def exactly(numbers: Numbers, dtype: np.dtype[np.generic]) -> Numbers | None:
 
 
 def united(parts: Sequence[Numbers]) -> Numbers | None:
-    """Concatenate arrays of numbers in a type that changes none of them; return None if numpy has no such type.
+    """Return the arrays as one array whose type changes no number; None if numpy has no such type.
 
     >>> united([np.array([1]), np.array([0.5])]), united([np.array([2**60]), np.array([0.5])])
     (array([1. , 0.5]), None)
@@ -68,7 +68,7 @@ def united(parts: Sequence[Numbers]) -> Numbers | None:
 
 
 def together(parts: Sequence[Numbers]) -> Numbers:
-    """Concatenate scores without rounding; the result has dtype object if no numpy type fits all of them.
+    """Return the arrays as one array without rounding; its dtype is object if no numpy type fits all numbers.
 
     >>> together([np.array([2**60]), np.array([0.5])])
     array([1152921504606846976, 0.5], dtype=object)
@@ -78,7 +78,7 @@ def together(parts: Sequence[Numbers]) -> Numbers:
 
 
 def doubles(numbers: Numbers) -> Numbers:
-    """Split floating-point numbers longer than a double into doubles that add up to them, along a new last axis.
+    """Return each ``longdouble`` number as several doubles that add up to it, along a new last axis.
 
     >>> doubles(np.array([1], np.longdouble)).tolist()
     [[1.0, 0.0, 0.0]]
@@ -134,11 +134,12 @@ def _above(number: float) -> float:
 
 @dataclass(frozen=True)
 class Wide:
-    """The encoding of integers wider than a double as exact columns, chosen from a probe of outputs.
+    """A rule that converts large integers to columns of doubles without loss, chosen from some first outputs.
 
     Attributes:
-        centres: one for each number of an output.
-        parts: the number of parts of an integer. All have 32 bits except the last one, which holds all remaining bits.
+        centres: for each number of an output, the integer from which its distance is taken.
+        parts: the number of parts into which an integer is split. All parts have 32 bits except the last one, which
+            holds all remaining bits.
 
     >>> wide = Wide.of(np.array([[2**60], [2**60 + 1], [2**60 + 5]]))
     >>> wide.columns(np.array([[2**60 + 3]])).tolist()
@@ -150,7 +151,7 @@ class Wide:
 
     @classmethod
     def of(cls, rows: Numbers) -> Wide | None:
-        """Choose the encoding for a probe ``(n, numbers)``; return None if no integer in it exceeds 2^52."""
+        """Return the rule for first outputs ``(n, numbers)``; None if no integer in them exceeds 2^52."""
         if not wider(rows, EXACT // 2).any():
             return None
         middle = np.sort(rows, axis=0)[len(rows) // 2]
@@ -159,7 +160,7 @@ class Wide:
 
     @property
     def columns_each(self) -> int:
-        """The number of columns of one number."""
+        """The number of columns to which one integer is converted."""
         return 1 + self.parts
 
     def columns(self, rows: Numbers) -> NDArray[np.float64]:
@@ -193,9 +194,9 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
 
 
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
-    """The lowest three bits, then the lowest bytes, of each whole number: ``(n, numbers * (1 + count))``.
+    """Return the lowest three bits and the lowest ``count`` bytes of each number, ``(n, numbers * (1 + count))``.
 
-    A double that is not whole has the bits of 0.
+    A double that is not a whole number is treated as 0.
 
     >>> low_bytes(np.array([[258]]), 2).tolist()
     [[2, 2, 1]]

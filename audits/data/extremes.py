@@ -26,19 +26,19 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
-"""The largest number of pairs that are made."""
+"""The largest number of pairs that an audit makes from a data set."""
 LEAST, RECORDS = 6, 120_000
-"""For large data, the smallest number of pairs, and the number of records that all pairs may have together."""
+"""For large data sets: the smallest number of pairs, and the largest number of records in all pairs together."""
 
 
 @dataclass(frozen=True)
 class Extremes:
-    """The data from which an audit makes its pairs of neighbours.
+    """A data set from which an audit makes pairs of neighbouring inputs, with the neighbouring relation.
 
     Attributes:
         data: a table of a kind that `dpproof.audits.data.tables` lists, or `Episodes`, or `Users`.
         adjacency: the neighbouring relation.
-        bounds: the smallest and the largest value that is allowed; None for the observed records.
+        bounds: the smallest and the largest allowed value; None if only observed records may occur.
 
     >>> [pair.description for pair in Extremes([0.0, 0.5, 1.0], Adjacency.REPLACE).pairs(2)]
     ['all 3 records are 0; the first record becomes 1', 'your data, where the first record is 0 or 1']
@@ -54,7 +54,7 @@ class Extremes:
             check_bounds(self.bounds)
 
     def pairs(self, most: int | None = None) -> tuple[Neighbours, ...]:
-        """Return validated pairs without repetition, those most likely to show a violation first.
+        """Return at most ``most`` different validated pairs. Those most likely to show a violation come first.
 
         Raises:
             ValueError: the data are of an unknown kind, or the relation is not defined for them.
@@ -70,7 +70,7 @@ class Extremes:
 
     @property
     def most(self) -> int:
-        """The largest number of pairs. It is smaller for large data, which take long to compare and to run."""
+        """The largest number of pairs. It is smaller for large data sets, because large inputs take long to run."""
         parts = self.data if isinstance(self.data, tuple) else ()
         lengths = [len(one) for one in (self.data, *parts[:1]) if hasattr(one, "__len__")]
         records = max(lengths, default=1)
@@ -78,7 +78,7 @@ class Extremes:
 
     @property
     def untried(self) -> tuple[str, ...]:
-        """Descriptions of the neighbours that were not tried."""
+        """Descriptions of the kinds of neighbours that `pairs` does not make."""
         values = _untried(self.data, self.bounds)
         large = [f"more than {self.most} pairs, because the data are large"] if self.most < MOST else []
         sizes = ["data sets of another size"] if self.adjacency is Adjacency.REPLACE else []
@@ -168,7 +168,7 @@ def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> It
 
 @dataclass(frozen=True)
 class Setting:
-    """The records of two inputs, and a description of both."""
+    """The records of two neighbouring inputs that are to be built, and a description of the two inputs."""
 
     first: Sequence[Placed]
     second: Sequence[Placed]

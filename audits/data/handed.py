@@ -1,8 +1,8 @@
-"""Copies of inputs for an audited function, and a check that the function does not change them.
+"""Copies of the inputs for an audited function, and a check whether the function has changed its copy.
 
-A function that changes its input in place destroys it for all later calls. Both inputs of a pair may then be equal, and
-a fault is missed. So a function gets a copy of each input. Its contents are compared after the first call and at
-the end of an audit.
+If a function changes its input in place, later calls get another input. Both inputs of a pair may then become equal,
+and the audit would miss a fault. So the function gets a copy of each input. After the first call and at the end, the
+audit checks that the contents of the copy are unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Handed:
 
     @property
     def changed(self) -> bool:
-        """Whether the contents have changed."""
+        """Whether the contents of the copy have changed since it was made."""
         return sealed(self.value) != self._before
 
 
@@ -55,9 +55,10 @@ def _markers(value: Any) -> Iterator[tuple[int, object]]:
 
 
 def sealed(value: object) -> str:
-    """Return a text that is equal for inputs with equal contents, and that differs for different contents.
+    """Return a text that is equal for two inputs exactly if their contents are equal.
 
-    The text of an object that cannot be read consists of its attributes. A cyclic object has an empty text.
+    For an object of an unknown type, the attributes are its contents. An object that contains itself has an empty
+    text.
 
     >>> sealed([-1, "a"]) == sealed([-1, "a"]), sealed([-1]) == sealed([-2])
     (True, False)

@@ -1,9 +1,9 @@
-"""Validators of neighbouring vectors, histograms and streams, and hard pairs of vectors.
+"""Validators of neighbouring vectors, histograms and streams, and pairs of vectors that are hard for a mechanism.
 
-A validator takes two inputs and decides in exact arithmetic. It raises ValueError, showing the difference, unless they
-are neighbours. Neighbouring vectors differ in one coordinate, in all coordinates, or in a distance, by at most a size.
-Neighbouring histograms differ by one record that is added, removed or moved to another cell. Neighbouring streams
-differ in one event, or in events of one user.
+A validator takes two inputs and decides in exact arithmetic whether they are neighbours. If not, it raises ValueError
+with a message that shows the difference. Neighbouring vectors differ by at most a given size: in one coordinate, in
+each coordinate, or in L1 or L2 distance. Neighbouring histograms differ by one record that is added, removed or moved
+to another bin. Neighbouring streams differ in one event, or in events of one user.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ _EXCESS: Mapping[Distance, Callable[[Sequence[Fraction], Fraction], str | None]]
 
 @dataclass(frozen=True)
 class VectorRelation:
-    """The validator of a relation between vectors. It decides exactly on the given doubles.
+    """A function that raises an error unless two vectors are neighbours. It computes exactly, without rounding.
 
     Attributes:
-        distance: the kind of change that is bounded.
-        size: the bound, above 0.
+        distance: how the difference of two vectors is measured.
+        size: the largest allowed difference, above 0.
 
     Raises:
         ValueError: the size is not above 0 and finite.
@@ -113,7 +113,7 @@ def _vector(name: str, given: object) -> NDArray[Any]:
 
 
 Offsets = tuple[Floats, Floats]
-"""The vectors that are added to the base for the first and the second input, up to a common factor."""
+"""Two vectors. Times a common factor, they are added to a base vector to make the first and the second input."""
 
 
 def _patterns(d: int) -> dict[str, Offsets]:
@@ -134,7 +134,7 @@ def _patterns(d: int) -> dict[str, Offsets]:
 
 
 VECTOR_PATTERNS = tuple(_patterns(2))
-"""The names of the patterns. A relation uses those that it allows."""
+"""The names of the patterns by which the two vectors of a pair differ. A relation may allow only some of them."""
 
 
 def _one_length(gap: Floats) -> float:
@@ -156,11 +156,12 @@ def vector_pairs(
     base: float = 1.0,
     adjacency: Adjacency = Adjacency.BY_SENSITIVITY,
 ) -> tuple[Neighbours, ...]:
-    """Return the pairs of `VECTOR_PATTERNS` that a relation allows, at its largest distance.
+    """Return pairs of neighbouring vectors, one for each pattern in `VECTOR_PATTERNS` that the relation allows.
 
     Args:
-        dimension: of the vectors, at least 1.
-        distance, size: the relation.
+        dimension: the length of the vectors, at least 1.
+        distance, size: the relation, as in `VectorRelation`. The two vectors of a pair have the largest allowed
+            difference.
         base: the value of every coordinate that is not changed.
         adjacency: the name of the relation in the claim.
 
@@ -197,7 +198,7 @@ def _pulled_in(relation: VectorRelation, first: Floats, second: Floats) -> Float
 
 
 def check_one_record_more(first: object, second: object) -> None:
-    """Raise ValueError, showing the difference, unless one histogram has exactly one record more.
+    """Raise ValueError unless one of two histograms has exactly one record more than the other.
 
     >>> check_one_record_more([1, 0], [1, 2])
     Traceback (most recent call last):
@@ -211,7 +212,7 @@ def check_one_record_more(first: object, second: object) -> None:
 
 
 def check_one_record_moved(first: object, second: object) -> None:
-    """Raise ValueError, showing the difference, unless exactly one record moves to another cell.
+    """Raise ValueError unless two histograms differ by exactly one record that moves to another bin.
 
     >>> check_one_record_moved([1, 0], [0, 1])
     """
@@ -246,14 +247,14 @@ def _shown(change: Mapping[int, int]) -> str:
 
 @dataclass(frozen=True)
 class StreamRelation:
-    """The validator of event-level neighbours, or of user-level ones if the user of each event is given.
+    """A function that raises an error unless two streams are neighbours, at event level or at user level.
 
-    A stream is an array with one event per row. Both streams have the same length. At event level they differ in one
-    event, at user level in events of one user. No number in them differs by more than the size.
+    A stream is an array with one event per row. Neighbouring streams have the same length. At event level they differ
+    in one event; at user level they differ only in events of one user. No number changes by more than ``size``.
 
     Attributes:
         size: the largest change of a number, above 0.
-        users: the user of each event, one entry per event; ``None`` for event level.
+        users: the user of each event, which selects user level; ``None`` for event level.
 
     >>> StreamRelation()([0, 0, 1], [1, 0, 0])
     Traceback (most recent call last):

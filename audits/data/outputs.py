@@ -1,4 +1,4 @@
-"""A block of outputs: an array of numbers where possible, otherwise an array with one object for each output."""
+"""Blocks: arrays with many outputs of a mechanism, as numbers if possible, otherwise with one object per output."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Block = NDArray[Any]
 
 
 def is_numeric(block: Block) -> bool:
-    """Whether the block is an array of numbers."""
+    """Return whether the block is an array of numbers, not of objects."""
     return block.dtype.kind in "biuf"
 
 
 def of_objects(values: Sequence[object]) -> Block:
-    """Return an array with one object per output. numpy alone would unpack outputs that are sequences."""
+    """Return a block with one object per output. ``numpy.array`` would unpack outputs that are sequences."""
     block = np.empty(len(values), object)
     for place, value in enumerate(values):
         block[place] = value
@@ -29,10 +29,10 @@ def of_objects(values: Sequence[object]) -> Block:
 
 
 def as_block(returned: object) -> Block:
-    """Convert the result of a mechanism to a block with one output per row.
+    """Return the result of a mechanism as a block: an array with one output per row.
 
     Raises:
-        TypeError: it is no array and no sequence, or a masked array, which hides outputs.
+        TypeError: the result is no array and no sequence, or it is a masked array, which hides outputs.
 
     >>> as_block([1.0, 2.0]).dtype.kind, as_block([1.0, None]).dtype.kind, as_block([[1], [2, 3]]).shape
     ('f', 'O', (2,))
@@ -78,7 +78,7 @@ def _is_float(value: object) -> bool:
 
 
 def joined(blocks: Sequence[Block]) -> Block:
-    """Concatenate blocks, as numbers if all are numeric with rows of one shape and no number changes."""
+    """Return one block with the outputs of all blocks, as numbers if no number changes, otherwise as objects."""
     if all(map(is_numeric, blocks)) and len({block.shape[1:] for block in blocks}) == 1:
         together = united(blocks)
         if together is not None:
@@ -87,7 +87,7 @@ def joined(blocks: Sequence[Block]) -> Block:
 
 
 def same(first: Block, second: Block) -> bool:
-    """Whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
+    """Return whether two blocks hold the same outputs in the same order; NaN is the same as NaN."""
     if is_numeric(first) and is_numeric(second) and first.dtype.kind == second.dtype.kind:
         return bool(np.array_equal(first, second, equal_nan=first.dtype.kind == "f"))
     return len(first) == len(second) and texts(first) == texts(second)
@@ -104,7 +104,7 @@ def digest(block: Block) -> str:
 
 
 def has_nan(numbers: NDArray[np.generic]) -> bool:
-    """Whether an array of numbers holds NaN. The minimum of such an array is NaN.
+    """Return whether an array of numbers holds NaN.
 
     >>> has_nan(np.array([1.0, np.nan, -np.inf])), has_nan(np.array([[1.0]]))
     (True, False)
@@ -117,7 +117,7 @@ def has_nan(numbers: NDArray[np.generic]) -> bool:
 
 
 def nan_count(block: Block) -> int:
-    """Return the number of outputs that are NaN or contain one."""
+    """Return the number of outputs in the block that are NaN or contain a NaN."""
     if is_numeric(block):
         return (
             int(np.isnan(block).reshape(len(block), -1).any(axis=1).sum()) if block.dtype.kind == "f" else 0

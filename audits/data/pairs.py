@@ -1,6 +1,6 @@
 """Pairs of neighbouring inputs, which are validated before anything is sampled.
 
-Two inputs that are not neighbours would refute correct claims. Such a pair raises an error and is never a finding.
+With two inputs that are not neighbours, an audit would refute correct claims. So such a pair raises an error.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Neighbours:
     """Two inputs that are neighbours under the claimed relation.
 
     Attributes:
-        first: the input of samples with label 0.
-        second: the input of samples with label 1.
+        first: the input from which samples with label 0 are drawn.
+        second: the input from which samples with label 1 are drawn.
         adjacency: the relation: an `Adjacency`, its word, or a description of another relation.
         description: a description of the two inputs.
-        validator: called with both inputs; raises ValueError, showing the difference, unless they are
-            neighbours. dpproof also checks the stated relation as far as it can (`dpproof.audits.data.relations`).
-        standing: whether the relation was checked or is assumed, and why.
+        validator: a function that is called with the two inputs and raises ValueError unless they are neighbours.
+            dpproof also checks the stated relation as far as it can (`dpproof.audits.data.relations`).
+        standing: tells whether dpproof checked the relation or assumes it, and why.
 
     Raises:
         InvalidNeighboursError: the inputs are not neighbours, or the validator rejects them.
@@ -83,7 +83,7 @@ class Neighbours:
         return str(getattr(self.adjacency, "value", self.adjacency))
 
     def handed(self, label: int) -> Handed:
-        """Return the copy of an input that the audited function gets; it is made when it is first needed."""
+        """Return the copy of input ``label`` (0 or 1) for the audited function; the first call makes the copy."""
         if label not in self._handed:
             self._handed[label] = Handed((self.first, self.second)[label])
         return self._handed[label]
@@ -105,10 +105,10 @@ def _word(relation: str) -> str:
 
 
 def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
-    """Reject a pair of another relation than the claim's, or a pair of equal inputs.
+    """Raise an error if the pair has another relation than ``adjacency``, or if its two inputs are equal.
 
     Raises:
-        InvalidNeighboursError: naming both relations, or the pair.
+        InvalidNeighboursError: the message names the two relations, or the pair.
     """
     if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
         raise InvalidNeighboursError(
@@ -134,7 +134,7 @@ def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, descr
     """Return two batches of trajectories as a validated pair.
 
     Raises:
-        InvalidNeighboursError: they are not neighbours under the relation; shows the difference.
+        InvalidNeighboursError: the batches are not neighbours under the relation; the message shows the difference.
         ValueError: the relation is not defined for episodes.
     """
     if adjacency not in EPISODE_CHECKS:
@@ -144,11 +144,12 @@ def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, descr
 
 
 def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:
-    """Return the hard pair for RLSVI under rewards-only adjacency: user 0 has reward 0, or 1, at every step.
+    """Return two neighbouring inputs that are hard for RLSVI: user 0 has reward 0 at every step, or reward 1.
 
-    With one state, all users visit the same cells, and the noise of the next table is the smallest possible.
-    With more states, only user 0 leaves the start state. So it is the only user that visits cells of the last
-    state at steps 2, ..., H. Those cells keep one visit and reveal the reward again in every later table.
+    The inputs are neighbours under rewards-only adjacency. A cell is a state and an action at one of the H steps.
+    With one state, all users visit the same cells, and the noise of the next table is the smallest possible. With
+    more states, only user 0 leaves the start state. So only user 0 visits cells of the last state at steps 2, ..., H.
+    Those cells keep one visit and reveal the reward again in every later table.
     """
     K, H, S, A = parameters.episodes, parameters.horizon, parameters.states, parameters.actions
     next_states = np.zeros((K, H, S, A), np.int64)

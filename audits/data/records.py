@@ -1,6 +1,7 @@
-"""The records of a list, tuple, array, data frame, set or dictionary, as keys that can be compared.
+"""Convert the records of a list, tuple, array, data frame, set or dictionary to keys that can be compared.
 
-Records are compared by `dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
+The keys are texts from `dpproof.audits.data.canonical`. So 1, 1.0 and True have the same key; a list, an array and a
+tuple of the same values have the same key; and NaN has the same key as NaN.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Records:
 
     Attributes:
         unit: the word for one record, such as "row".
-        keys: one for each record, in their order.
-        ordered: whether the order is part of the data set.
+        keys: the key of each record, in the order of the records.
+        ordered: whether the order of the records matters, as in a list but not in a set.
         header: other properties that neighbours must share, such as the names of columns.
     """
 
@@ -38,7 +39,7 @@ class Records:
 
 
 def is_collection(value: object) -> bool:
-    """Whether a value has records; a number, a text and an object of an unknown class have none."""
+    """Return whether a value has records; a number, a text and an object of an unknown class have none."""
     return frame_rows(value) is not None or _reader(value) is not None
 
 
@@ -46,7 +47,7 @@ def records_of(value: object) -> Records:
     """Return the records of an input.
 
     Raises:
-        UncomparableError: it is of a kind that has no records, or its records cannot be compared.
+        UncomparableError: the input is of a kind that has no records, or its records cannot be compared.
 
     >>> records_of([3.0, 4.0]).keys
     ['3', '4']

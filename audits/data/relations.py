@@ -1,15 +1,16 @@
-"""Check of the stated neighbouring relation on two inputs, as far as it can be checked; the rest is assumed.
+"""Check the stated neighbouring relation between two inputs as far as possible; the rest is assumed.
 
 Data sets are compared record by record. The order counts in lists, tuples, arrays and data frames, but not in sets
 and dictionaries. A permuted list is another data set, because a mechanism may depend on the order. Episodes and users
 of a learning problem have rules of their own.
 
-A record is an element of a list, a tuple or an array (a row, if the array has two or more dimensions), a row of
-a data frame, an element of a set, or a key of a dictionary with its value. Records are compared by
-`dpproof.audits.data.canonical`: 1 is 1.0 is True, a list is an array is a tuple, NaN is NaN.
+A record is an element of a list, a tuple or an array (a row, if the array has two or more dimensions), a row of a
+data frame, an element of a set, or a key of a dictionary with its value. Records are compared by
+`dpproof.audits.data.canonical`: 1, 1.0 and True are equal; a list, an array and a tuple of the same values are equal;
+and NaN equals NaN.
 
-A dictionary or a tuple can hold records. It can also be a bundle: the columns of a table, or a data set beside
-settings. If these readings disagree, the relation is not checked, and the answer reports this.
+A dictionary or a tuple can hold records. It can also hold the columns of a table, or a data set together with
+settings. If these readings disagree, the relation is not checked, and the evidence reports this.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _TYPED: Sequence[tuple[type, Mapping[Adjacency, Check]]] = (
     (Episodes, EPISODE_CHECKS),
     (Users, {Adjacency.REWARDS_ONLY: differ_only_in_rewards_of_one_user}),
 )
-"""Types, which include their subclasses, and the checks of their relations."""
+"""The checks of inputs with rules of their own: a type (with its subclasses), and a check for each relation."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Whether the relation of two inputs was checked.
+    """The answer to the question whether dpproof checked that two inputs are neighbours.
 
     Attributes:
         checked: True if the relation was checked, False if it is assumed.
@@ -57,14 +58,14 @@ class Standing:
 
     @property
     def word(self) -> str:
-        """The word for the result in an answer."""
+        """The word that the evidence shows for this answer."""
         return "checked" if self.checked else "taken on trust"
 
 
 def standing_of(
     first: object, second: object, adjacency: Adjacency | str, validator: Check | None
 ) -> Standing:
-    """Check as far as possible that two inputs are neighbours, and return what was checked.
+    """Return what was checked of the stated relation; raises an error if the two inputs are not neighbours.
 
     Args:
         first, second: the inputs.
@@ -73,7 +74,7 @@ def standing_of(
             checked.
 
     Raises:
-        ValueError: the inputs are not neighbours; shows the difference.
+        ValueError: the inputs are not neighbours; the message shows the difference.
 
     >>> standing_of([1, 2, 3], [1, 5, 3], Adjacency.REPLACE, None)
     Standing(checked=True, why='1 of 3 elements differs')

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Record = tuple[Any, ...]
-"""The values of one record, column by column."""
+"""One record: a tuple with its value in each column."""
 Placed = tuple[int, Record]
-"""A record, and its place in the original; a rebuilt record has the key or index of this place."""
+"""A place in the original data set, and a record. The rebuilt record gets the key or index of this place."""
 UNKNOWN = "give pair=(x, y), two neighbouring inputs of your own"
 
 
@@ -31,10 +31,10 @@ class Table:
 
     Attributes:
         unit: the word for one record, such as "row".
-        records: the records in their order.
+        records: the records, in the order of the data set.
         columns: the name of each column, or its place if it has no name.
-        built: function that builds a data set of the original kind from records.
-        whole: whether a record is one value that may be a collection.
+        built: a function that returns a data set of the original kind with the given records.
+        whole: whether each record is kept as one value, which may be a collection, and is not split into columns.
 
     >>> table = table_of([{"age": 30}, {"age": 50}])
     >>> table.records, table.columns
@@ -51,7 +51,7 @@ class Table:
 
 
 def table_of(data: Any) -> Table:
-    """Split a data set into records and columns.
+    """Return a data set as a `Table`, split into records and columns.
 
     Raises:
         ValueError: the data set is of an unknown kind, or holds no records.
