@@ -1,1 +1,1 @@
-"""The engine of an audit: samples, bets and the conclusion."""
+"""The engine of an audit: it draws samples, bets on them against the claim, and draws the conclusion."""

@@ -1,8 +1,8 @@
-"""The evidence of a trial: the lower bound on epsilon, the verdict, and the event whose bet won most.
+"""The conclusion of an audit: the verdict, the lower bound on epsilon, and the event whose bet won most.
 
-The conclusion is the same for samples drawn in blocks and for samples from the steps of one training run. Most of alpha
-is used for the verdict (betting against the claimed curve), the rest for the lower bound on epsilon. A larger share
-of alpha saves samples for the verdict and hardly changes the lower bound.
+The samples may be drawn in blocks, or come from the steps of one training run. Most of the error probability alpha is
+used for the verdict, and the rest for the lower bound on epsilon. The verdict then needs fewer samples, while the
+lower bound hardly changes.
 """
 
 from __future__ import annotations
@@ -40,18 +40,19 @@ def conclude(
     replay: Mapping[str, object],
     measure: Callable[[Trial], Power] | None = None,
 ) -> Evidence:
-    """Return the evidence of a trial against a claim.
+    """Return the evidence: the result of an audit, from the bets of its trial.
 
     Args:
-        trial: bets placed and settled at level ``alpha``.
+        trial: the bets that were placed, with error probability ``alpha``.
         claim: the name of the claim.
         curve: the claimed guarantee.
-        claimed: the upper bound on its epsilon at ``delta``.
+        claimed: the epsilon of the claimed guarantee at ``delta``, rounded up.
         delta, alpha, seed: as for `dpproof.audit`.
         pair: a description of the two inputs.
         replay: all other data that a replay needs.
-        measure: measures the power of an audit that refuted nothing. Without it the power is simulated on the
-            reference pair, which is right if each output is one number with a known likelihood ratio.
+        measure: a function that measures the power of an audit that refuted nothing. If it is None, the power is
+            simulated on `audits.engine.betting.reference`, which is right if each output is one number with a known
+            likelihood ratio.
     """
     least = _least(trial, trial.streams, delta, alpha)
     refuted = trial.refuted or least > claimed

@@ -1,7 +1,7 @@
-"""The audit on given data: it makes extreme neighbours of the data and audits the worst pair.
+"""The audit on given data: it makes pairs of neighbouring inputs from the data and audits the worst pair.
 
-A pair on which the mechanism fails is not audited. The answer lists it with the exception, because an exception that
-occurs on only one of two neighbours may itself distinguish them.
+A pair on which the mechanism raises an exception is not audited. The evidence lists the pair with the exception,
+because an exception that occurs on only one of two neighbours may itself distinguish them.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import during
 
 TRIED = 16
-"""The number of runs on each input of a pair before the search."""
+"""The number of outputs drawn on each input of a pair before the search, to see whether the mechanism fails."""
 TRAINING = 64
-"""The default number of samples that a score is fitted on before it is used."""
+"""The default number of samples on which a score is fitted before it is used."""
 LEFT = "the search for the pair that reveals most, and its audit"
 ALONE = (
     ", but not on the other input. The exception itself may distinguish the neighbours."
@@ -44,10 +44,10 @@ ALONE = (
 
 
 def audit_extremes(curve: PrivacyCurve, sampler: Auditable, made: Extremes, plan: AuditPlan) -> Evidence:
-    """Audit the worst pair that a search finds among extreme neighbours of the data.
+    """Return the evidence on the worst pair that a search finds among pairs of extreme neighbours.
 
     Raises:
-        MechanismError: as for `dpproof.audit`; the mechanism fails on every pair.
+        MechanismError: as for `dpproof.audit`, or if the mechanism fails on every pair.
         ValueError: as for `dpproof.audit` and `Extremes.pairs`.
     """
     check_request(plan.alpha, plan.drawn, plan.stated, plan.scores, plan.seed)

@@ -36,7 +36,7 @@ from dpproof.audits.time_budget import OutOfTimeError, last_sample
 
 
 def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: AuditPlan) -> Evidence:
-    """Audit a claimed guarantee on one pair of neighbouring inputs; see `dpproof.audit`."""
+    """Return the evidence on a claimed guarantee from one pair of neighbouring inputs; see `dpproof.audit`."""
     seed, delta, alpha, budget, executor = plan.seed, plan.stated, plan.alpha, plan.drawn, plan.executor
     given, power, known_ratio = plan.scores, plan.power, plan.known_ratio
     check_request(alpha, budget, delta, given, seed)

@@ -1,8 +1,9 @@
-"""Audits of many candidate pairs: a search for the pair that reveals most, or an audit of each pair in turn.
+"""Audits of several pairs: a search for the pair with the largest violation, or an audit of each pair in turn.
 
-If each pair is audited in turn, each audit has an equal share of alpha. The search is successive halving on its own
-samples, and it only chooses a pair. A bad search costs power but never validity. The audit of the chosen pair draws
-fresh samples and has all of alpha. Proofs: docs/notes/audit_pairs.md (Theorem 4 for the search).
+If each pair is audited in turn, each audit has an equal share of the error probability alpha. The search drops half
+of the pairs in each round (successive halving). It uses samples of its own and only chooses a pair, so a bad choice
+costs power but never raises a false alarm. The audit of the chosen pair draws fresh samples and has all of alpha.
+Proofs: docs/notes/audit_pairs.md (Theorem 4 for the search).
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import during
 
 FEWEST = 64
-"""The smallest number of samples per remaining pair and round, besides those on which scores are fitted."""
+"""The smallest number of samples for each pair and round, in addition to those on which scores are fitted."""
 
 
 def child_seed(seed: int, *place: int) -> int:
-    """Return a 128-bit seed, derived from the audit's seed and a place in its tree of seeds."""
+    """Return a 128-bit seed that is derived from the audit's seed and from the numbers ``place``."""
     state = np.random.SeedSequence(seed, spawn_key=place).generate_state(2, np.uint64)
     return (int(state[0]) << 64) | int(state[1])
 
 
 @dataclass(frozen=True)
 class Hunt:
-    """The data that all rounds of a search share."""
+    """A search for the pair with the strongest evidence against a claim, with the settings of the search."""
 
     made: Mechanism
     scores: tuple[Score | str, ...] | None
@@ -61,7 +62,7 @@ class Hunt:
     def best(
         self, pairs: Sequence[Neighbours], points: tuple[CurvePoint, ...], budget: int
     ) -> tuple[int, int]:
-        """Return the place of the last remaining pair, and the number of samples spent."""
+        """Return the place of the best pair in ``pairs``, and the number of samples that the search spent."""
         left = list(range(len(pairs)))
         rounds, spent = math.ceil(math.log2(len(pairs))), 0
         if not rounds:
@@ -134,11 +135,11 @@ SHARE = 0.2
 
 @dataclass(frozen=True)
 class WorstOf:
-    """Candidate pairs, among which an audit searches for the one that reveals most.
+    """Several pairs, among which an audit first searches for the one with the strongest evidence.
 
-    Each round of the search spends an equal part of ``share * budget`` on the pairs left, and the half with
-    the larger estimated evidence stays. The chosen pair is audited with fresh samples at the full level.
-    The verdict "consistent" applies to the chosen pair, not to the others.
+    Each round of the search spends an equal part of ``share * budget`` on the remaining pairs, and keeps the half of
+    them with the stronger evidence against the claim. The last pair is audited with fresh samples and all of alpha.
+    The verdict "consistent" applies to this pair, not to the others.
 
     Attributes:
         pairs: the candidates, at least one.
@@ -158,9 +159,9 @@ class WorstOf:
 
 @dataclass(frozen=True)
 class EachOf:
-    """Pairs that are audited one after the other, each with an equal share of alpha and of the budget.
+    """Several pairs that an audit tests one after the other, each with an equal share of alpha and the budget.
 
-    The claim is violated if it is on one pair, and consistent only if it is on all of them.
+    The verdict is a violation if one pair shows one, and "consistent" only if it is "consistent" for all pairs.
 
     Raises:
         ValueError: there are no pairs.
@@ -174,10 +175,10 @@ class EachOf:
 
 
 def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan: AuditPlan) -> Evidence:
-    """Audit the pair that reveals most; ``replay["search"]`` records the search.
+    """Return the evidence on the pair that a search chooses; ``replay["search"]`` records the search.
 
     Raises:
-        MechanismError, ValueError: as for `dpproof.audit`; the budget is too small for so many pairs.
+        MechanismError, ValueError: as for `dpproof.audit`, or if the budget is too small for so many pairs.
     """
     pairs, share, budget, scores = several.pairs, several.share, plan.drawn, plan.scores
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": scores, "share": share}
@@ -217,15 +218,17 @@ def _recorded(plan: AuditPlan, several: WorstOf) -> tuple[int, int] | None:
 
 
 def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: AuditPlan) -> Evidence:
-    """Audit every pair until one is refuted.
+    """Return the evidence from audits of the pairs, one after the other.
+
+    The audits end at the first violation, unless ``plan.sharpen`` is true.
 
     Returns:
         The evidence on the pair with the strongest evidence against the claim. Its ``epsilon_lower`` and
-        ``would_have_seen`` are the largest of all pairs, its ``power`` is the weakest, its ``samples`` are the
-        total, and its e-value is that of all pairs together.
+        ``would_have_seen`` are the largest of all pairs, its ``power`` is the weakest, its ``samples`` are the total,
+        and its e-value is that of all pairs together.
 
     Raises:
-        MechanismError, ValueError: as for `dpproof.audit`; the budget must hold a sample for each pair.
+        MechanismError, ValueError: as for `dpproof.audit`, or if the budget has no sample for each pair.
     """
     pairs = several.pairs
     called = {"curve": curve, "sampler": sampler, "pairs": list(pairs), "scores": plan.scores}

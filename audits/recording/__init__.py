@@ -1,1 +1,1 @@
-"""Records of an audit: evidence, witnesses and replays."""
+"""Records of an audit: the evidence (its result), the witness (data that repeat the audit), and replays."""

@@ -72,7 +72,7 @@ class Finding(enum.Enum):
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted for the released numbers, with or without their floating-point bits.
+        """Whether the claim is refuted for the released numbers, perhaps only in their floating-point bits.
 
         >>> [verdict.value for verdict in Finding if verdict.violated]
         ['violation', 'violation (floating point only)']
@@ -82,42 +82,43 @@ class Finding(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The outcome of one audit.
+    """The result of one audit, with everything that is needed to report and to repeat the audit.
 
     Attributes:
         claim: the name of the claim.
-        verdict: the answer.
+        verdict: the answer of the audit: violation, consistent, inconclusive, or a violation in floating-point bits
+            only.
         claimed_epsilon: the epsilon that the claim allows at ``delta``.
         epsilon_lower: a lower bound on epsilon; the mechanism is not (x, delta)-DP for any smaller x.
-        delta: the delta of ``epsilon_lower`` and ``would_have_seen``.
-        confidence: 1 - alpha; the probability that a reported violation *and* ``epsilon_lower`` are both correct is at
-            least this. (The share `audits.engine.betting.trial.VERDICT` of alpha is for the verdict, the rest for
-            ``epsilon_lower``.)
+        delta: the delta at which ``epsilon_lower`` and ``would_have_seen`` are stated.
+        confidence: 1 - alpha. With at least this probability, the verdict is no false violation *and*
+            ``epsilon_lower`` is correct. (The share `audits.engine.betting.trial.VERDICT` of alpha is for the
+            verdict, the rest for ``epsilon_lower``.)
         samples: the number of samples on both inputs together.
-        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9; ``inf`` if there is none,
-            ``None`` after a violation. If the likelihood ratio is known, it is simulated on the reference pair
+        would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9; ``inf`` if none is known,
+            ``None`` after a violation. If the likelihood ratio is known, the number is simulated
             (`engine.power.simulated`). Otherwise it is twice the claim, if ``power`` shows this. After a violation in
             floating-point bits only, it applies to the audit without the bits.
-        e_value: the largest average wealth of the bets against the claim.
-        alpha: the level.
+        e_value: the largest wealth, over time, of all bets against the claim, for an initial wealth of 1.
+        alpha: the largest probability of a false alarm.
         seed: the seed of all randomness.
         pair: a description of the two inputs.
         pairs: for every pair that was run, its description, its relation, and whether the relation was ``"checked"``
             or is ``"taken on trust"``, with the reason.
-        event: the event whose bet won most, or the learned posterior if it won more, as JSON data; ``None`` if no
-            bet was placed.
-        counts: how often the bet on this event was won, lost and passed.
-        score: the name of the score whose tail is the event.
+        event: the event (a set of outputs) whose bet won most, as JSON data, or the learned posterior if its bet won
+            more; ``None`` if no bet was placed.
+        counts: on how many samples the bet on ``event`` was won, lost and not placed.
+        score: the name of the score (the number computed from an output) that defines the event.
         replay: all other data that a replay needs.
         without_bits: for a violation in floating-point bits only, the verdict without the bits.
         arithmetic: ``"real"`` if the claim does not cover floating-point bits.
-        power: for each class of events, the measured power against violations in it.
-        not_covered: descriptions of events in which no violations were planted.
+        power: for each kind of event, the measured power against violations in such events.
+        not_covered: descriptions of the events for which the power was not measured.
         weakness: the reason why a verdict is "inconclusive", and what to do about it; otherwise an empty text.
-        unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks of
-            independence that a violation needs. The verdict is then "inconclusive", and the event is kept.
+        unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks that the
+            outputs are independent. The verdict is then "inconclusive", and ``event`` is kept.
         shown: an illustration of a violation by fresh outputs on both inputs.
-        shortened: what is assumed because these checks were shortened; otherwise an empty text.
+        shortened: the assumption that replaces a part of these checks if the time was short; otherwise an empty text.
     """
 
     claim: str
@@ -149,7 +150,7 @@ class Evidence:
 
     @property
     def fails(self) -> bool:
-        """Whether the claim is refuted; floating-point bits alone refute no claim about real arithmetic."""
+        """Whether the claim is refuted. If ``arithmetic`` is "real", floating-point bits alone do not refute the claim."""
         return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -161,7 +162,7 @@ class Evidence:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The finding in sentences: the pair, and for a violation also the bound, the event and a likely cause."""
+        """The result in sentences: the pair, and for a violation also the bound, the event and a likely cause."""
         return sentences(self)
 
     def __repr__(self) -> str:
@@ -186,7 +187,9 @@ class Evidence:
         return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Return the two histograms with the event as a matplotlib figure, and save it if a path is given.
+        """Return a matplotlib figure of the violation: one histogram for each input, with the event marked.
+
+        The figure is saved if ``path`` is given.
 
         Raises:
             ValueError: there is no violation to show, or no number in the outputs.
@@ -200,12 +203,12 @@ class Evidence:
         return picture(self.shown, f"{self.claim}: {self.verdict.value}").kept(path)
 
     def to_json(self) -> str:
-        """Return the answer as JSON text, as the command line prints it; `from_json` reads it."""
+        """Return the evidence as JSON text, as the command line prints it; `from_json` reads this text."""
         return json_text(self.as_json())
 
     @classmethod
     def from_json(cls, text: str) -> Evidence:
-        """Return the evidence from the text of `to_json`.
+        """Return the evidence that `to_json` wrote as ``text``.
 
         Raises:
             ValueError: the text does not come from `to_json`.
@@ -240,7 +243,7 @@ class Evidence:
         )
 
     def left_unconfirmed(self) -> Evidence:
-        """Return the finding as unconfirmed: without a violation, and without a bound above the claim."""
+        """Return a copy that reports no violation, because the time ended before the violation was confirmed."""
         return replace(
             self,
             verdict=Finding.INCONCLUSIVE,
@@ -254,7 +257,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the answer as JSON data; ``"witness"`` is the input of `dpproof.replay`, infinity is ``"inf"``."""
+        """Return the evidence as JSON data; ``"witness"`` is the input of `dpproof.replay`, infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
@@ -279,7 +282,7 @@ class Evidence:
         }
 
     def witness(self) -> dict[str, Any]:
-        """Return the pair, event, counts and seed, and what else a replay needs or compares, as JSON data."""
+        """Return the witness as JSON data: the pair, event, counts, seed, and everything a replay needs or compares."""
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

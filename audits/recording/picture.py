@@ -1,4 +1,4 @@
-"""The picture of a violation: two histograms of a number that distinguishes the inputs, with the event marked."""
+"""Draw a violation: one histogram for each input, of a number that distinguishes the inputs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dpproof.audits.recording.words import Shown
 
 COLOURS = ("#6b6b6b", "#b3261e")
 SIZE = (6.0, 3.2)
-"""The width and the height in inches."""
+"""The width and the height of the figure in inches."""
 
 
 def picture(shown: Shown, title: str) -> Picture:
-    """Draw the histograms as a matplotlib figure.
+    """Return a matplotlib figure with one histogram for each input, and with the event marked.
 
     Raises:
         ValueError: there are no histograms.

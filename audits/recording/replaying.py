@@ -1,4 +1,4 @@
-"""Replay: run an audit again from its witness, and check that the result is the same."""
+"""Replay: run an audit again from its witness (its recorded data), and check that the result is the same."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
-"""The keys that are compared for a mechanism with randomness of its own."""
+"""The keys of a witness that a replay compares for a mechanism with randomness of its own."""
 
 UNCONFIRMED = ("verdict", "unconfirmed")
-"""The keys that may differ for an unconfirmed finding, because a replay with more time may confirm it."""
+"""The keys of a witness that may differ if time was short, because a replay with more time may confirm the violation."""
 
 
 class ReplayError(ValueError):
     """Raised when a witness cannot be replayed, or when its replay has another result.
 
     Attributes:
-        found: the evidence of the replay; None if it did not run.
-        different: the keys of the witness that differ.
+        found: the evidence of the replay; None if the replay did not run.
+        different: the keys in which the old and the new witness differ.
     """
 
     def __init__(self, text: str, found: Evidence | None = None, different: Sequence[str] = ()) -> None:
@@ -37,16 +37,16 @@ def replay(
     witness: Mapping[str, object] | Evidence | str | PathLike[str],
     run: Callable[[Mapping[str, object]], Evidence] | None = None,
 ) -> Evidence:
-    """Run the audit of a witness again, and check that the new witness is equal to it.
+    """Run the audit of a witness again, and return the new evidence if the new witness equals the old one.
 
-    If the mechanism has randomness of its own, which no seed determines, only the verdict and the settings
-    (`STATED`) are compared. Then a weak finding may differ by chance.
+    A witness holds the data that an audit recorded. If the mechanism has randomness of its own, which no seed
+    determines, only the verdict and the settings (`STATED`) are compared. Then a weak result may differ by chance.
 
     Args:
-        witness: the evidence of an audit; or the path of a file with a witness or with `Evidence.to_json`; or the
-            value under ``"witness"`` of `Evidence.as_json`.
-        run: runs the audit again, for mechanisms without a name in dpproof; it takes seed, delta,
-            alpha and ``witness["replay"]["budget"]`` from the witness.
+        witness: the evidence of an audit, or the value under ``"witness"`` in `Evidence.as_json`, or the path of a
+            file with a witness or with the text of `Evidence.to_json`.
+        run: a function that runs the audit again, for mechanisms without a name in dpproof. Its argument is the
+            witness, from which it takes ``seed``, ``delta``, ``alpha`` and ``witness["replay"]["budget"]``.
 
     Raises:
         ReplayError: the witness does not describe how to run the audit, or the new witness differs.

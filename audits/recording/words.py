@@ -1,4 +1,4 @@
-"""An audit's finding in words: the lower bound on epsilon, the event that shows it, and the pair of inputs."""
+"""The result of an audit in words: the lower bound on epsilon, the event that shows it, and the pair of inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEN: Mapping[str, str] = {
     "logistic": "a logistic regression on the output",
     "trees": "randomised trees on the output",
 }
-"""A description of each score, by the beginning of its name."""
+"""A description of each score (a number computed from an output), by the beginning of the score's name."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Shown:
         outputs: the number of outputs on each input.
         event: a simple event that distinguishes the inputs, in words; empty if there is none.
         first, second: how often the event occurs on each input.
-        kind: the name of the explanation that fits; empty if none fits.
-        looks_like: a sentence on the likely cause, with how often this explanation is right; empty if none fits.
+        kind: the name of the likely cause; empty if no known cause fits.
+        looks_like: a sentence on the likely cause, with how often this explanation is right; empty if no cause fits.
         what: a description of the number in the histograms; empty if there are no histograms.
         edges, counts: the edges and the counts of the two histograms.
         at: the threshold of the event, if the histograms show it.
@@ -61,20 +61,20 @@ class Shown:
             yield self.looks_like
 
     def as_json(self) -> dict[str, Any]:
-        """Return JSON data for `read`."""
+        """Return the illustration as JSON data for `read`."""
         return asdict(self)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Shown:
-        """Return the illustration from the data of `as_json`, perhaps read from a file."""
+        """Return the illustration that `as_json` converted to ``data``."""
         lists = {"edges": tuple(data["edges"]), "counts": tuple(tuple(one) for one in data["counts"])}
         return cls(**{**data, **lists})
 
 
 def sentences(found: Evidence) -> tuple[str, ...]:
-    """Return the finding in sentences, the answer first.
+    """Return the result of an audit in sentences, the answer first.
 
-    The sentences describe a violation in full. Otherwise they only state which pairs there were.
+    If there is a violation, the sentences describe it. Otherwise they only name the pairs of inputs that were run.
     """
     return tuple(_told(found))
 

@@ -1,8 +1,9 @@
-"""The arguments of an audit as JSON data, so that the witness of a Python call can be replayed from a file.
+"""Convert the arguments of an audit to JSON data, so that an audit from Python can be replayed from a file.
 
 The supported values are numbers, texts, lists, tuples, dictionaries, arrays, fractions, enumeration members,
-dataclasses, partials, bound methods of these, and functions by the name under which they are imported. A lambda or
-a function inside another function has no such name, so the witness of its audit does not contain the call.
+dataclasses, ``functools.partial`` objects, bound methods of these, and functions by the name under which they are
+imported. A lambda or a function inside another function has no such name. The witness (the recorded data) of its
+audit then does not contain the call.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 1_000_000
-"""The largest number of characters of all arguments. Longer arguments are not written."""
+"""The largest number of characters of all arguments together. Longer arguments are not stored in a witness."""
 
 
 class UnwritableError(TypeError):
-    """Raised for a value that cannot be written as JSON data."""
+    """Raised for a value that cannot be converted to JSON data."""
 
 
 def call_of(function: str, **arguments: object) -> dict[str, Any]:
-    """Return the description of a call for a witness; empty if an argument cannot be written.
+    """Return a call of a dpproof function as JSON data for a witness; empty if an argument cannot be converted.
 
     >>> call_of("audit", claim="a")
     {'audit': 'call', 'function': 'audit', 'arguments': {'claim': 'a'}}
@@ -50,7 +51,7 @@ def written(value: object) -> Any:
     """Return a value as JSON data.
 
     Raises:
-        UnwritableError: the value cannot be written.
+        UnwritableError: the value cannot be converted.
 
     >>> read(written((Fraction(1, 3), [np.arange(2)])))
     (Fraction(1, 3), [array([0, 1])])
@@ -118,7 +119,7 @@ def _loaded(name: str) -> Any:
 
 
 def read(data: object) -> Any:
-    """Return the value from the data of `written`.
+    """Return the value that `written` converted to ``data``.
 
     Raises:
         ValueError: the data do not come from `written`.

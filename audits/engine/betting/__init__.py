@@ -1,1 +1,1 @@
-"""Bets against the claim: the e-process, its portfolio and its schedule."""
+"""Bets against a privacy claim: which bets an audit places, how much it stakes, and when it checks its wealth."""

@@ -1,4 +1,4 @@
-"""The points of a claimed privacy curve that an audit bets against, and curves that are given by a table."""
+"""The points (epsilon, delta) of a claimed curve that an audit tests, and curves that are stored as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from dpproof.accountant.numbers.bounds import Bound
 
 SHARES = (0.04, 0.12, 0.3, 0.6)
-"""The audit bets against the stated point, and against points at these shares of the stated epsilon."""
+"""The audit tests the stated point, and points at these shares of the stated epsilon."""
 
 
 LIMIT = 700.0
@@ -33,19 +33,19 @@ class PrivacyCurve(Protocol):
 
 @dataclass(frozen=True, order=True)
 class CurvePoint:
-    """One point of a claimed curve: (``epsilon``, ``delta``)-DP, with ``delta`` rounded up."""
+    """One point of a claimed curve: the claim implies (``epsilon``, ``delta``)-DP; ``delta`` is rounded up."""
 
     epsilon: float
     delta: float
 
 
 def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[CurvePoint, ...]:
-    """Return the points to audit: one for a pure claim, otherwise one at ``delta`` and some at smaller epsilons.
+    """Return the points of a claim that an audit tests: one if delta is 0, else also some at smaller epsilons.
 
-    The smaller epsilons are the `SHARES` of the stated one. Each point is a consequence of the claim, so the
-    choice affects power only. A Gaussian claim is refuted with
-    many times fewer samples at a small epsilon than at the stated one. Points that the stated one implies
-    for every mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776v4, Theorem 3.3) are left out.
+    The smaller epsilons are the `SHARES` of the stated epsilon. The claim implies each point, so the choice of points
+    affects power only. At a small epsilon, a Gaussian claim is refuted with many times fewer samples than at the
+    stated epsilon. Points that follow from the stated point for every mechanism (Kairouz, Oh & Viswanath,
+    arXiv:1311.0776v4, Theorem 3.3) are left out.
 
     Args:
         curve: the claim.
@@ -78,20 +78,21 @@ def _implied(point: CurvePoint, epsilon: float) -> float:
 
 NODES = 33
 _ROOM = 1 + 1e-12
-"""A factor above the rounding error of a chord, which is a sum of two nonnegative terms with few roundings each."""
+"""A factor that covers the rounding error of a linear interpolation."""
 _LEAST = 1e-323
 """A bound on the rounding error of numbers that are too small for full precision."""
 
 
 @dataclass(frozen=True)
 class Tabulated:
-    """A curve through some points of a claim. The claim implies the curve between them.
+    """A privacy curve that is stored as a table of points. Between two points the curve is interpolated.
 
-    The delta of any pair of distributions is convex in e^epsilon, so it lies below the chord between two points.
+    The interpolation is linear in e^epsilon. It is valid, because the delta of any pair of distributions is convex in
+    e^epsilon, and so lies below the straight line between two points.
 
     Attributes:
-        epsilons: in increasing order, at least two.
-        deltas: upper bounds on the claimed delta at each epsilon.
+        epsilons: the epsilon of each point, in increasing order; at least two points.
+        deltas: for each point, an upper bound on the claimed delta at its epsilon.
 
     >>> table = Tabulated((0.0, 1.0), (0.5, 0.1))
     >>> table.delta(1.0).upper, table.epsilon(0.2).upper
@@ -102,7 +103,7 @@ class Tabulated:
     deltas: tuple[float, ...]
 
     def delta(self, epsilon: float) -> Bound:
-        """Return the delta of the chord; beyond the last point the last delta, below the first point 1."""
+        """Return the interpolated delta: 1 below the first point, and the last delta beyond the last point."""
         at = bisect_right(self.epsilons, epsilon)
         if at == 0:
             return Bound(0.0, 1.0)
@@ -115,13 +116,13 @@ class Tabulated:
         return Bound(0.0, min(1.0, (before + behind) / math.expm1(high - low) * _ROOM + _LEAST))
 
     def epsilon(self, delta: float) -> Bound:
-        """Return the smallest tabulated epsilon whose delta is at most the given one; infinity if there is none."""
+        """Return the smallest epsilon of a point whose delta is at most ``delta``; infinity if there is none."""
         found = (e for e, d in zip(self.epsilons, self.deltas, strict=True) if d <= delta)
         return Bound(0.0, next(found, math.inf))
 
 
 def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
-    """Tabulate a curve from epsilon 0 to its epsilon at ``delta``; no point beyond is evaluated.
+    """Return the table of a curve, from epsilon 0 to the epsilon of the curve at ``delta``.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> table = tabulated(GaussianDP(1.0), 1e-5)

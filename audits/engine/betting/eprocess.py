@@ -1,20 +1,22 @@
-"""Betting against a privacy claim, with an e-process whose wealth depends on counts only.
+"""Betting against a privacy claim: large wealth refutes the claim. The wealth depends on counts of samples only.
 
-A fair coin B picks the input, and X is the output. If the mechanism is (epsilon, delta)-DP then for every event E
-and 0 <= stake <= 1 / (e^epsilon + delta / 2)
+A fair coin B (0 or 1, the label) picks the input, and X is the output. If the mechanism is (epsilon, delta)-DP then
+for every event E (a set of outputs, with indicator 1_E) and 0 <= stake <= 1 / (e^epsilon + delta / 2)
 
     E[1 + stake (1_E(X) (B - e^epsilon (1 - B)) - delta / 2)] <= 1.
 
-The same holds with the labels swapped, and for the sum of two such bets on disjoint events (with delta in place
-of delta / 2). Products over samples, averages over bets, and thresholds that depend on the past keep this
-property. By Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha. The events E
-are tails of a score. Proof: docs/notes/audit_betting.md.
+Here E[...] is the expectation. The bracket is the factor by which a bet on the event E multiplies its wealth. The
+same holds with the labels swapped, and for the sum of two such bets on disjoint events (with delta in place of delta
+/ 2). The mean stays at most 1 for products over samples, for averages over bets, and for events that depend on
+earlier samples. By Ville's inequality the wealth then ever reaches 1 / alpha with probability at most alpha. The
+events E are tails: "a score (a number computed from the output) is at least, or at most, a threshold". Proof:
+docs/notes/audit_betting.md.
 
-A portfolio is one bet: single bets on all tails at all points of a curve, added up within one sample with
-weights fixed beforehand, and the rest kept as cash. Its wealth depends on how many samples fell between the
-thresholds. The weights are those that grow fastest on a reference violation
-(`audits.engine.betting.reference`). They decide how fast a violation is found, never whether one is claimed
-(Lemma A of the note).
+A portfolio combines single bets on all tails, at all points (epsilon, delta) of the claim. It splits its wealth on
+each sample among these bets with fixed weights, and keeps a part as cash. Its wealth depends on how many samples fell
+between the thresholds. With the chosen weights, the wealth grows fastest on a reference violation
+(`audits.engine.betting.reference`). The weights change how fast a violation is found, but not the probability of a
+false alarm (Lemma A of the note).
 """
 
 from __future__ import annotations
@@ -33,25 +35,26 @@ from dpproof.audits.engine.scores.tails import BOTH, LEVELS
 Floats = NDArray[np.float64]
 
 MULTIPLES: Floats = np.array([1 + 0.03 * 1.5**k for k in range(14)])
-"""The epsilons of the references, as multiples of the stated epsilon. A single point needs multiples close to 1."""
+"""The epsilons of the reference violations, as multiples of the stated epsilon."""
 PRIOR: Floats = np.array([0.5, 0.5, 0.7, 0.8, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.2, 1.4, 0.7])
 SMALLEST, LARGEST = 0.05, 200.0
-"""The smallest epsilon to which the multiples are applied, and the largest epsilon of a reference."""
+"""The smallest epsilon to which `MULTIPLES` are applied, and the largest epsilon of a reference violation."""
 CASH = 0.01
-"""The share of every portfolio that is not bet, so that no sample can lose all of it."""
+"""The share of every portfolio's wealth that is not bet, so that no sample can lose all of the wealth."""
 STEPS = 200
 
 
 @functools.lru_cache(maxsize=64)
 def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float], ...]) -> Floats:
-    """Return the log growth factors of each portfolio's wealth, as coefficients of the counts.
+    """Return the coefficients that, times the counts of samples, give the log wealth of each portfolio.
 
     Args:
-        points: the points of the claimed curve; the last one is the stated one.
-        growth: for each point the odds e^epsilon and the price delta of a bet on both tails, rounded up.
+        points: the points (epsilon, delta) of the claimed curve, the stated one last.
+        growth: e^epsilon and delta for each point, rounded up.
 
     Returns:
-        Array (portfolios, levels, 3 kinds, 3 outcomes).
+        Array (portfolios, levels, 3 kinds, 3 outcomes). A level is the size of a tail; the kind is upper, lower or
+        both; the outcome of a sample is won, lost or passed.
     """
     returns = np.vstack([np.ones((1, 2 * LEVELS.size + 1)), *(_returns(*g) for g in growth)])
     weights = _log_optimal(returns, _references(points[-1]))
@@ -114,35 +117,36 @@ Ints = NDArray[np.int64]
 FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 """Stakes against a claim, as shares of the largest allowed stake."""
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
-"""Stakes for the lower bound on epsilon. They are the same for every epsilon, so the wealth decreases in epsilon."""
+"""Stakes of the bets for the lower bound on epsilon."""
 LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
-"""Prior weights of `dpproof.audits.engine.scores.tails.LEVELS`, not normalised."""
+"""The initial wealth of the bets on each of `dpproof.audits.engine.scores.tails.LEVELS`, up to a common factor."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])
-"""The price per sample of a bet on each kind of tail, in units of delta."""
+"""What a bet on an upper, a lower, or both tails pays for each sample, in units of delta."""
 ROUND_UP = 1 + 1e-12
-"""A factor on e^epsilon and delta that exceeds all their rounding errors."""
+"""A factor that is applied to e^epsilon and delta, to cover all rounding errors."""
 SLACK = 4e-3
-"""Added to a threshold on the log wealth: above the rounding error of 1e9 samples (docs/notes/audit_betting.md)."""
+"""Added to a threshold on the log wealth, to cover the rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
 SINGLY = 0.15
-"""The total prior weight of all single bets; the portfolios have the rest."""
+"""The share of the initial wealth that all single bets have together; the portfolios have the rest."""
 EPSILON_LIMIT = 40.0
 VOID = -1e300
 """The log wealth that is assigned to a bet that could lose more than all of its wealth."""
 
 
 def rejects(log_wealth: float, alpha: float) -> bool:
-    """Whether the wealth has reached 1 / ``alpha``, with a margin for rounding errors."""
+    """Return whether the wealth refutes the claim: whether it has reached 1 / ``alpha``, with a small margin."""
     return log_wealth >= -math.log(alpha) + SLACK
 
 
 class LogWealth:
-    """The average wealth of bets on all tails, at all points of a claimed curve, singly and in portfolios.
+    """A function from counts of samples to the log wealth of all bets against a claim.
 
-    Valid by docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
+    The bets are single bets on all tails of a score, at all points of the claimed curve, and portfolios of these
+    bets. Valid by docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
 
     Args:
-        points: consequences of the claim, the stated one last.
+        points: points (epsilon, delta) that the claim implies, the stated one last.
 
     Attributes:
         points: the given points.
@@ -169,7 +173,7 @@ class LogWealth:
         self._log_shares = np.log((1 - SINGLY) * PRIOR / PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
-        """Return log(prior weight times wealth) of every single bet: (..., levels, kinds, points, stakes)."""
+        """Return the log wealth of every single bet, an array (..., levels, kinds, points, stakes)."""
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
@@ -177,14 +181,14 @@ class LogWealth:
         return log_sums(self.parts(counts))
 
     def parts(self, counts: Ints) -> Floats:
-        """Return the log of prior weight times wealth for every bet, single bets first: (..., bets)."""
+        """Return the log wealth of every bet, an array (..., bets); single bets come first, then portfolios."""
         numbers = counts.astype(np.float64)
         singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
         rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
         return np.concatenate(rows, axis=-1)
 
     def of_portfolios(self, counts: Ints) -> Floats:
-        """Return the log wealth of the portfolios alone, a lower bound on the log of the whole wealth."""
+        """Return the log wealth of the portfolios alone, a lower bound on the log wealth of all bets."""
         return log_sums(self._together(counts.astype(np.float64)))
 
     def _together(self, numbers: Floats) -> Floats:
@@ -201,15 +205,16 @@ class LogWealth:
 def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
     """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
-    The bound is the infimum of all x for which (x, delta)-DP is not rejected at level ``alpha``. The stakes do not
-    depend on x, so the wealth decreases in x. Only the test of the true epsilon has to be valid, so no correction
-    for the other tests is needed (docs/notes/audit_betting.md, Theorem 5).
+    The bound is the smallest x for which the counts do not refute (x, delta)-DP at level ``alpha``. The stakes do not
+    depend on x, so the wealth decreases in x. Only the test of the true epsilon has to be valid, so no correction for
+    several tests is needed (docs/notes/audit_betting.md, Theorem 5).
 
     Args:
-        counts: int64 array (scores, levels, kinds, 3), at any stopping time.
-        delta: in [0, 1).
-        alpha: in (0, 1).
-        shares: the shares of the scores, fixed before any sample; equal unless given.
+        counts: the samples won, lost and passed for each tail, as an int64 array (scores, levels, kinds, 3). They may
+            be taken at any stopping time.
+        delta: the delta of the bound, in [0, 1).
+        alpha: the largest probability that the bound is false, in (0, 1).
+        shares: the share of the initial wealth that each score has, fixed before any sample; equal unless given.
 
     Returns:
         A number in [0, `EPSILON_LIMIT`], rounded down.

@@ -1,7 +1,8 @@
-"""Reference pairs: a standard pair of output distributions that is exactly (epsilon, delta)-indistinguishable.
+"""Reference pairs: for each (epsilon, delta), two output distributions that are exactly (epsilon, delta)-close.
 
-The pair is two Laplace distributions of unit scale if delta = 0, and two Gaussians of unit variance if delta >
-0, with the likelihood ratio as the score. These numbers affect power only and are not certified.
+The pair consists of two Laplace distributions of unit scale if delta = 0, and of two Gaussians of unit variance if
+delta > 0. The score, the number that is tested, is the likelihood ratio. Audits use the pair to choose their bets and
+to estimate their power. These numbers affect power only and are not certified.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from dpproof.audits.engine.scores.tails import LEVELS
 Floats = NDArray[np.float64]
 
 FARTHEST, PLACES = 12.0, 301
-"""Thresholds are interpolated on a grid of `PLACES` points. It starts `FARTHEST` below 0 and ends at the middle."""
+"""Thresholds are interpolated between `PLACES` points, from -`FARTHEST` to the middle of the two distributions."""
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Return the distance of two unit Gaussians that are exactly (epsilon, delta)-indistinguishable.
+    """Return the distance of two unit Gaussians' means that makes them exactly (epsilon, delta)-indistinguishable.
 
     The result of root finding is not certified.
     Source: Dong, Roth & Su, Gaussian differential privacy, Corollary 2.13.
@@ -40,10 +41,10 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def reference_tails(epsilon: float, delta: float) -> Floats:
-    """Return the probability of each tail under each label: (2 labels, levels).
+    """Return the probability of each upper tail under the two reference distributions: (2 labels, levels).
 
-    These are the upper tails of the score, with the masses `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails
-    have the same probabilities with the labels swapped.
+    An upper tail is the event that the score is at least a threshold. The mean of its two probabilities is one of
+    `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails have the same probabilities with the labels swapped.
     """
     if delta == 0:
         return _upper_tails(_laplace, epsilon)
@@ -51,10 +52,11 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Return the probabilities that a bet on both tails is won or lost in each shell, or that no tail occurs.
+    """Return the probabilities that a bet on the reference pair is won or lost between two thresholds.
 
     Returns:
-        Array (2 levels + 1,) that sums to one.
+        Array (2 levels + 1,) that sums to one: won beyond each threshold but not the next one, lost in the same
+        places, and in no tail.
     """
     lost, won = (tails - np.append(tails[1:], 0.0) for tails in reference_tails(epsilon, delta))
     inside = np.maximum(np.concatenate([won, lost]), 0.0)

@@ -1,4 +1,4 @@
-"""The schedule of an audit's checks, which are rare far from a refutation and frequent close to one."""
+"""The schedule of an audit: how many samples it draws before it next checks whether the claim is refuted."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FIRST = 10
-"""The size of the first block, which only sets thresholds."""
+"""The number of samples in the first block, which is used to set thresholds and not bet on."""
 SHARES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.015)
 """The size of a block is one of these shares of the number of samples before it."""
 SINGLY = 256
-"""From this number of samples on, a block's size is fixed one block ahead. Earlier, this would cost samples."""
+"""From this number of samples on, the size of a block is fixed before the previous block is drawn."""
 AHEAD = 8
 """The largest number of blocks that are drawn at once."""
 PATIENCE = 0.4
-"""The next check comes after at most this share of the samples that a refutation seems to need."""
+"""The next check comes after at most this share of the samples that seem to be missing for a refutation."""
 ENTRY = 4.0
-"""The log wealth first falls by about this much. Growth is counted from there."""
+"""The log wealth falls by about this much at the start. Its growth is measured from this lower value."""
 
 
 class Pace:
-    """The distance to the next check of the wealth: smaller when the wealth is closer to refuting.
+    """A rule for the size of the next block of samples: smaller when the wealth is closer to refuting the claim.
 
-    It sees only earlier blocks, so the size of a block does not depend on its samples
+    The rule sees only earlier blocks, so the size of a block does not depend on its own samples
     (docs/notes/audit_betting.md, Lemma 2).
 
     Attributes:
@@ -34,7 +34,7 @@ class Pace:
         self.share = SHARES[0]
 
     def heed(self, log_wealth: float, hurdle: float) -> None:
-        """Set the share, assuming that the wealth continues to grow as it has grown so far."""
+        """Set ``share`` from the present log wealth and the log wealth ``hurdle`` that refutes the claim."""
         earned = max(log_wealth + ENTRY, 1e-9)
         wanted = PATIENCE * (hurdle - log_wealth) / earned
         self.share = next((share for share in SHARES if share <= wanted), SHARES[-1])
@@ -42,17 +42,17 @@ class Pace:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The sizes of the blocks of a stream, and of the blocks that may be drawn ahead with each one.
+    """The sizes of an audit's blocks of samples, each with the sizes of the blocks that may be drawn ahead.
 
     From `SINGLY` samples on, the size of a block is fixed before the previous block is drawn, so two blocks can
-    always be drawn at once. More blocks are drawn ahead if blocks have the largest size at the first pace, because
-    the pace rarely changes then. The sizes do not depend on how many blocks are drawn ahead.
+    always be drawn at once. If blocks have the largest size and the pace has not changed, more blocks may be drawn
+    ahead. The sizes do not depend on how many blocks are drawn ahead.
 
     Args:
         budget: the total number of samples.
-        pace: may change from block to block.
-        largest: the largest size of a block, never taken below `FIRST`.
-        smallest: the smallest size of any block but the last, for mechanisms that are expensive to call.
+        pace: the rule for the size of the next block. Its ``share`` may change from block to block.
+        largest: the largest size of a block; values below `FIRST` count as `FIRST`.
+        smallest: the smallest size of a block, except the last block, for mechanisms that are expensive to call.
 
     >>> blocks = Blocks(100)
     >>> [sizes[0] for sizes in blocks]

@@ -1,14 +1,16 @@
-"""The bets on one score along a stream. The score is fitted first, then calibrated, and only then bet on.
+"""Bets on one score (a number computed from each output), placed block by block on a stream of samples.
 
-Against a pure claim, a learned posterior is also used. It detects violations that tails of a score do not show. Let B
-be the label, X the output, and g(x) any guess of P(B = 1 | X = x) from earlier samples. Under the claim the true
-posterior lies between lo = 1 / (1 + e^epsilon) and hi = 1 / (1 + e^-epsilon). Then
+The score is fitted to the first samples, its thresholds are set, and only then bets are placed. Against a claim with
+delta = 0, the audit also bets on a learned posterior. These bets detect violations that do not show in large or small
+scores. Let B be the label (the number of the input, 0 or 1), X the output, and g(x) any guess of P(B = 1 | X = x)
+from earlier samples. Under the claim the true posterior lies between lo = 1 / (1 + e^epsilon) and hi = 1 / (1 +
+e^-epsilon). Then
 
     F = g(B | X) / clip(g, lo, hi)(B | X)
 
 has mean at most 1 given X, for every distribution of X (docs/notes/audit_betting.md, Lemma B). So no event has to be
-chosen, and the guess may have any shape. Here it is a histogram of a score at several resolutions. A value that
-occurs often, such as the code of a discrete output, has a cell of its own.
+chosen, and g may be any function. Here g is estimated from histograms of a score, with bins of several sizes. A value
+that occurs often, such as the code of a discrete output, has a bin of its own.
 """
 
 from __future__ import annotations
@@ -29,35 +31,35 @@ Ints = NDArray[np.int64]
 
 CELLS = 32
 GROUPS = (1, 8)
-"""The finest histogram has `CELLS` cells. At each resolution so many of them are merged into one."""
+"""The factors by which the histograms are coarser than the finest histogram, which has `CELLS` bins."""
 STAKES: Floats = np.array([0.3, 0.99])
 """The shares of the wealth that are bet; the rest is kept as cash."""
 DOUBT = 0.5
-"""The number that is added to the count of each label before a probability is estimated."""
+"""The number that is added to each label's count in a bin before a probability is estimated."""
 REFRESH = 2.0
-"""Cells are chosen again whenever the number of scores grows by this factor, between `FIRST` and `REMEMBERED`."""
+"""Bins are chosen again whenever the number of scores grows by this factor, between `FIRST` and `REMEMBERED`."""
 FIRST, REMEMBERED = 64, 1 << 13
 GUESSED = 1.25
-"""Guesses are updated whenever the number of samples that were bet on grows by this factor."""
+"""The estimated posterior is updated whenever the number of samples that were bet on grows by this factor."""
 LAST = 1 << 16
-"""No bets are made after this many samples, and the wealth stays as it is. Histograms are too slow for more."""
+"""After this many samples no more bets on the posterior are placed, because histograms would be too slow."""
 
 
 def log_factors(posterior: Floats, labels: Ints, epsilon: float) -> Floats:
-    """Return log F against epsilon-DP for guessed probabilities of label 1 and for labels (broadcast)."""
+    """Return the logs of the factors F by which the bets against epsilon-DP multiply their wealth."""
     low, high = _ends(epsilon)
     clipped = np.clip(posterior, low, high)
     return np.where(labels == 1, np.log(posterior / clipped), np.log((1 - posterior) / (1 - clipped)))
 
 
 class PosteriorBets:
-    """Histograms of one score that estimate the posterior, and the wealth of the bets on these estimates.
+    """Bets on one score that use the probability of label 1 given the score, estimated from histograms.
 
     Args:
-        epsilon: the epsilon of the pure claim.
+        epsilon: the claimed epsilon; the claim has delta = 0.
 
     Attributes:
-        tally: int64 array (resolutions, 3): samples won, lost and passed.
+        tally: the samples won, lost and passed for each histogram, as an int64 array (histograms, 3).
     """
 
     def __init__(self, epsilon: float) -> None:
@@ -68,7 +70,7 @@ class PosteriorBets:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the samples but keep the wealth, because the score has changed."""
+        """Drop the samples but keep the wealth. This is called when the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._seen = 0
         self._next = self._next_guess = 0.0
@@ -77,15 +79,15 @@ class PosteriorBets:
 
     @property
     def log_wealth(self) -> float:
-        """The log of the average wealth over resolutions and stakes."""
+        """The log of the average wealth of all bets (over histograms and stakes)."""
         return float(np.logaddexp.reduce(self.parts()))
 
     def parts(self) -> Floats:
-        """Return the log of prior weight times wealth for every bet: (resolutions times stakes,)."""
+        """Return the log wealth of every bet, an array (histograms times stakes,)."""
         return self._logs.ravel() - math.log(self._logs.size)
 
     def bet(self, scores: Floats, labels: Ints) -> None:
-        """Settle bets on a block of fresh samples, with the guesses that were made before."""
+        """Update the wealth with a block of fresh samples, using the posterior that was estimated before."""
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
             self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)
@@ -96,7 +98,7 @@ class PosteriorBets:
                 self._guess()
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Set the cells for later blocks, from these samples and earlier ones."""
+        """Choose the bins for later blocks, from these samples and earlier ones."""
         if self._seen >= REMEMBERED:
             return
         self._seen += scores.size
@@ -133,7 +135,7 @@ class PosteriorBets:
         self._signs = np.concatenate([rows > 0, rows < 0, rows == 0], axis=2).reshape(len(rows), -1) * 1
 
     def describe(self) -> dict[str, object]:
-        """Describe the resolution and the stake with the largest wealth, as JSON data."""
+        """Return JSON data that describe the histogram and the stake with the largest wealth."""
         row, stake = np.unravel_index(int(self._logs.argmax()), self._logs.shape)
         won, lost, passed = (int(c) for c in self.tally[row])
         event = {"posterior": "histogram", "cells": CELLS // GROUPS[row], "staked": float(STAKES[stake])}
@@ -152,20 +154,20 @@ def _ends(epsilon: float) -> tuple[float, float]:
 MEMORY = 1 << 24
 """A learned score is no longer fitted once it has seen more output numbers than this."""
 HELD_OUT = 4
-"""Of this many kept samples, one is held out of the fit and used to set the thresholds after it."""
+"""One in this many kept samples is held out of the fit and used to set the thresholds afterwards."""
 
 
 class ScoreStream:
-    """The tail counts of one score, fed block by block.
+    """The bets on one score, which receives the samples block by block.
 
     Attributes:
         score: the score.
-        tails: its `TailCounts`.
-        posterior: its `PosteriorBets`, against a pure claim only.
+        tails: the `TailCounts` of the score.
+        posterior: the `PosteriorBets` of the score; None unless the claim has delta = 0.
 
     Args:
         score: the score.
-        epsilon: the epsilon of a pure claim; None for any other claim.
+        epsilon: the claimed epsilon if the claim has delta = 0; otherwise None.
     """
 
     def __init__(self, score: Score, epsilon: float | None = None) -> None:
@@ -179,11 +181,11 @@ class ScoreStream:
         self._next_fit = score.training
 
     def feed(self, outputs: NDArray[np.generic], labels: NDArray[np.int64]) -> None:
-        """Bet on a fresh block with the result of earlier blocks, then learn from it.
+        """Bet on a fresh block with what was learned from earlier blocks, then learn from the fresh block.
 
         Args:
-            outputs: the outputs as the score's view returns them.
-            labels: the inputs from which they were drawn, 0 or 1.
+            outputs: the outputs, converted by the score's ``view``.
+            labels: for each output, the number of the input from which it was drawn, 0 or 1.
 
         Raises:
             ValueError: the score is NaN, or not one number per output.

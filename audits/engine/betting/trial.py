@@ -1,4 +1,4 @@
-"""A trial: bets that are placed and settled along a stream of samples, without a conclusion."""
+"""A trial: the part of an audit that bets on samples until the claim is refuted or no samples are left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpproof.audits.time_budget import OutOfTimeError, time_left
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 VERDICT = 0.95
-"""The share of alpha that is used for the verdict; the lower bound on epsilon has the rest."""
+"""The share of the error probability alpha for the verdict; the lower bound on epsilon has the rest."""
 
 CHECKS = 0.6
 """After a refutation, the share of the remaining time that is reserved for the checks that a violation needs."""
@@ -29,21 +29,22 @@ CHECKS = 0.6
 AFTER = 0.12
 """After a refutation, the size of the next block as a share of the samples so far."""
 POSTERIOR = 0.1
-"""Against a pure claim, the prior weight of betting on a learned posterior."""
+"""Against a claim with delta = 0, the share of the initial wealth that is bet on a learned posterior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The state of a stream of bets.
+    """The result of betting on a stream of samples.
 
     Attributes:
         bets: the bets against the claim.
-        streams: the scores, with their counts.
-        samples: samples spent.
-        log_wealth: log of the largest average wealth at any check.
-        refuted: whether this wealth has reached 1 / (`VERDICT` alpha).
-        refuted_in_values: whether the wealth of the scores that see more than floating-point bits has reached it.
-        cut: whether the time budget ended the stream after the claim was refuted; a replay ends it there, too.
+        streams: the scores, with the counts of their bets.
+        samples: the number of samples that were drawn.
+        log_wealth: the log of the largest average wealth of all bets at any check.
+        refuted: whether this largest wealth has reached 1 / (`VERDICT` alpha).
+        refuted_in_values: the same for the bets on scores that see more than floating-point bits.
+        cut: whether the time budget ended the stream after the claim was refuted. A replay then ends at the same
+            sample.
     """
 
     bets: LogWealth
@@ -61,7 +62,7 @@ class Trial:
 
     @property
     def ended(self) -> dict[str, int]:
-        """The note in a witness on a stream that the time budget ended early."""
+        """The number of samples at which the time budget ended the stream, as JSON data for a witness; else empty."""
         return {"last": self.samples} if self.cut else {}
 
     @property
@@ -80,14 +81,15 @@ def run_trial(
     pace: Pace | None = None,
     last: int | None = None,
 ) -> Trial:
-    """Bet against the points of a curve on blocks of labelled samples, until refuted or out of blocks.
+    """Return the result of betting against a claim on blocks of samples, until refuted or no block is left.
 
-    If only floating-point bits refute the claim, the other scores continue to bet until they refute it as well or the
-    blocks end. They use the same level, because a true claim must pass both tests (docs/notes/audit_betting.md,
-    Theorem 6). After a refutation at most ``further`` more samples are drawn; infinity stands for all blocks. ``pace``
-    receives the wealth after every block. Sampling after a refutation leaves the share `CHECKS` of the remaining time
-    for later checks. With ``last``, sampling ends after a refutation and ``last`` samples, so that a replay ends where
-    the time budget ended the original trial.
+    ``points`` are points (epsilon, delta) that the claim implies. If only floating-point bits refute the claim, the
+    other scores continue to bet until they refute the claim as well or the blocks end. They use the same ``alpha``,
+    because a true claim must pass both tests (docs/notes/audit_betting.md, Theorem 6). After a refutation at most
+    ``further`` more samples are drawn; infinity stands for all blocks. ``pace`` receives the wealth after every
+    block. Sampling after a refutation leaves the share `CHECKS` of the remaining time for later checks. A replay
+    gives ``last``, the number of samples at which the time budget ended the original trial. Sampling then ends at
+    ``last`` samples if the claim is refuted by then.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)
@@ -177,7 +179,7 @@ class _Largest:
 
 
 def tails_share(streams: Sequence[ScoreStream]) -> float:
-    """Return the prior weight of bets on tails; the learned posterior, if there is one, has the rest."""
+    """Return the share of the initial wealth for bets on tails; bets on a learned posterior have the rest."""
     return 1.0 if streams[0].posterior is None else 1 - POSTERIOR
 
 

@@ -1,1 +1,1 @@
-"""Checks of a mechanism before and after the bets, for repeated rows and dependent outputs."""
+"""Checks, before and after the bets, that the outputs of a mechanism are independent."""

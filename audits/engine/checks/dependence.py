@@ -1,12 +1,13 @@
-"""Checks of independence: before its verdict, an audit rejects a mechanism whose rows share randomness.
+"""Checks of independence: before its verdict, an audit rejects a mechanism whose outputs share randomness.
 
-The checks test the outputs of an audit, up to `KEPT` of each input. Before a violation is reported they also
-test a few fresh calls. They detect tiled noise, blocks from a generator that is seeded again, and rows that
-a call draws from a small pool, on one input or on both. Other dependence is not detected.
+A call of a mechanism returns a matrix with one output per row. The checks test the rows of an audit, up to `KEPT` for
+each input. Before the audit reports a violation, they also test a few fresh calls. They detect noise that is repeated
+in blocks, a generator that is seeded again, and rows that a call draws from a small pool. They do not detect other
+dependence.
 
-They also test whether calls are alike: all rows of every call must have the distribution of one output, whatever
-the number of rows. A faulty mechanism may divide by the number of requested outputs, or draw all rows of a call from
-a small pool of noise. Then every call has its own distribution, which identifies the call and so reveals the label.
+The checks also test whether calls are alike: every row of every call must have the same distribution, whatever the
+number of rows. A faulty mechanism may divide by the number of requested outputs, or draw all rows of a call from a
+small pool of noise. Then each call has its own distribution, which reveals the call, and so the input.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from dpproof.audits.time_budget import time_left
 
 Bins = NDArray[np.int64]
 CELLS = 32
-"""The largest number of bins of a column; whole rows are divided into twice as many bins."""
+"""The largest number of bins for the values of a column; whole rows have twice as many bins."""
 COLUMNS = 8
 """The largest number of columns that are tested."""
 
 
 def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint64]]) -> Iterator[list[Bins]]:
-    """Generate the bins of the rows of all calls: by value for some columns, by the row's number for whole rows.
+    """Generate, for some columns and then for whole rows, the number of the bin of each row of each call.
 
-    The bin edges are computed from the half of the rows of each call that `calls_differ` learns from.
+    The edges of the bins are computed from one half of the rows of each call, which `calls_differ` also learns from.
 
     Args:
         calls: the rows of each call as a matrix ``(rows, columns)``.
@@ -63,11 +64,12 @@ def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint6
 
 
 def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
-    """Whether the halves of a call deviate in the same way from other calls, far beyond chance.
+    """Return whether calls have different distributions: both halves of a call deviate alike from other calls.
 
-    A random half of the rows of a call estimates how much more often the call hits each bin than the average call.
-    Each of the other rows scores the estimate of its bin. If all rows are independent with the same distribution, the
-    mean score is 0 in expectation, and Hoeffding's inequality bounds its size (docs/notes/audit_pairs.md, Theorem 7).
+    From a random half of its rows, the test estimates how much more often a call hits each bin than the average call.
+    Each row of the other half is given the estimate of its bin. If all rows are independent with the same
+    distribution, these numbers have mean 0, and Hoeffding's inequality bounds their average
+    (docs/notes/audit_pairs.md, Theorem 7).
 
     Args:
         inputs: for each input, the bins of the rows of its calls.
@@ -104,11 +106,11 @@ CALLS, FEWEST, MOST, MORE = 4, 512, 1 << 13, 4
 """The number of fresh calls on each input, and their numbers of rows: `MORE` times the largest call of the audit,
 but at least `FEWEST` and at most `MOST`."""
 FRESH, TIMED = 10, 11
-"""Places in the seed's tree of probes, for the fresh calls and for the call that is only timed."""
+"""The numbers of the random streams for the fresh calls, and for a call that is only timed."""
 LEAST, SHARE = 64, 0.5
 """The fewest rows of a fresh call if time is short, and the share of the remaining time for all fresh calls."""
 UNLIKE_LEVEL = 1e-8
-"""The level of one comparison of calls. An audit makes at most nine comparisons."""
+"""The largest probability of a false alarm in one comparison of calls. An audit makes at most nine."""
 SHARED = (
     "mechanism returns rows that depend on each other. They repeat in blocks or within a call far more often"
     " than by chance, for example because a generator is seeded again. Rows must be independent."
@@ -144,7 +146,7 @@ class RowRecord:
         self.largest = 0
 
     def watching(self, blocks: Iterable[Labelled]) -> Iterator[Labelled]:
-        """Yield the same blocks, and record each of them."""
+        """Generate the given blocks unchanged, and record each block."""
         for drawn, labels in blocks:
             for label in (0, 1):
                 self._note(label, drawn[labels == label])
@@ -158,7 +160,7 @@ class RowRecord:
             self._kept[label] += min(room, len(rows))
 
     def check(self) -> None:
-        """Raise an error if rows share randomness. One of a few fixed numbers of first rows is tested.
+        """Raise an error if the recorded rows share randomness.
 
         Raises:
             MechanismError: rows share randomness.
@@ -187,16 +189,16 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
 
 
 def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layout, largest: int) -> str:
-    """Raise an error if, in a few fresh calls, rows share randomness or calls are unlike each other.
+    """Raise an error if rows share randomness or calls have different distributions, in a few fresh calls.
 
-    A mechanism that is called once for each output does not know how many outputs are requested, so its calls are
-    not compared. If the time budget is short, the calls have fewer rows, but as many as those of a small audit.
+    A mechanism that is called once for each output does not know how many outputs are requested, so its calls are not
+    compared. If the time budget is short, the calls have fewer rows.
 
     Returns:
-        What is assumed because the calls had fewer rows; an empty text otherwise.
+        The assumption that is not checked because the calls had fewer rows; an empty text otherwise.
 
     Raises:
-        MechanismError: rows share randomness, calls are unlike each other, or the mechanism fails.
+        MechanismError: rows share randomness, calls have different distributions, or the mechanism fails.
         OutOfTimeError: the time budget is spent.
     """
     each = isinstance(made.function, Each)

@@ -1,15 +1,17 @@
-"""The probe: a test whether the outputs of a mechanism are independent samples, which also finds their layout.
+"""The probe: a first test whether the outputs of a mechanism are independent samples, before any bet.
 
-The probe draws about 700 outputs of its own on the two inputs before any bet, and about 5,000 if they hardly
-vary. If the budget is large it draws about 1,000 more, so that the layout fits all but the rarest outputs. A mechanism
-that never uses its generator and always returns the same answer is allowed. Such an output has a valid distribution,
-and if the two inputs have different answers every claimed epsilon is false. A mechanism with a fixed seed of its own,
-or one that caches its first draw, cannot be distinguished from it here. The later checks detect such mechanisms if
-that is possible. The audit's validity does not depend on the probe, but on the independence that the probe tests.
+The probe draws about 700 outputs of its own on the two inputs, and about 5,000 if they hardly vary. From them it
+chooses the layout, which is the conversion of outputs to numbers. If the budget is large it draws about 1,000 more,
+so that the layout fits all but the rarest outputs. A mechanism that never uses its generator and always returns the
+same answer is allowed: a constant output has a valid distribution, and if the two inputs have different answers every
+claimed epsilon is false. The probe cannot distinguish this mechanism from one with a fixed seed of its own, or from
+one that caches its first draw. The later checks detect the last two if possible. The audit is valid if the outputs
+are independent, whatever the probe finds.
 
-Bets on labels are valid only if the outputs of one call are independent. If a sampler draws one number for all its
-outputs, or if its outputs are a random walk, they identify the call and so the label, even if the data have no
-influence. The probe reports this as an error, never as a finding.
+An audit bets on which input an output comes from. Such bets are valid only if the outputs of one call are
+independent. If a mechanism draws one random number for all outputs of a call, or if its outputs are a random walk,
+they identify the call and so the input, even if the data have no influence. The probe reports this as an error, never
+as a violation.
 """
 
 from __future__ import annotations
@@ -41,14 +43,15 @@ COLUMNS = 32
 
 
 def looks_dependent(calls: NDArray[np.float64]) -> bool:
-    """Whether outputs of one call resemble each other, or successive outputs do, far beyond chance.
+    """Return whether outputs of one call, or successive outputs, resemble each other far beyond chance.
 
-    Two tests use the ranks of up to 32 numbers of an output, at total level 1e-9. An F test compares the variance
-    between calls with that within calls. The other test uses the correlation of successive outputs. The F test
-    gives too many alarms if values are very rare, so a caller repeats it on other outputs.
+    Two tests use the ranks of up to 32 numbers of each output. An F test compares the variance between calls with the
+    variance within calls. The other test uses the correlation of successive outputs. Their false alarms have total
+    probability 1e-9. The F test gives more false alarms if some values are very rare, so the audit repeats it on
+    other outputs.
 
     Args:
-        calls: array (calls, outputs a call, numbers an output).
+        calls: the outputs as an array (calls, outputs of a call, numbers of an output).
 
     >>> rng = np.random.default_rng(0)
     >>> looks_dependent(rng.normal(size=(16, 16, 1)))
@@ -80,16 +83,16 @@ def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
 
 
 FEW, MANY = 64, 2048
-"""The number of outputs that are compared for two generators, and the number for two more if those were equal."""
+"""The number of outputs that are compared between two generators; the second number if the first are equal."""
 LOOKED_AT, PART = 512, 16
-"""The number of additional outputs on each input for the layout, but at most the budget divided by `PART`. They
-show forms that occur in one output of a hundred, which then have their own event (docs/notes/audit_power.md)."""
+"""The number of additional outputs on each input for choosing the layout, at most the budget divided by `PART`. They
+show unusual outputs that occur once in a hundred outputs (docs/notes/audit_power.md)."""
 SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
-"""Places in the seed's tree of probes. The lots of `_check_independence` have the places `LOTS` and `LOTS` + 1."""
+"""The numbers of the random streams of the probe; `_check_independence` uses `LOTS` and `LOTS` + 1."""
 
 
 def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
-    """Return the layout of the outputs, from 64 outputs on each input; their randomness is not checked.
+    """Return the layout (the conversion of outputs to numbers), chosen from 64 outputs on each input.
 
     Raises:
         MechanismError: as in `check_randomness`.
@@ -101,19 +104,19 @@ def look(sampler: Auditable, pair: Neighbours, seed: int) -> Layout:
 
 
 def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: int = 0) -> Layout:
-    """Reject a mechanism whose outputs are not independent samples that are drawn from its generator alone.
+    """Return the layout of the outputs; raises an error unless they seem to be independent samples.
 
     Args:
         sampler, pair, seed: the mechanism, its inputs and the audit's seed.
-        budget: the budget of the audit. If it is larger, more outputs are drawn for the layout.
+        budget: the budget of the audit. With a larger budget, more outputs are drawn for the layout.
 
     Returns:
-        The layout of the outputs.
+        The layout, which is the conversion of outputs to numbers.
 
     Raises:
-        MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs; equal generators
-            lead to different outputs or are used differently, so that no replay is possible; different generators
-            lead to the same outputs, although these vary; or the outputs of one call depend on each other.
+        MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs. Equal generators lead to
+            different outputs or are used differently, so that no replay is possible. Different generators lead to the
+            same varying outputs. Or the outputs of one call depend on each other.
     """
     made = as_mechanism(sampler)
     calls = [_called(made, pair, label, seed) for label in (0, 1)]

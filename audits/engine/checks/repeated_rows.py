@@ -1,8 +1,8 @@
-"""Tests of repeated rows: rows that share randomness repeat in blocks or within a call, not in a random order.
+"""Tests whether equal outputs occur in blocks or within a call, and not in a random order.
 
-Given how often each value occurs, independent outputs of one input are in a random order, whatever their distribution.
-So a constant, an atom or a small support is not suspicious. The probability that a correct sampler is rejected
-is below one in a million (docs/notes/audit_pairs.md, Theorem 6).
+A row is one output of a mechanism. Independent rows of one input are in a random order, given how often each value
+occurs, whatever their distribution is. So values that occur often are not suspicious. The probability that the tests
+reject a correct mechanism is below one in a million (docs/notes/audit_pairs.md, Theorem 6).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from dpproof.audits.data.exact import EXACT
 from dpproof.audits.data.outputs import Block, as_block, is_numeric
 
 LEVEL = 1e-11
-"""The level of one test. An audit makes fewer than 55,000 tests."""
+"""The largest probability of a false alarm in one test. An audit makes fewer than 55,000 tests."""
 LONGEST = 1 << 17
-"""The largest number of rows of a tested block. Of a longer repeated block, its parts are found."""
+"""The largest number of rows of a tested block. If a longer block repeats, the tests find parts of it."""
 COLUMNS = 4
 """The largest number of columns that are tested besides whole rows."""
 ENOUGH = 1 << 9
-"""The largest number of repetitions that are counted; more are not needed for the test."""
+"""The largest number of repetitions that a test counts; more are not needed for an alarm."""
 MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
 
 Ids = NDArray[np.uint64]
 Labelled = tuple[Ids, Ids]
-"""A number for each row of the first input and of the second, in the order drawn; equal rows have equal numbers."""
+"""For each of the two inputs, a number for each row, in the order drawn; equal rows have equal numbers."""
 
 
 def row_ids(block: Block) -> list[Ids]:
-    """Return a number for each row, equal for equal rows; for longer outputs also numbers for some columns.
+    """Return a number for each row, the same for equal rows; for longer outputs also numbers for some columns.
 
     Equal outputs have equal numbers in all blocks. For example, one block may hold a whole number as a double, and
     another block holds it as an object next to a word.
@@ -75,17 +75,17 @@ def _number_bits(numbers: NDArray[np.generic]) -> Ids:
 
 @dataclass(frozen=True)
 class Repeats:
-    """The frequency of equal rows, given how often each value occurs on each input.
+    """Counts of equal rows, from which `chance` bounds the probability that two rows are equal.
 
     Attributes:
-        counts: the number of occurrences of each value, (2, values).
+        counts: the number of occurrences of each value on each input, (2, values).
     """
 
     counts: NDArray[np.float64]
 
     @classmethod
     def of(cls, labelled: Labelled) -> Repeats | None:
-        """Count the rows of both inputs; return None if no two rows are equal."""
+        """Return the counts of the rows of two inputs; None if no two rows are equal."""
         pooled = np.concatenate(labelled)
         if not _any_equal(pooled):
             return None
@@ -95,9 +95,10 @@ class Repeats:
         return cls(np.array([np.bincount(part, minlength=values.size) for part in parts], np.float64))
 
     def chance(self, removed: int) -> float:
-        """Bound the probability that two rows are equal, given any ``removed`` rows of each input.
+        """Return a bound on the probability that two rows are equal, given any ``removed`` rows of each input.
 
-        The result is the smaller of two bounds: for a random order of the observed rows, and for independent rows.
+        The result is the smaller of two bounds: one for a random order of the observed rows, one for independent
+        rows.
         """
         return min(self._in_random_order(removed), self._law)
 
@@ -138,7 +139,7 @@ def _divergence(share: float, chance: float) -> float:
 
 
 def blocks_repeat(labelled: Labelled) -> bool:
-    """Whether blocks of 2, 4, 8, ... rows repeat more often than in a random order.
+    """Return whether blocks of 2, 4, 8, ... rows repeat more often than in a random order.
 
     >>> rng = np.random.default_rng(0)
     >>> fresh, block = rng.integers(1 << 40, size=(2, 512)).astype(np.uint64), np.arange(64, dtype=np.uint64)
@@ -163,11 +164,11 @@ def blocks_repeat(labelled: Labelled) -> bool:
 
 
 def calls_repeat(labelled: Labelled, size: int) -> bool:
-    """Whether equal rows come from one call more often than in a random order.
+    """Return whether equal rows come from one call more often than in a random order.
 
     Args:
         labelled: the rows of calls one after another.
-        size: rows of each call.
+        size: the number of rows of each call.
     """
     repeats = Repeats.of(labelled)
     if repeats is None:
@@ -181,7 +182,7 @@ def calls_repeat(labelled: Labelled, size: int) -> bool:
 
 
 def equal_in_turn(labelled: Labelled) -> bool:
-    """Whether the rows 1 and 2, the rows 3 and 4, and so on are equal more often than in a random order.
+    """Return whether the rows 1 and 2, 3 and 4, and so on are equal more often than in a random order.
 
     >>> fresh = np.random.default_rng(0).integers(50, size=(2, 1000)).astype(np.uint64)
     >>> equal_in_turn((fresh[0], fresh[1])), equal_in_turn((np.sort(fresh[0]), fresh[1]))
@@ -195,11 +196,11 @@ def equal_in_turn(labelled: Labelled) -> bool:
 
 
 def value_in_runs(ids: Ids) -> bool:
-    """Whether one value fills the rows 1 and 2, or 3 and 4, and so on more often than in a random order.
+    """Return whether some value fills both rows 1 and 2, or 3 and 4, and so on, too often for a random order.
 
-    Let k be the number of such pairs that were found for a value. The test bounds the expected number of sets of k
-    such pairs in a random order, times the number of values. The level is `LEVEL` for all numbers of rows together,
-    so the number may depend on the data.
+    Let k be the number of such pairs of rows that a value fills. The test bounds the expected number of sets of k
+    such pairs in a random order, times the number of values. The false alarms for all numbers of rows together have
+    probability at most `LEVEL`, so the number of rows may depend on the data.
 
     >>> busy = np.arange(1000) // 20 % 10 == 3
     >>> value_in_runs(busy.astype(np.uint64)), value_in_runs(np.sort(busy)[::-1].astype(np.uint64))

@@ -1,1 +1,1 @@
-"""Explanations of a violation: a simple event that shows it, and a likely cause that fits fresh outputs."""
+"""Explanations of a violation: a simple event that shows the violation, and a likely cause."""

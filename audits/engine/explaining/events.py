@@ -1,7 +1,7 @@
-"""Simple events that distinguish the two inputs of a violation, and histograms of the number in such an event.
+"""Illustrate a violation by a simple event, such as "the output is at least 3", that is more likely on one input.
 
-An event is chosen on one half of the fresh outputs and counted on the other half. It is an illustration. The verdict
-and the bound on epsilon do not depend on it.
+An event is chosen on one half of some fresh outputs and counted on the other half. The verdict and the bound on
+epsilon do not depend on the event.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ NEGATED = (
     (" has ", " does not have "),
     (" is ", " is not "),
 )
-"""Parts of the sentences for facts, and the parts that replace them if the fact does not hold."""
+"""Pairs of phrases. In the sentence for a fact, the second phrase replaces the first if the fact does not hold."""
 TAILS = (0.5, 0.25, 0.1, 0.04, 0.01)
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event in words, whether it occurs in each output, its number and threshold, and whether it is a fact."""
+    """An event, such as "the output is at least 3": its description, threshold, and whether each output has it."""
 
     words: str
     came: Bools
@@ -117,7 +117,7 @@ def _moved(fresh: Fresh) -> list[str]:
 
 
 def clearest(fresh: Fresh) -> Event | None:
-    """Return the event that best distinguishes the inputs on half of the outputs, if it also does on the rest."""
+    """Return the event that best distinguishes the two inputs; None if no event clearly does."""
     half = np.arange(fresh.second.size) % 2 == 0
     events = list(_events(fresh))
     best = max(events, key=lambda one: _excess(fresh, one.came, half), default=None)
@@ -134,7 +134,7 @@ def _excess(fresh: Fresh, came: Bools, part: Bools) -> float:
 
 
 def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """Return the event in words, and how often it occurs on each input in the other half of the outputs."""
+    """Return a description of the event, and how often it occurs on each input, as fields of `Shown`."""
     if event is None:
         return {}
     other = np.arange(fresh.second.size) % 2 == 1
@@ -143,7 +143,7 @@ def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
 
 
 def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """Return the histograms of the number in the event, or of whether the event occurs, in the other half."""
+    """Return histograms for the two inputs, as fields of `Shown`: of the event's number, or of the event itself."""
     name = event.number if event is not None else next(iter(_moved(fresh)), "")
     if event is None and not name:
         return {}

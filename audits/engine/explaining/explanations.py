@@ -1,8 +1,8 @@
-"""Explanations of a violation: the first one that fits fresh outputs, with how often it was right.
+"""Explain a violation: find the first likely cause that fits fresh outputs, and say how often it is right.
 
-How often an explanation is right was measured on functions with a known fault that nobody used to make the
-explanations (`benchmarks.audits.held_out`); `rates.json` stores the rates. An explanation that is right too rarely is
-not offered.
+How often an explanation is right was measured on functions with known faults that were not used to write the
+explanations (`benchmarks.audits.held_out`). `rates.json` stores the results. An explanation that is right too rarely
+is not shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpproof.audits.engine.explaining.facts import PAIRED, Floats, Fresh, recurr
 from dpproof.audits.engine.explaining.shapes import Noise, stands_out, step_of
 
 RATE, OFFERED = 0.75, 3
-"""An explanation is offered if it was right in at least this share of its cases, and had at least `OFFERED` cases."""
+"""An explanation is shown if it was right in at least this share of at least `OFFERED` cases."""
 DELTA = 1e-6
 """The delta at which Gaussian noise is compared with a claim that has delta 0."""
 ENOUGH = 128
@@ -32,7 +32,7 @@ ENOUGH = 128
 GAUSSIAN = 900
 """The number of outputs on each input that is needed to distinguish Gaussian from Laplace noise."""
 BEYOND = 8
-"""The number of outputs on one input, beyond all outputs on the other, that shows an end of the noise."""
+"""If this many outputs on one input lie beyond all outputs on the other input, the noise is called bounded."""
 UNEQUAL = 1.3
 """The smallest ratio of two scales of noise that are called different."""
 
@@ -41,7 +41,7 @@ Explanation = Callable[[Fresh, Event | None], str]
 
 
 def explained(fresh: Fresh, event: Event | None) -> tuple[str, str]:
-    """Return the kind and the words of the first explanation that fits; two empty texts if none fits."""
+    """Return the name and the text of the first explanation that fits; two empty texts if none fits."""
     found = ((kind, explain(fresh, event)) for kind, explain in EXPLANATIONS.items())
     return next(((kind, words) for kind, words in found if words), ("", ""))
 
@@ -122,12 +122,12 @@ def _on_a_line(pair: Floats) -> bool:
 
 @dataclass(frozen=True)
 class Shift:
-    """A number whose distribution on the second input is that on the first input, shifted."""
+    """A number in the outputs whose distribution on the second input is that on the first input, shifted."""
 
     by: float
     noise: Noise
     significant: bool
-    """Whether chance does not explain the shift."""
+    """Whether the shift is too large to be due to chance."""
     sharp: bool
     """Whether some outputs on one input lie beyond all outputs on the other."""
 
@@ -243,7 +243,7 @@ EXPLANATIONS: Mapping[str, Explanation] = {
 
 @cache
 def rates() -> Mapping[str, tuple[int, int]]:
-    """Return for each explanation the number of cases in which it was right, and in which it was given."""
+    """Return for each explanation two numbers: in how many cases it was right, and in how many it was given."""
     file = resources.files("dpproof.audits.engine.explaining").joinpath("rates.json")
     found = json.loads(file.read_text(encoding="utf-8"))
     return {kind: (one["right"], one["given"]) for kind, one in found.items()}

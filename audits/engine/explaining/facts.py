@@ -1,4 +1,4 @@
-"""Fresh outputs on both inputs of a pair, split into numbers and facts (true or false for each output)."""
+"""Fresh outputs on the two inputs of a pair, split into numbers and into facts (true or false for each output)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from dpproof.audits.engine.betting.curves import PrivacyCurve
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 WIDEST, PAIRED = 64, 6
-"""The number of parts of an output that are looked at, and the number of those that are compared in pairs."""
+"""The largest number of parts of an output that are used, and of parts that are compared in pairs."""
 VARIED = 4
-"""A number with more different values than this varies. Integer noise of scale 1 has about ten in 1,000 outputs."""
+"""A number "varies" if it has more different values than this. Integer noise of scale 1 has about ten values."""
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Fresh outputs on both inputs, as numbers and as facts about the outputs.
+    """Fresh outputs on the two inputs, as numbers and as facts about the outputs.
 
     Attributes:
-        numbers: the values of each number by its name; NaN for an output that has no such number.
-        facts: the truth values of each fact by its sentence, such as "the key 'a' is there".
+        numbers: for each number in the outputs, its name and its value in each output; NaN if an output does not have
+            it.
+        facts: for each fact, a sentence such as "the key 'a' is there", and whether it holds for each output.
         second: True for the outputs on the second input.
         epsilon, delta: the claimed epsilon and delta.
-        curve: the claim.
+        curve: the claimed guarantee.
         floating: whether the claim is violated only in floating-point bits.
     """
 
@@ -50,7 +51,7 @@ def rows(block: Block) -> Iterator[object]:
 
 
 def taken_apart(rows: Sequence[object]) -> tuple[dict[str, Floats], dict[str, Bools]]:
-    """Return the numbers of the outputs by name, and the facts about them by sentence."""
+    """Return the numbers in the outputs by their names, and the facts about the outputs by their sentences."""
     numbers: dict[str, Floats] = {}
     facts: dict[str, Bools] = {}
     for at, row in enumerate(rows):
@@ -105,14 +106,14 @@ def _double(value: object) -> float:
 
 
 def recurring(held: Floats) -> list[float]:
-    """Return at most eight values, the most frequent ones that occur in at least 0.5 % of the outputs."""
+    """Return the most frequent values, at most eight; each occurs in at least 0.5 % of the outputs."""
     values, counts = np.unique(held, return_counts=True)
     often = np.flatnonzero(counts >= max(4, 0.005 * held.size))
     return [float(values[place]) for place in often[np.argsort(-counts[often])][:8]]
 
 
 def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
-    """Generate pairs of varying numbers whose difference hardly varies on either input, with the difference."""
+    """Generate the names of two numbers that vary while their difference hardly varies, and the difference."""
     names = [name for name, values in list(fresh.numbers.items())[:PAIRED] if varies(values)]
     for place, one in enumerate(names):
         for other in names[place + 1 :]:
@@ -122,6 +123,6 @@ def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
 
 
 def varies(values: Floats) -> bool:
-    """Whether a number has more than a few different values."""
+    """Return whether a number has more than a few different values."""
     held = values[~np.isnan(values)]
     return held.size > 1 and len(np.unique(np.round(held, 9))) > VARIED

@@ -1,4 +1,4 @@
-"""The illustration and the explanation of a violation, from fresh outputs on both inputs."""
+"""Illustrate and explain a violation with fresh outputs on the two inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST, FEWEST = 2000, 500
 
 
 def shown(made: Mechanism, pair: Neighbours, curve: PrivacyCurve, found: Evidence, seed: int) -> Shown | None:
-    """Illustrate and explain a violation with fresh outputs; return None if time is over or the mechanism fails."""
+    """Return an illustration and explanation of a violation; None if time is over or the mechanism fails."""
     size = min(MOST, max(FEWEST, found.samples // 4))
     try:
         blocks = [outputs(made, pair, label, size, generator(seed, FRESH, label)) for label in (0, 1)]

@@ -1,4 +1,4 @@
-"""The shape of noise in fresh outputs: Laplace, Gaussian, bounded, or none of these, on a grid or not."""
+"""The kind of noise in fresh outputs: Laplace, Gaussian, bounded or other; continuous or discrete."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from scipy.stats import kurtosis
 from dpproof.audits.engine.explaining.facts import Floats
 
 FIT = 1.4
-"""A distribution fits if its distance from that of n outputs is at most `FIT` / sqrt(n); its parameters are fitted."""
+"""A distribution fits n outputs if its distance from their distribution is at most `FIT` / sqrt(n)."""
 TAILS = 3.0
 """The excess kurtosis of Gaussian noise differs from 0 by at most this many standard deviations."""
 EDGE = 0.6
-"""Noise is bounded if the largest 1 % of its values spread over at most this share of the width of the next 9 %."""
+"""Noise is called bounded if the range of its largest 1 % is at most this share of the range of the next 9 %."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a number: its values, with the median of each input subtracted.
+    """The noise in a number of the outputs: its values, minus the median on the same input.
 
     Attributes:
-        centred: the values.
-        step: the distance of the points of a grid that holds all values; 0 if there is none.
+        centred: these differences.
+        step: the distance of the equally spaced points on which all values lie; 0 if there are no such points.
     """
 
     centred: Floats
@@ -34,7 +34,7 @@ class Noise:
 
     @property
     def laplace(self) -> float | None:
-        """The scale of Laplace noise, discrete Laplace noise on a grid, that fits; None if none fits."""
+        """The scale of the Laplace noise that fits (discrete if ``step`` is not 0); None if none fits."""
         size = float(np.abs(self.centred).mean())
         if not size:
             return None
@@ -55,7 +55,7 @@ class Noise:
 
     @property
     def gaussian(self) -> float | None:
-        """The standard deviation of Gaussian noise, rounded on a grid, that fits; None if none fits."""
+        """The standard deviation of Gaussian noise that fits (rounded if ``step`` is not 0); None if none fits."""
         count, size = len(self.centred), float(np.std(self.centred))
         if not size or abs(kurtosis(self.centred)) > TAILS * math.sqrt(24 / count):
             return None
@@ -71,7 +71,7 @@ class Noise:
 
     @property
     def bounded(self) -> bool:
-        """Whether the values seem to have a largest or a smallest one."""
+        """Whether the noise seems to have a largest or a smallest possible value."""
         return any(_ends_sharply(side * self.centred) for side in (1, -1))
 
 
@@ -81,7 +81,7 @@ def _ends_sharply(values: Floats) -> bool:
 
 
 def step_of(values: Floats) -> float:
-    """Return the distance of the points of a grid that holds all values; 0 if most values occur once.
+    """Return the distance of the equally spaced points on which all values lie; 0 if most values occur once.
 
     >>> step_of(np.repeat([1.0, 5.0, 7.0], 3)), step_of(np.array([0.1, 0.25, 0.7]))
     (2.0, 0.0)
@@ -97,7 +97,7 @@ def step_of(values: Floats) -> float:
 
 
 def stands_out(values: Floats, value: float) -> bool:
-    """Whether a value occurs far more often than its neighbours on the grid suggest, and is no end of clipped noise."""
+    """Return whether a value occurs far more often than the values next to it, and not because of clipping."""
     values = values[np.isfinite(values)]
     count = int((values == value).sum())
     rest = values[values != value]

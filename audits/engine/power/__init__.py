@@ -1,1 +1,1 @@
-"""The detection power of an audit, measured and simulated."""
+"""The power of an audit: the probability that it detects a violation of a given size, measured or simulated."""

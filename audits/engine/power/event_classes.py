@@ -1,7 +1,8 @@
-"""Classes of events in which violations are planted, for different kinds of outputs.
+"""Kinds of events in which violations are planted to measure the power of an audit.
 
-The events are chosen from a sketch: outputs that are used for nothing else and are drawn after the audit was fixed. So
-an event is independent of the outputs in which a violation is planted.
+An event is a set of outputs. A planted violation makes this event more probable on one input. Events are chosen from
+a sketch: some outputs that are used for nothing else and are drawn after the audit was fixed. So an event is
+independent of the outputs in which a violation is planted.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from dpproof.audits.engine.power.planting import Doubled, Planted
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
-"""A function of outputs: whether each one is in the event, or a score whose tails are the events."""
+"""A function that returns for each output whether it is in the event, or a score whose tails are the events."""
 Floats = NDArray[np.float64]
 
 FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
-"""Bounds on the mass of a planted event: at least `FLOOR`, and at most `TAIL` for tails and for claims with several
-points. For any other event, the event or its complement has at most the mass `HALF`."""
+"""Bounds on the probability of a planted event: at least `FLOOR`, and at most `TAIL` for tails and for claims with
+several points. Any other event, or its complement, has at most the probability `HALF`."""
 TRIES = 64
-"""The largest number of events that are drawn until one has an allowed mass."""
+"""The largest number of events that are drawn until one has an allowed probability."""
 DECLARED = 64
 """The number of varying columns that are searched for bits, of which pairs are formed."""
 LOW = 8
 """The number of lowest bits of a whole number from which an event takes three to eight adjacent ones."""
 FEWEST = 16
-"""A score with fewer cells than this is not shifted in rank; its tails are used as events."""
+"""If a score has fewer cells (ranges of values) than this, its tails are used as events."""
 DEPTHS: Floats = np.exp(-0.35 * np.arange(1, 32)) * 0.7
-"""The masses of the tails on both sides at whose thresholds a score is divided into cells."""
+"""The probabilities of the tails on each side whose thresholds divide the values of a score into cells."""
 
 
 @dataclass(frozen=True)
 class EventClass:
-    """A class of events.
+    """A kind of events in which violations are planted, such as tails of one coordinate.
 
     Attributes:
-        name: the name in the answer.
+        name: the name of the kind in the evidence.
         law: a description of how an event is drawn.
-        applies: whether outputs like those of the sketch have such events.
-        draw: draws an event, or a score whose upper and lower tails are the events.
-        deep: whether the events are tails of mass at most `TAIL`.
+        applies: a function that tells whether outputs like those of the sketch have such events.
+        draw: a function that draws an event, or a score whose upper and lower tails are the events.
+        deep: whether the events are tails of probability at most `TAIL`.
     """
 
     name: str
@@ -60,7 +61,7 @@ class EventClass:
 def planted_in(
     chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
 ) -> Planted | None:
-    """Plant a violation of twice the claim in an event from a class; return None if no such event was found."""
+    """Return a violation of twice the claim, to be planted in an event of a kind; None if no event was found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
         values = chosen.draw(sketch, rng)
@@ -231,4 +232,4 @@ CLASSES: tuple[EventClass, ...] = (
         _token,
     ),
 )
-"""The required classes, those with rare events first. A class is required if the outputs have such events."""
+"""The kinds of events, those with rare events first. Power is measured for each kind that the outputs have."""

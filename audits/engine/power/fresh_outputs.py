@@ -1,6 +1,7 @@
 """Fresh outputs of a mechanism on the first input of a pair, for choosing events and for planting violations.
 
-Every chunk has a seed of its own, so its outputs do not depend on the number of workers or on the time of drawing.
+The outputs are drawn in chunks. Each chunk has its own seed, so its outputs do not depend on the number of workers or
+on the time of drawing.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ from dpproof.audits.engine.scores.layout import WIDEST, Layout
 from dpproof.audits.engine.scores.protocol import View
 
 SKETCH, FEWEST = 4096, 1024
-"""The largest and the smallest number of outputs for choosing events; they are used for nothing else."""
+"""The largest and the smallest number of outputs for choosing events. These outputs are used for nothing else."""
 NUMBERS = 1 << 24
-"""About the largest amount of numbers that are kept in memory of chunks that several classes use, and the largest
-amount of numbers in a planted stream."""
+"""About the largest amount of numbers that are kept in memory for several kinds of events, and the largest amount of
+numbers in a planted stream."""
 CHUNKS, SMALLEST = 32, 64
 """A chunk has 1 / `CHUNKS` of the samples of an audit, but at least `SMALLEST` outputs."""
 FARTHEST = 512
-"""For outputs that are no arrays of numbers, events use at most this many numbers and words of an output."""
+"""For outputs that are not arrays of numbers, events use at most this many numbers and words of an output."""
 AHEAD = 8
 """The number of chunks that are drawn ahead by workers."""
 INPUT = 0
 """The label of the input on which the outputs are drawn."""
 OF_SKETCH, OF_CHUNKS = 0, 99
-"""Places in the seed's tree of power. The classes of events have the places between them."""
+"""The numbers of two random streams. The kinds of events have the numbers between them."""
 
 
 class Outputs:
-    """Some outputs, with the views of events and scores on them, each computed once.
+    """Some outputs of a mechanism, and their conversions for events and scores, each computed once.
 
     Attributes:
         rows: the outputs.
-        layout: their layout.
+        layout: the conversion of outputs to numbers.
     """
 
     def __init__(self, rows: Block, layout: Layout) -> None:
@@ -55,8 +56,8 @@ class Outputs:
     def numbers(self) -> NDArray[Any]:
         """The outputs as a matrix, with exact whole numbers.
 
-        Scores look at the first `WIDEST` cells only. For longer outputs the matrix has up to `FARTHEST` cells,
-        so that events can lie beyond these.
+        A cell is one number or word of an output. Scores use the first `WIDEST` cells only. For longer outputs the
+        matrix has up to `FARTHEST` cells, so that events can use later cells.
         """
         if self.layout.plain and self.rows.dtype.kind in "biuO":
             return self.rows.reshape(len(self.rows), -1)
@@ -67,29 +68,29 @@ class Outputs:
 
     @cached_property
     def cut(self) -> bool:
-        """Whether some outputs are longer than the part in which events lie."""
+        """Whether some outputs are longer than the part that events use."""
         return not self.layout.plain and bool((lengths(self.rows) > FARTHEST).any())
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """The tokens of every output in their order: words of a text, and elements of nested collections."""
+        """The words of every output, in their order: words of texts, and elements of nested collections."""
         return [list(_tokens(output)) for output in self.rows]
 
     def seen(self, view: View) -> NDArray[Any]:
-        """Return the outputs in the view of a score."""
+        """Return the outputs, converted by the ``view`` of a score."""
         if id(view) not in self._seen:
             self._seen[id(view)] = view, view(self.rows)  # a view that is held keeps its id
         return self._seen[id(view)][1]
 
 
 class FreshOutputs:
-    """Fresh outputs of a mechanism, drawn in chunks.
+    """A source of fresh outputs of a mechanism on the first input, drawn in chunks.
 
     Args:
         made, pair, seed: the mechanism, its inputs and the audit's seed.
-        layout: the layout of the outputs.
+        layout: the conversion of outputs to numbers.
         samples: the number of samples of one planted audit.
-        executor: draws chunks ahead, if given.
+        executor: draws chunks ahead in parallel, if given.
 
     Attributes:
         size: the number of outputs of a chunk.
@@ -112,7 +113,7 @@ class FreshOutputs:
         self._executor, self._coming = executor, dict[int, Future[Outputs]]()
 
     def chunk(self, number: int) -> Outputs:
-        """Return the chunk with this number. The first chunks are kept in memory, as many as there is room for.
+        """Return the chunk of outputs with this number. The first chunks are kept in memory, as many as fit.
 
         Raises:
             MechanismError: as for `dpproof.audits.engine.sampling.callables.outputs`.
@@ -142,7 +143,7 @@ def draw_sketch(
     seed: int,
     executor: Executor | None = None,
 ) -> Outputs:
-    """Draw the outputs from which events are chosen; their seeds do not depend on the workers."""
+    """Return the outputs from which events are chosen. They do not depend on the executor."""
     most = largest_block(layout.width, samples, made.together)
     sizes = [min(most, samples - start) for start in range(0, samples, most)]
     asked = [(made, pair, size, generator(seed, POWER, OF_SKETCH, i)) for i, size in enumerate(sizes)]
@@ -151,7 +152,7 @@ def draw_sketch(
 
 
 def planted_samples(samples: int, layout: Layout) -> int:
-    """Return the length of a planted stream: that of the audit, or less if its numbers need too much memory."""
+    """Return the number of samples in a planted stream: as many as in the audit, or fewer if memory is short."""
     return min(samples, max(1, NUMBERS // max(layout.width, 1)))
 
 

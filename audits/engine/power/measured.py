@@ -1,7 +1,7 @@
-"""Measured power: the number of planted audits, for each class of events, that refute the claim.
+"""Measure the power of an audit: how many audits of a planted violation refute the claim, for each kind of event.
 
-The count stops as soon as the result is known. Power 90 % is stated for a class once a bet against "the power is at
-most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.md, Lemma 4).
+The count stops as soon as the result is known. Power 90 % is stated for a kind of event once a bet against "the power
+is at most 90 %" has multiplied its stake by a hundred (docs/notes/audit_power.md, Lemma 4).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
 RUNS = 200
-"""The largest number of planted audits for a class of events."""
+"""The largest number of planted audits for a kind of event."""
 WANTED, HOPED, LEVEL = 0.9, 0.98, 0.01
 """The power that is stated, the power for which the bet is optimal, and the probability of a false statement."""
 GAIN, LOSS = math.log(HOPED / WANTED), math.log((1 - HOPED) / (1 - WANTED))
-"""The change of the log stake after an audit that detects the violation, and after one that misses it."""
+"""The change of the bet's log wealth after an audit that detects the violation, and after one that misses it."""
 GOOD, POOR, DOUBT = 0.95, 0.7, 20
-"""A bet against "the power is at least 95 %" ends the count when it has multiplied its stake by `DOUBT`."""
+"""A second bet, against "the power is at least 95 %". The count ends when it has multiplied its stake by `DOUBT`."""
 SEEN, MISSED = math.log(POOR / GOOD), math.log((1 - POOR) / (1 - GOOD))
-"""The change of that log stake after an audit that detects the violation, and after one that misses it."""
+"""The change of the second bet's log wealth after a detected violation, and after a missed one."""
 KNOWN = "tails of a known likelihood ratio"
 OTHERS = (
     f"events of mass below {FLOOR:g}",
@@ -43,15 +43,15 @@ CUT = f"what follows the first {FARTHEST} numbers and words of an output"
 
 @dataclass(frozen=True)
 class ClassPower:
-    """The measured power against violations in one class of events.
+    """The measured power of an audit against violations in one kind of event.
 
     Attributes:
-        name: the name of the class.
+        name: the name of the kind of event.
         law: a description of how events were drawn.
         seen, runs: ``seen`` of ``runs`` planted audits refuted the claim; ``seen`` is ``None`` for simulated power.
         enough: whether power 90 % is stated.
         outputs: the number of fresh outputs in the planted audits; each is used at most once.
-        multiple: the violations have at most this multiple of the claimed epsilon.
+        multiple: the epsilon of the planted violations is at most this multiple of the claimed epsilon.
     """
 
     name: str
@@ -64,13 +64,13 @@ class ClassPower:
 
     @property
     def missed(self) -> str:
-        """A description of the class and its power, for a class with too little power."""
+        """A description of the kind of event and of its power, for the case that the power is too small."""
         if self.seen is None:
             return f"{self.name} (power {WANTED:g} is reached at {self.multiple:.3g} times the claim)"
         return f"{self.name} ({self.seen} of {self.runs} seen)"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the measured numbers and the method as JSON data."""
+        """Return the measured numbers, and how they were measured, as JSON data."""
         return {
             "enough": self.enough,
             "seen": self.seen,
@@ -85,10 +85,10 @@ class ClassPower:
 
 @dataclass(frozen=True)
 class Power:
-    """The detection power of an audit.
+    """The power of an audit: how well the audit detects violations in each kind of event.
 
     Attributes:
-        classes: the required classes that were measured.
+        classes: the measured power for each kind of event.
         not_covered: descriptions of what was not measured.
         why: the reason why no power was measured, or an empty text.
     """
@@ -99,11 +99,12 @@ class Power:
 
     @property
     def enough(self) -> bool:
-        """Whether there is a measured class, and power 90 % is stated for all of them."""
+        """Whether some power was measured, and power 90 % is stated for every measured kind of event."""
         return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
 
     def seen(self, claimed: float) -> float:
-        """Return an epsilon that is detected with power 90 %, for a claimed epsilon; infinity if none is known."""
+        """Return an epsilon that the audit detects with power 90 %, given the claimed one; infinity if unknown.
+        """
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)
@@ -111,7 +112,7 @@ class Power:
         return claimed * max(one.multiple for one in self.classes)
 
     def as_evidence(self) -> dict[str, Any]:
-        """Return the power as fields of `dpproof.audits.recording.evidence.Evidence`."""
+        """Return the power as keyword arguments for `dpproof.audits.recording.evidence.Evidence`."""
         return {
             "power": {one.name: one.as_json() for one in self.classes},
             "not_covered": self.not_covered,
@@ -137,12 +138,15 @@ def measured(
     points: tuple[CurvePoint, ...],
     seed: int,
 ) -> Power:
-    """Measure the power against at most twice the claim, class by class, until a class has too little power.
+    """Return the power of an audit against violations of at most twice the claim, for each kind of event.
+
+    The measurement ends at the first kind of event with too little power.
 
     Args:
-        draw: draws the outputs from which events are chosen, and returns them with the settings of planted audits.
-        curve: the claim.
-        points: the points of the claim that the audit bets against.
+        draw: a function that returns the outputs from which events are chosen, and the object that runs planted
+            audits.
+        curve: the claimed guarantee.
+        points: the points (epsilon, delta) of the claim that the audit tests.
         seed: the audit's seed.
     """
     if points[-1].epsilon == 0:
@@ -188,12 +192,12 @@ def _of_class(
 
 
 def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
-    """Return the power from `engine.power.simulated`, for outputs of one number with a known likelihood ratio.
+    """Return the simulated power of an audit whose outputs are single numbers with a known likelihood ratio.
 
     Args:
-        seen: the smallest epsilon that is detected.
+        seen: the smallest epsilon that the simulated audits detect, from `engine.power.simulated`.
         claimed: the claimed epsilon.
-        name: the name of the class of simulated violations.
+        name: the name of the kind of simulated violations.
 
     >>> simulated(1.9, 1.0).enough, simulated(2.1, 1.0).enough
     (True, False)
@@ -205,18 +209,19 @@ def simulated(seen: float, claimed: float, name: str = KNOWN) -> Power:
 
 
 def unmeasured(why: str) -> Power:
-    """Return the power of an audit without measured power, with the reason."""
+    """Return the power of an audit whose power was not measured, with the reason ``why``."""
     return Power((), OTHERS, why)
 
 
 def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
-    """Count how many audits, of at most `RUNS`, detect a violation, and decide whether power 90 % is stated.
+    """Return how many planted audits, of at most `RUNS`, detect the violation, and whether that is enough.
 
     Args:
-        sees: whether the audit with this number detects it; None if there was no event for a violation.
+        sees: a function from the number of an audit to whether the audit detects its violation; None if no event was
+            found for the violation.
 
     Returns:
-        The number of detections, the number of audits, and the decision; None if there was no event.
+        The number of detections, the number of audits, and the decision; None if no event was found.
 
     >>> enough_seen(lambda run: True)
     (55, 55, True)

@@ -1,10 +1,11 @@
 """Planted audits: the same audit, run on a stream that contains a known violation.
 
-For each sample of a planted stream, a coin gives the label, a cell is drawn from the label's distribution over cells,
-and the next fresh output of the mechanism in this cell is taken. So both output distributions consist of the
-mechanism's own outputs on one input. Their divergence equals that of the two distributions over the cells, for every
-mechanism, even if the masses of the cells are not known exactly (docs/notes/audit_power.md, Theorem 1). The violation
-is certified to be at most twice the claim. Within a class of events each output is used at most once.
+The possible outputs are divided into cells, such as an event and its complement. For each sample of a planted stream,
+a coin gives the label 0 or 1. A cell is drawn from the distribution for this label, and the next fresh output of the
+mechanism in this cell is taken. So both output distributions consist of the mechanism's own outputs on one input.
+Their divergence equals the divergence of the two distributions over the cells, for every mechanism, even if the
+probabilities of the cells are not known exactly (docs/notes/audit_power.md, Theorem 1). The violation is certified to
+be at most twice the claim. For one kind of event, each output is used at most once.
 """
 
 from __future__ import annotations
@@ -32,25 +33,26 @@ from dpproof.audits.time_budget import check_time
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2
-"""The largest epsilon of a planted violation, as a multiple of the claimed one, at every delta of the claim."""
+"""The epsilon of a planted violation is at most this multiple of the claimed epsilon, at every delta."""
 NODES = 96
-"""The number of places at which a curve is evaluated. Between two places the stricter bound is used."""
+"""The number of epsilons at which a claimed curve is evaluated. Between two of them the stricter bound is used."""
 ODDS_DOWN, DELTA_DOWN = 1 - 1e-12, 1 - 1e-6
-"""Factors on e^(2 epsilon) and delta. They cover all rounding errors, and those of coins of 53 bits."""
+"""Factors that are applied to e^(2 epsilon) and delta, to cover all rounding errors."""
 GRID = 1 << 53
-"""The probabilities of an event are multiples of 1 / GRID, like the coins, so the bound holds exactly."""
+"""Probabilities of planted events are multiples of 1 / GRID, like random doubles, so the bound holds exactly."""
 FARTHEST, PLACES = 12.0, 2001
 
 
 @dataclass(frozen=True)
 class Doubled:
-    """Twice a claim: w(E) <= odds v(E) + delta for every event E, in both orders, for each pair (odds, delta).
+    """A condition on the size of planted violations: two distributions may differ by at most twice the claim.
 
     Attributes:
-        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order.
-        deltas: the deltas of the same points, rounded down.
-        rank_shift: the distance of two unit Gaussians of exactly this strength; ``None`` unless the claim
-            is a single point with a delta.
+        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order. For each
+            event, one probability is at most odds times the other, plus delta.
+        deltas: the matching deltas, rounded down.
+        rank_shift: the distance of two unit Gaussians that differ by exactly twice the claim; ``None`` unless the
+            claim is a single point with delta > 0.
 
     >>> twice = Doubled((4.0,), (0.0,))
     >>> [round(chance, 12) for chance in twice.event(0.25)]
@@ -62,11 +64,11 @@ class Doubled:
     rank_shift: float | None = None
 
     def event(self, mass: float) -> tuple[float, float]:
-        """Return two probabilities of an event with mean ``mass``, as far apart as twice the claim allows.
+        """Return two probabilities with mean ``mass`` for an event, as far apart as twice the claim allows.
 
         Args:
-            mass: in (0, 1/2]. Up to rounding, the event then distinguishes the labels at least as well as its
-                complement (Lemma 2).
+            mass: the mean of the two probabilities, in (0, 1/2]. Up to rounding, the event then distinguishes the two
+                distributions at least as well as its complement (Lemma 2).
         """
         rows = list(zip(self.odds, self.deltas, strict=True))
         least = max((2 * mass - delta) / (1 + odds) for odds, delta in rows)
@@ -78,16 +80,16 @@ class Doubled:
         return smaller / GRID, larger / GRID
 
     def admits(self, first: Floats, second: Floats) -> bool:
-        """Whether two distributions over the cells differ by at most twice the claim."""
+        """Return whether two discrete distributions differ by at most twice the claim."""
         rows = list(zip(self.odds, self.deltas, strict=True))
         orders = ((first, second), (second, first))
         return all(float(np.maximum(w - x * v, 0).sum()) <= d for v, w in orders for x, d in rows)
 
     def ranks(self, masses: Floats) -> tuple[Floats, Floats]:
-        """Return the two distributions over the cells of a score under a Gaussian shift of its rank (Lemma 3).
+        """Return two distributions over ranges of a score that differ by a Gaussian shift of the rank (Lemma 3).
 
         Args:
-            masses: the masses of the cells, in the order of the score, with sum 1.
+            masses: the probabilities of the ranges, in the order of the score, with sum 1.
         """
         assert self.rank_shift is not None
         places = np.linspace(-FARTHEST, FARTHEST, PLACES)
@@ -99,11 +101,11 @@ class Doubled:
 
 
 def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
-    """Return twice a claim, for the points that an audit bets against.
+    """Return the condition "at most twice the claim", for the points (epsilon, delta) that an audit tests.
 
     Args:
-        curve: the claim.
-        points: points of the claim, the stated one last. A claim that consists of one point has only this one.
+        curve: the claimed guarantee.
+        points: the tested points of the claim, the stated one last. A claim such as pure DP has only this one.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
@@ -140,15 +142,15 @@ def _shift(epsilon: float, delta: float) -> float | None:
 Ints = NDArray[np.int64]
 
 MOST, SPARE = 4, 1024
-"""A planted audit draws at most `MOST` times its samples plus `SPARE` outputs. Then it counts as a miss."""
+"""A planted audit draws at most `MOST` times its samples plus `SPARE` outputs. If more are needed, it is a miss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A violation to plant.
+    """A violation to plant: two distributions over cells, which are sets of outputs.
 
     Attributes:
-        cells: function that returns the cell of each output.
+        cells: a function that returns the number of the cell of each output.
         laws: the probabilities of the cells under the two labels: ``(2, cells)``.
     """
 
@@ -157,15 +159,15 @@ class Planted:
 
 
 class Planting:
-    """Runs planted audits one after the other, each on fresh outputs.
+    """An object that runs planted audits one after the other, each on fresh outputs.
 
     Args:
-        fresh: the outputs.
-        layout: the layout of the outputs.
+        fresh: the source of the outputs.
+        layout: the conversion of outputs to numbers.
         samples: the number of samples of one audit.
         scores: the scores of the audit.
-        points: the points of the claim that the audit bets against.
-        alpha: the level of the audit.
+        points: the points (epsilon, delta) of the claim that the audit tests.
+        alpha: the largest probability of a false alarm of the audit.
         together: the smallest number of samples in a block.
     """
 
@@ -186,15 +188,15 @@ class Planting:
 
     @property
     def used(self) -> int:
-        """The number of outputs drawn for the audits since `begin`."""
+        """The number of outputs that were drawn for the audits since the last call of `begin`."""
         return self._next * self._fresh.size
 
     def begin(self) -> None:
-        """Begin the audits of a class with the first output. Outputs that other classes used are used again."""
+        """Start again at the first output. This is called for each kind of event, so all kinds use the same outputs."""
         self._next = 0
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
-        """Whether one audit of a stream with this violation refutes the claim.
+        """Return whether one audit of a stream with this planted violation refutes the claim.
 
         An audit that finds too few outputs in a cell ends early and does not refute it.
         """

@@ -1,7 +1,8 @@
-"""Simulated power of an audit, from the same bets on a reference pair.
+"""Simulate the power of an audit: place the same bets on two standard output distributions.
 
-The pair is that of `audits.engine.betting.reference`. Only counts are simulated. The thresholds are exact quantiles,
-which the audit approximates. These figures describe the test and are not certified.
+The two distributions are those of `audits.engine.betting.reference`. Only the counts of samples beyond each threshold
+are simulated. The thresholds are exact quantiles, which a real audit approximates. The resulting numbers are not
+certified.
 """
 
 from __future__ import annotations
@@ -22,33 +23,33 @@ from dpproof.audits.engine.scores.tails import BOTH, KINDS, LEVELS
 __all__ = ["NEEDED", "RUNS", "gaussian_mu", "smallest_seen", "would_have_seen"]
 
 RUNS, NEEDED = 200, 195
-"""Power 0.9 is stated if `NEEDED` of `RUNS` simulated audits refute. These check the wealth at the end only and know
-the thresholds. A real audit learns them and fixes its blocks ahead, so it detects up to a tenth less
+"""Power 0.9 is stated if `NEEDED` of `RUNS` simulated audits refute the claim. Simulated audits check the wealth at the
+end only and know the best thresholds. A real audit learns its thresholds, so it detects up to a tenth less
 (docs/audits.md)."""
 LARGEST, SMALLEST = 64.0, 0.05
-"""The largest violation that is tried, as a multiple of the claimed epsilon (or of 0.05, if that is larger)."""
+"""The largest epsilon that is tried is `LARGEST` times the claimed epsilon, or times `SMALLEST` if that is larger."""
 WITHIN, NEAR = 1.03, 1.014
-"""The factor up to which the smallest violation is found, and the factor around a guess that is tried first."""
+"""The precision of the smallest detected epsilon as a factor, and the factor around a guess that is tried first."""
 LUCK = 5.5
-"""The approximate margin, in nats, of the mean wealth above the hurdle at which nine of ten audits refute."""
+"""Nine of ten audits refute if the mean log wealth exceeds the log wealth that refutes by about this much."""
 
 
 def would_have_seen(
     wealth: LogWealth, claimed: float, delta: float, *, log_hurdle: float, start: int, samples: int, seed: int
 ) -> float:
-    """Return the smallest epsilon at ``delta``, within 3 %, that is detected on the reference pair with power 0.9.
+    """Return the smallest epsilon at ``delta`` that a simulated audit detects with power 0.9, within 3 %.
 
     Args:
-        wealth: the bets.
-        claimed: the claimed epsilon at ``delta``; smaller ones are no violation.
-        delta: in [0, 1).
-        log_hurdle: the log wealth that refutes.
-        start: samples spent before the first bet.
+        wealth: the bets of the audit.
+        claimed: the claimed epsilon at ``delta``; a smaller epsilon is no violation.
+        delta: the delta of the result, in [0, 1).
+        log_hurdle: the log wealth that refutes the claim.
+        start: the number of samples that are drawn before the first bet.
         samples: the total number of samples.
         seed: the audit's seed.
 
     Returns:
-        An epsilon above ``claimed``, or infinity if even the largest one tried is not detected.
+        An epsilon above ``claimed``, or infinity if even the largest epsilon that is tried is not detected.
     """
     spent = max(0, samples - max(start, FIRST))
 
@@ -70,7 +71,7 @@ def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = 
     result is infinity if nothing up to `LARGEST` times the claim is detected.
 
     Args:
-        power: how many of `RUNS` audits refute, as a function of the true epsilon.
+        power: a function from the true epsilon to the number of audits, out of `RUNS`, that refute the claim.
         claimed: the claimed epsilon.
         guess: a multiple of the claimed epsilon that may be close to the result.
 

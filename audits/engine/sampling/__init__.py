@@ -1,1 +1,1 @@
-"""Sampling: calls of a mechanism, and the collection of its outputs."""
+"""Sampling: call a mechanism in a uniform way and collect its outputs."""

@@ -1,4 +1,4 @@
-"""The stream of samples in blocks. An executor draws the same blocks as this process."""
+"""The samples of an audit, drawn in blocks. With an executor or without, the blocks are the same."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ LARGEST, DEAR = 1 << 17, 1 << 16
 that are expensive to call. Each block has a seed of its own."""
 NUMBERS = 1 << 22
 REPEATED = 1 << 12
-"""About this many samples of the first blocks, and as many of the last blocks, are drawn again."""
+"""To find a state between calls, the audit draws about this many of the first and of the last samples again."""
 BETWEEN = 9
-"""The place in the seed's tree of probes for the calls between repeated blocks."""
+"""The number of the random stream for the calls between repeated blocks."""
 
 Labelled = tuple[NDArray[Any], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """The number, the size and the outputs of a block that was drawn."""
+    """A block of samples that was drawn: its number, its size and its outputs."""
 
     block: int
     size: int
@@ -50,7 +50,7 @@ class Drawn:
 
 
 class Record:
-    """The first and the last blocks of a stream, about `REPEATED` samples each."""
+    """A record of the first and of the last blocks of an audit, about `REPEATED` samples each."""
 
     def __init__(self) -> None:
         self._first: list[Drawn] = []
@@ -58,7 +58,7 @@ class Record:
         self._begun = self._ended = 0
 
     def note(self, drawn: Drawn) -> None:
-        """Record one more block, and drop blocks that are no longer among the last ones."""
+        """Add one more block to the record, and drop blocks that are no longer among the last ones."""
         if self._begun < REPEATED:
             self._first.append(drawn)
             self._begun += drawn.size
@@ -83,15 +83,15 @@ def draw_blocks(
     record: Record | None = None,
     pace: Pace | None = None,
 ) -> Iterator[Labelled]:
-    """Yield the samples block by block; blocks and their seeds do not depend on the workers.
+    """Generate the samples of an audit block by block: the outputs and the labels (0 or 1) of their inputs.
 
     Args:
         sampler, pair, seed: the mechanism, its inputs and the audit's seed.
         budget: the total number of samples.
-        executor: draws blocks ahead, if given.
-        layout: the layout of the outputs; a block holds at most about `NUMBERS` numbers in this layout.
+        executor: draws blocks ahead in parallel, if given; it does not change the samples.
+        layout: the conversion of outputs to numbers; a block holds at most about `NUMBERS` numbers after conversion.
         record: records every block for `check_repeats`.
-        pace: sets the sizes of later blocks from the results of earlier ones.
+        pace: the rule for the size of the next block.
     """
     width, made = 1 if layout is None else layout.width, as_mechanism(sampler)
     blocks = Blocks(budget, pace or Pace(), largest_block(width, budget, made.together), made.together)
@@ -112,7 +112,7 @@ def largest_block(width: int, budget: int, together: int) -> int:
     """Return the largest number of samples in a block.
 
     Args:
-        width: the number of columns that scores see of one output.
+        width: the number of columns to which one output is converted for the scores.
         budget: the total number of samples; a block has at most an eighth, so that workers share the last blocks.
         together: the smallest number of samples that is requested from the mechanism at once.
     """
@@ -123,13 +123,15 @@ def largest_block(width: int, budget: int, together: int) -> int:
 def check_repeats(
     sampler: Auditable, pair: Neighbours, seed: int, record: Record, layout: Layout | None
 ) -> None:
-    """Draw the first and the last blocks again, in reverse order with other calls between them, and compare.
+    """Draw the first and the last blocks again, in another order, and raise an error if their outputs differ.
 
-    A state between calls could reveal the label even if the output distribution is correct. So the outputs must
-    depend on the arguments only, and no violation is reported because of a state.
+    The blocks are drawn in reverse order, with other calls between them. If a mechanism keeps a state between calls,
+    the state could reveal the input even if the output distribution is correct. So the outputs must depend on the
+    arguments only.
 
     Raises:
-        MechanismError: a block differs from its first version. Mechanisms with randomness of their own are not tested.
+        MechanismError: a block differs from its first version. Mechanisms with randomness of their own, which no seed
+            determines, are not tested.
     """
     made = as_mechanism(sampler)
     if not made.seeded:

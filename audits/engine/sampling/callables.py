@@ -1,10 +1,11 @@
-"""Mechanisms in one form: vectorised and scalar callables, dpproof's mechanisms, and OpenDP's measurements.
+"""Convert functions, dpproof's mechanisms and OpenDP's measurements to one form, and draw samples from them.
 
-They are sampled on a pair of inputs. Samples are seeded by block, do not depend on the number of workers, and are
-checked. In a stream a fair coin picks the input of each sample. The samples of one label are drawn together and
-then put at the places that the coins chose, so the place of a sample in a block reveals nothing about its label. This
-is necessary because a score is a floating-point sum, whose last bit may depend on the place of a row in a matrix.
-Outputs with scores that ignore the place stay in the order in which they were drawn, which halves the time.
+A mechanism is sampled on a pair of inputs, in blocks. Each block has its own seed, so the samples do not depend on
+the number of workers. For each sample, a fair coin picks the input; the coin is the label of the sample. The samples
+of one input are drawn in one call and then put at the places that the coins chose. So the place of a sample in a
+block reveals nothing about its label. This is necessary because a score is a floating-point sum, and the last bit of
+a sum may depend on the place of a row in a matrix. If no score depends on the place, the outputs stay in the order in
+which they were drawn, which halves the time.
 """
 
 from __future__ import annotations
@@ -27,23 +28,23 @@ from dpproof.audits.time_budget import check_time
 from dpproof.mechanisms.primitives import Samples
 
 BLOCKS, PROBES, POWER, SEARCH, PAIRS, FRESH = range(6)
-"""The random streams of a seed, for samples, checks of the mechanism, the measurement of power, a search, several
-pairs, and the illustration of a violation."""
+"""The numbers of the random streams of a seed: for samples, for checks of the mechanism, for the measurement of power,
+for a search, for several pairs, and for the illustration of a violation."""
 AGAIN = 100
-"""The number of further calls of a mechanism that raised, to report how often it raises."""
+"""If a mechanism raises an exception, it is called this many times more, to report how often it raises."""
 
 
 def generator(seed: int, *place: int) -> np.random.Generator:
-    """Return the generator at a place of the seed's tree; `SeedSequence.spawn` leads to the same generator."""
+    """Return the random generator for a seed and a tuple of numbers ``place``, as `SeedSequence.spawn` does."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=place))
 
 
 def draw(
     sampler: Auditable, pair: Neighbours, size: int, seed: int, block: int, layout: Layout | None = None
 ) -> tuple[Block, NDArray[np.int64]]:
-    """Draw ``size`` labelled samples: outputs ``(size, ...)`` and labels ``(size,)``, fair and independent.
+    """Return ``size`` samples: outputs ``(size, ...)``, and labels ``(size,)`` that are independent fair coins.
 
-    In an `ordered` layout the samples with label 0 come first; fair coins determine their number.
+    A label is the number of the input, 0 or 1. If ``layout.ordered`` is true, the samples with label 0 come first.
 
     Raises:
         MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs.
@@ -68,7 +69,7 @@ def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Bl
 
 
 def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.random.Generator) -> Block:
-    """Call the mechanism once on an input of the pair, and check its result.
+    """Return ``n`` outputs from one call of the mechanism on the input with number ``label``, after a check.
 
     Raises:
         MechanismError: as in `draw`; the message names the input.
@@ -109,7 +110,7 @@ def _first_call(handed: Handed) -> Iterator[None]:
 
 
 def check_unchanged(*pairs: Neighbours) -> None:
-    """Check at the end of an audit that no call has changed an input.
+    """Raise an error if a call has changed an input of the pairs.
 
     Raises:
         ChangedInputError: a call has changed an input.
@@ -171,15 +172,16 @@ class ChangedInputError(MechanismError):
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism in the form in which an audit calls it, with the treatment of exceptions and NaN.
+    """A mechanism in the form in which an audit calls it, with settings for exceptions and NaN.
 
     Attributes:
         function: ``function(data, n, rng)`` returns ``n`` independent outputs, one per row.
-        failures: with ``"error"`` a call that raises is an error; with ``"token"`` the exception's type is its output.
-        nan: with ``"error"`` an output that contains NaN is an error; with ``"token"`` it is a valid output.
+        failures: with ``"error"`` a call that raises an exception ends the audit; with ``"token"`` the exception's
+            type counts as the output.
+        nan: with ``"error"`` an output that contains NaN ends the audit; with ``"token"`` NaN is a valid output.
         seeded: whether all randomness comes from the generator passed in. If not, the caller must ensure that the
             outputs are independent, and a replay compares verdicts, not counts.
-        together: the smallest number of samples between two checks, for mechanisms that are expensive to call.
+        together: the smallest number of samples in a block, for mechanisms that are expensive to call.
 
     Raises:
         ValueError: ``failures`` or ``nan`` is neither of the two words, or ``together`` is less than 1.
@@ -215,7 +217,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Each:
-    """A vectorised mechanism from a scalar one, ``function(data, rng)``, which returns one output per call."""
+    """A function ``(data, n, rng)`` that calls ``function(data, rng)`` ``n`` times and returns the outputs."""
 
     function: Callable[[Any, np.random.Generator], Any]
 
@@ -244,7 +246,7 @@ class Each:
 
 
 def each(function: Callable[[Any, np.random.Generator], Any], **options: Any) -> Mechanism:
-    """Return a `Mechanism` from a scalar ``function(data, rng)`` with one output per call and options.
+    """Return a ``function(data, rng)``, which returns one output per call, as a `Mechanism`.
 
     >>> each(lambda value, rng: value + int(rng.integers(2)))(10, 3, np.random.default_rng(0))
     [11, 11, 11]
@@ -253,18 +255,18 @@ def each(function: Callable[[Any, np.random.Generator], Any], **options: Any) ->
 
 
 def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
-    """Return a `Mechanism` from a callable.
+    """Return a callable as a `Mechanism`, in the form in which an audit calls it.
 
-    It is vectorised if it takes (data, n, rng), and scalar if it takes (data, rng).
+    A callable with the parameters (data, n, rng) must return ``n`` outputs; one with (data, rng) returns one output.
 
-    Parameters with a default do not count. A callable without a signature is assumed to be vectorised.
+    Parameters with a default do not count. A callable without a signature is assumed to take (data, n, rng).
 
     Args:
         function: the callable.
         options: ``failures``, ``nan`` and ``seeded``, as for `Mechanism`.
 
     Raises:
-        MechanismError: it takes another number of arguments.
+        MechanismError: the callable takes another number of arguments.
 
     >>> mechanism(lambda value, rng: value + rng.laplace()).function.__class__.__name__
     'Each'
@@ -283,7 +285,7 @@ def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
 
 
 def as_mechanism(given: Auditable) -> Mechanism:
-    """Return a `Mechanism` from a `Mechanism`, a callable, or an object with a method ``sample(data, n, rng)``."""
+    """Return a mechanism, a callable, or an object with a method ``sample(data, n, rng)`` as a `Mechanism`."""
     if isinstance(given, Mechanism):
         return given
     if hasattr(given, "sample"):
@@ -296,7 +298,7 @@ def as_mechanism(given: Auditable) -> Mechanism:
 
 
 def as_mechanism_with(given: Auditable, options: Mapping[str, Any]) -> Mechanism:
-    """Return a `Mechanism` from a callable, with options.
+    """Return a callable as a `Mechanism` with the given options (``failures``, ``nan``, ``seeded``).
 
     Raises:
         MechanismError: the callable is no mechanism.

@@ -1,18 +1,18 @@
 """Programs as mechanisms, with a request on standard input and one output per line on standard output.
 
-The protocol, version 1. The program is started once for each request, in the current folder, with the
-environment of the caller. It receives one line of JSON,
+The protocol, version 1. For each request dpproof starts the program, in the current folder, with the environment of
+the caller. The program receives one line of JSON,
 
     {"data": ..., "n": 64, "seed": 4503599627370495}
 
-and then the end of its input. It writes ``n`` lines, each of them one JSON value, which is one output, and
-exits with 0. Its standard error is shown if it fails. ``seed`` is an integer in [0, 2^53). Equal requests must
-have equal answers, and the answers to requests with different seeds must be independent. A program with
-randomness of its own is declared with ``seeded=False`` and receives no seed. Then the program must make its
-outputs independent by itself, and a replay compares verdicts, not counts.
+and then the end of its input. It writes ``n`` lines and exits with 0. Each line is one JSON value: one output. If the
+program fails, dpproof shows its standard error. ``seed`` is an integer in [0, 2^53). Equal requests must have equal
+answers, and the answers to requests with different seeds must be independent. A program that draws randomness of its
+own is declared with ``seeded=False`` and receives no seed. The program must then make its outputs independent by
+itself, and a replay compares verdicts, not counts.
 
-Arrays of numbers are sent as nested lists. Dataclasses, such as episodes and users, are sent as objects with a
-key for each field. Besides JSON, ``NaN``, ``Infinity`` and ``-Infinity`` are read.
+Arrays of numbers are sent as nested lists. Dataclasses, such as `Episodes` and `Users`, are sent as objects with a
+key for each field. In the output, ``NaN``, ``Infinity`` and ``-Infinity`` are also allowed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dpproof.audits.time_budget import OutOfTimeError, time_left
 
 TIMEOUT = 60.0
 TOGETHER = 64
-"""The smallest number of outputs per block. Starting a program takes longer than computing its answers."""
+"""The smallest number of outputs in one request, because starting a program takes long."""
 SHOWN = 500
 """The number of characters of standard error, or of an invalid line, that an error message shows."""
 
@@ -52,14 +52,14 @@ class CommandError(MechanismError):
 
 @dataclass(frozen=True)
 class Command:
-    """A program as a vectorised mechanism; the module docstring describes the protocol.
+    """A program that is called like a function ``(data, n, rng)``; the module docstring describes the protocol.
 
     A request is also stopped when the time budget (`dpproof.audits.time_budget`) is spent.
 
     Attributes:
         argv: the program and its arguments, which are not interpreted by a shell.
         timeout: the largest number of seconds for one request, above 0.
-        seeded: whether a seed is sent.
+        seeded: whether the request contains a seed.
 
     Raises:
         ValueError: ``argv`` is empty or not all text, or ``timeout`` is not above 0.
@@ -159,7 +159,7 @@ def command(
     Args:
         argv: the program and its arguments, such as ``["./run", "--epsilon", "1"]``.
         timeout: the largest number of seconds for one request.
-        seeded: whether the program takes its seed from the request; otherwise it has randomness of its own.
+        seeded: whether the program takes its seed from the request; False if the program has randomness of its own.
         failures, nan: as for `Mechanism`.
 
     >>> echo = command(["sh", "-c", "read request; echo 1; echo '[2, null]'"])

@@ -11,20 +11,20 @@ from contextvars import ContextVar
 Watcher = Callable[[int, int], None]
 """A callback that receives the number of samples drawn so far and the budget."""
 QUIET, WIDTH = 3.0, 60
-"""The seconds without a line, and the width of the line."""
+"""The seconds before the progress line appears, and the width of the line in characters."""
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def watcher() -> Watcher | None:
-    """Return the callback for samples drawn in this context; None if there is none."""
+    """Return the callback that is told about drawn samples in this context; None if there is none."""
     return _WATCHER.get()
 
 
 @contextmanager
 def watched(tell: Watcher) -> Iterator[None]:
-    """Call ``tell`` for every block that audits draw in this context.
+    """Call ``tell`` for every block of samples that audits draw in the ``with`` block.
 
-    A search counts each of its streams separately.
+    If an audit searches among several pairs, each pair has a count of its own.
 
     >>> from dpproof.audits.engine.sampling.blocks import draw_blocks
     >>> from dpproof.audits.data.pairs import Neighbours
@@ -43,9 +43,9 @@ def watched(tell: Watcher) -> Iterator[None]:
 
 @contextmanager
 def on_screen() -> Iterator[None]:
-    """Show the samples drawn in one line on standard error, in a terminal or a notebook, unless they are watched.
+    """Show how many samples the ``with`` block has drawn: a line on standard error, in a terminal or notebook.
 
-    The line appears after `QUIET` seconds, and is removed at the end.
+    The line appears after `QUIET` seconds, and is removed at the end. Nothing is shown inside `watched`.
     """
     if watcher() is not None or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield
@@ -68,7 +68,7 @@ def on_screen() -> Iterator[None]:
 
 @contextmanager
 def counting() -> Iterator[list[int]]:
-    """Count the samples that audits draw in this context: a list with the number in each stream."""
+    """Give a list that counts the samples drawn in the ``with`` block, one number for each stream."""
     counts: list[int] = []
     tell = watcher()
 

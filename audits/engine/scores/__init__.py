@@ -1,1 +1,1 @@
-"""Scores: functions with one number per output. An audit bets on tails of a score."""
+"""Scores: functions that return one number per output. An audit tests whether this number is large or small."""

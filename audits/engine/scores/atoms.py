@@ -1,9 +1,9 @@
-"""Scores of repeated values: in a coordinate, as whole outputs, and in the bits of floating-point numbers.
+"""Scores from values that repeat: in one coordinate, as whole outputs, or in the bits of floating-point numbers.
 
-A sampler that computes noise in floating point reaches only some doubles. Which doubles it reaches depends on the
-number to which the noise was added (Mironov 2012, "On significance of the least significant bits"). The lowest set bit
-shows this: it is finer if the sum is small and the data were zero. Whole outputs as tokens are meant for
-mechanisms whose outputs are words of a finite language.
+A mechanism that computes noise in floating point reaches only some doubles. Which doubles it reaches depends on the
+number to which the noise was added (Mironov 2012, "On significance of the least significant bits"). The lowest bit
+that is set shows this number: the bit is finer if the sum is small and the data were zero. The score of whole outputs
+is meant for mechanisms whose outputs are words of a finite language.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, V
 
 @dataclass(frozen=True)
 class Atoms:
-    """The score of repeated values: the sum over coordinates of the log odds of values seen before.
+    """A score that sums, over the coordinates of an output, the log odds of the two inputs for values seen before.
 
-    A continuous coordinate has no repeated values. Point masses that depend on the input (from missing noise, rounding
-    or a default) are found, even if they contribute little to the variance.
+    A continuous coordinate has no repeated values and adds nothing. The score finds values with positive probability
+    that depend on the input, for example from missing noise, rounding or a default, even if they hardly change the
+    variance.
     """
 
     training: int = 64
@@ -36,11 +37,11 @@ class Atoms:
 
     @property
     def name(self) -> str:
-        """The name, with the view of the outputs."""
+        """The name of the score, with the view of the outputs."""
         return "atoms" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Collect the values that occur at least ``fewest`` times, coordinate by coordinate."""
+        """Return the score from the values that occur at least ``fewest`` times in each coordinate."""
         digits = _digits(outputs)
         tables = [_atoms(column, labels, self.fewest) for column in _columns(outputs, digits).T]
         found = [(i, values, odds) for i, (values, odds) in enumerate(tables) if values.size]
@@ -48,11 +49,11 @@ class Atoms:
 
 
 HALF, HALF_SINGLE = 26, 12
-"""The number of binary digits that atoms use for double and for single precision: half of the available ones."""
+"""The number of binary digits to which double and single precision numbers are rounded: half of all digits."""
 
 
 def coarse(numbers: NDArray[np.generic], digits: int = HALF) -> Floats:
-    """Round numbers to a few binary digits, so that the floating-point grid causes no atoms.
+    """Return numbers rounded to a few binary digits, so that floating-point rounding causes no repeated values.
 
     Whole numbers of moderate size are not rounded, because they do not come from rounding.
 
@@ -97,7 +98,7 @@ def _log_odds(x: NDArray[np.generic], found: list[tuple[int, NDArray[np.generic]
 
 
 ZERO = 2048
-"""The value for 0, infinity and NaN, which have no lowest set bit."""
+"""The value that stands for the lowest set bit of 0, infinity and NaN, which have none."""
 
 
 def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
@@ -116,7 +117,7 @@ def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
 
 
 def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
-    """Return ``lowest_bit`` of the cells of any outputs, with `ZERO` for whole numbers and words.
+    """Return ``lowest_bit`` of the first ``width`` numbers of any outputs, with `ZERO` for whole numbers and words.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
     [-2.0, 2048.0, 2048.0]
@@ -128,16 +129,16 @@ def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
 
 
 def float_bits(training: int = 64, view: View = lowest_bit, weight: float = 1.0) -> Atoms:
-    """Return the score of the log odds of the lowest set bits, summed over the numbers of an output."""
+    """Return the score that sums the log odds of the lowest set bits of an output's numbers."""
     return Atoms(training, view=view, weight=weight)
 
 
 BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
-"""Views of the floating-point bits of numbers; real numbers have no such bits."""
+"""The functions from outputs to their floating-point bits, which real numbers do not have."""
 
 
 def only_bits(score: Score) -> bool:
-    """Whether a score sees only the floating-point bits of numbers.
+    """Return whether a score sees only the floating-point bits of numbers.
 
     >>> only_bits(float_bits()), only_bits(Atoms())
     (True, False)
@@ -146,14 +147,15 @@ def only_bits(score: Score) -> bool:
 
 
 def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Return a 64-bit word for each row, the same for equal rows, and almost surely different for others.
+    """Return a 64-bit number for each row, the same for equal rows and almost surely different for other rows.
 
     Args:
-        outputs: an array ``(n, ...)`` of numbers. Integers count in full. Other numbers are rounded to half of their
-            digits, so that the floating-point grid does not matter (`dpproof.audits.engine.scores.atoms.coarse`).
+        outputs: an array ``(n, ...)`` of numbers. Integers are not rounded. Other numbers are rounded to half of
+            their digits, so that floating-point rounding does not matter
+            (`dpproof.audits.engine.scores.atoms.coarse`).
 
     Returns:
-        Uint64 array ``(n, 1)``. Collisions cost power only, because the function is fixed beforehand.
+        Uint64 array ``(n, 1)``. If different rows have the same number, the audit may only miss a violation.
 
     >>> one, other, again = row_tokens(np.array([[1, 2], [2, 1], [1, 2]]))[:, 0]
     >>> one == again, one == other
@@ -175,7 +177,7 @@ def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 
 def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
-    """Return the score of the log odds of whole outputs that were seen before."""
+    """Return the score that is the log odds of the two inputs for a whole output that was seen before."""
     return Atoms(training, fewest=2, view=row_tokens, weight=weight)
 
 

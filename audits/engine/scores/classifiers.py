@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, flattened, viewed, whole
 
 MOST = 1 << 15
-"""The largest number of latest samples in a fit. It keeps the fit faster than the drawing of its samples."""
+"""A fit uses at most this many of the latest samples, so that it is faster than drawing the samples."""
 LARGEST = 1e30
 """The largest standardised coordinate. Larger ones are clipped, because trees compute in single precision."""
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """The log odds of a classifier with ``fit`` and ``predict_proba``, on standardised coordinates.
+    """A score that is the log odds of the two inputs, as a scikit-learn classifier estimates them.
 
     Attributes:
-        make: returns a new, seeded classifier for a number of samples and a number of coordinates.
-        kind: its name.
+        make: a function from the number of samples and the number of coordinates to a new, seeded classifier. It gets
+            standardised coordinates.
+        kind: the name of the classifier.
         training: the number of samples before the first fit.
         view: converts outputs to the columns that the score uses.
     """
@@ -40,7 +41,7 @@ class Classifier:
         return self.kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit to flattened outputs. The score is constant 0 unless both labels occur."""
+        """Return the score after a fit to flattened outputs. The score is constant 0 unless both labels occur."""
         x, y = flattened(outputs)[-MOST:], labels[-MOST:]
         if np.unique(y).size < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -50,12 +51,12 @@ class Classifier:
 
 
 def trees(training: int = 64, view: View = whole) -> Classifier:
-    """Return extremely randomised trees (Geurts, Ernst & Wehenkel 2006), for interactions and steps."""
+    """Return a score from extremely randomised trees (Geurts, Ernst & Wehenkel 2006), for interactions and steps."""
     return Classifier(_trees, "trees", training, view=view)
 
 
 def logistic(training: int = 64, view: View = whole) -> Classifier:
-    """Return ridge logistic regression, for small effects that add up over many coordinates."""
+    """Return a score from ridge logistic regression, for small effects that add up over many coordinates."""
     return Classifier(_logistic, "logistic", training, view=view)
 
 
@@ -83,7 +84,7 @@ def _standard(x: Floats, center: Floats, spread: Floats) -> Floats:
 
 
 class Fitted(Protocol):
-    """A fitted scikit-learn classifier."""
+    """The interface of a fitted scikit-learn classifier."""
 
     def predict_proba(self, x: Floats) -> Floats:
         """Return the probabilities of the classes, one row for each output."""

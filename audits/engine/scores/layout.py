@@ -30,26 +30,26 @@ from dpproof.audits.engine.scores.names import check_scores
 from dpproof.audits.engine.scores.protocol import Identity, Score, View, flattened, whole
 
 WIDEST = 64
-"""The largest number of cells of an output that scores see; the score of tokens sees the whole output."""
+"""The largest number of cells (numbers and words) of an output that scores see, except the score ``tokens``."""
 FEW = 64
-"""Whole numbers in a range smaller than this repeat often, so their bytes are not used as a score."""
+"""The bytes of whole numbers are used as a score only if the range of the numbers is at least this."""
 DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The conversion of outputs to numbers.
+    """The rule that converts outputs to numbers for the scores; it is chosen from first outputs, the probe.
 
     Attributes:
         plain: whether the outputs of the probe were single numbers, or arrays of finite numbers of one shape. Then
             blocks are arrays of numbers.
-        shape: the shape of a plain output; ``()`` for a single number.
-        odd: the number that fills the row of an output that does not fit a plain layout.
-        cells: the number of cells that are used of an output in any other layout.
+        shape: the shape of an output if ``plain`` is true; ``()`` for a single number.
+        odd: if ``plain`` is true, the number that fills the row of an output that has another form.
+        cells: otherwise, the number of cells (numbers and words) of an output that are used.
         fractions: whether some numbers of the probe were not whole, as with floating-point noise.
-        dtype: the type of plain blocks: doubles, 64-bit integers, or Python numbers if neither fits.
-        wide: the encoding of integers that no double represents exactly; None if the probe had none.
-        count: the number of lowest bytes of whole numbers that vary.
+        dtype: if ``plain`` is true, the type of a block: doubles, 64-bit integers, or Python numbers if neither fits.
+        wide: the conversion of integers that no double represents exactly; None if the probe had no such integers.
+        count: the number of lowest bytes that vary in the whole numbers of the probe.
         bits: whether each output of the probe held several numbers, and all of them were 0 or 1.
         ordered: whether the samples of a block stay in the order of their labels. This is allowed only if no score
             depends on a sample's place, not even in the last bit (docs/notes/audit_pairs.md, Lemma 2).
@@ -72,7 +72,7 @@ class Layout:
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
-        """Choose the layout for the blocks of a probe; ``nan`` is True if NaN is an allowed output."""
+        """Return the layout for the blocks of a probe; ``nan`` is True if NaN is an allowed output."""
         fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
         if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
             dtype = _dtype(block)
@@ -87,7 +87,7 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """The number of columns that scores see of one output."""
+        """The number of columns to which one output is converted for the scores."""
         each = 1 if self.wide is None else self.wide.columns_each
         return int(np.prod(self.shape)) * each if self.native else 1 + (4 + each) * self.cells
 
@@ -102,14 +102,15 @@ class Layout:
         return self.plain and int(np.prod(self.shape)) == 1
 
     def under(self, scores: Sequence[Score]) -> Layout:
-        """Return the layout for these scores; it is ordered if no score depends on a sample's place."""
+        """Return the layout for these scores; ``ordered`` is true if no score depends on a sample's place."""
         return replace(self, ordered=all(map(_ignores_places, scores)))
 
     def settled(self, block: Block) -> Block:
-        """Convert a block to an array of type `dtype` if the layout is plain; otherwise return it unchanged.
+        """Return the block as an array of type `dtype` if ``plain`` is true; otherwise return it unchanged.
 
-        An output unlike those of the probe, such as a rare abort token, becomes a constant far above them. The
-        conversion is a fixed function of the output, so such outputs form a valid event. No number is rounded.
+        An output of another form than those of the probe, such as a rare abort message, becomes a constant far above
+        them. The conversion is a fixed function of the output, so these outputs form a valid event. No number is
+        rounded.
         """
         if not self.plain:
             return block
@@ -140,13 +141,13 @@ class Layout:
 
     @cached_property
     def view(self) -> View:
-        """The view for scores that add up numbers: exact columns of doubles."""
+        """The function that converts outputs to exact columns of doubles, for scores that add up numbers."""
         if not self.native:
             return partial(features, width=self.cells, wide=self.wide)
         return whole if self.wide is None else partial(wide_columns, wide=self.wide)
 
     def named(self, name: str) -> tuple[Score, ...]:
-        """Return the scores with a name of `dpproof.audits.engine.scores.names`.
+        """Return the scores with this name, which is one of `dpproof.audits.engine.scores.names`.
 
         Raises:
             ValueError: no score has this name, or it cannot be used for the outputs.
@@ -170,8 +171,7 @@ class Layout:
     def chosen(self, given: Sequence[Score | str] | None) -> tuple[Score, ...]:
         """Return the scores of an audit: the given ones, or the default ones if none are given.
 
-        If all given scores see only floating-point bits, default scores that see more are added. A score of whole
-        outputs uses their exact columns.
+        If all given scores see only floating-point bits, default scores that see more are added.
 
         Raises:
             ValueError: as for `named`.
@@ -230,12 +230,12 @@ def _ignores_places(score: Score) -> bool:
 
 
 def wide_columns(outputs: NDArray[np.generic], wide: Wide) -> NDArray[np.float64]:
-    """Return the exact columns of integers, as a view for scores."""
+    """Return the exact columns of outputs that are integers: the input of some scores."""
     return wide.columns(outputs.reshape(len(outputs), -1))
 
 
 def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
-    """Return the lowest bits and bytes of the integers among the first cells, as a view for scores."""
+    """Return the lowest bits and bytes of the integers among the first cells: the input of some scores."""
     return low_bytes(integers_of(outputs, width), count)
 
 
@@ -250,7 +250,7 @@ ONE_BY_ONE = (
     low_bytes,
     low_bytes_of_cells,
 )
-"""Views whose result for a row does not depend on the row's place, because they do not add up products."""
+"""The conversions of outputs whose result for a row does not depend on the row's place in the block."""
 
 
 def _varying_bytes(rows: Block) -> int:

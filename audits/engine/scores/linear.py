@@ -1,4 +1,4 @@
-"""Scores from one coordinate, from two bits, and from Fisher's linear discriminant, sharp or shrunk."""
+"""Scores from one coordinate, from the parity of two bits, and from Fisher's linear discriminant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Scorer, View, fl
 from dpproof.audits.engine.scores.tails import LEVELS
 
 MOST = 1 << 15
-"""The largest number of latest samples in a fit."""
+"""A fit uses at most this many of the latest samples."""
 WIDEST = 512
 """The largest number of coordinates that are compared: those with the largest range."""
 DECLARED = 64
@@ -20,9 +20,9 @@ DECLARED = 64
 
 @dataclass(frozen=True)
 class BestCoordinate:
-    """The coordinate whose tails differ most between the two inputs.
+    """A score that is one coordinate: the coordinate whose largest or smallest values differ most between the inputs.
 
-    If only a rare event differs, a direction from means over many coordinates does not show it.
+    The score finds a rare event in one coordinate, which a linear score over many coordinates does not show.
 
     Attributes:
         training: the number of samples before the first fit.
@@ -41,7 +41,7 @@ class BestCoordinate:
         return "best coordinate" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Choose the coordinate with the tail, of any mass in `LEVELS`, that distinguishes the inputs best."""
+        """Return the score, after choosing the coordinate that distinguishes the inputs best by one of its tails."""
         x = flattened(outputs)[-MOST:]
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])
@@ -61,7 +61,7 @@ def _clearest(x: Floats, signs: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class BitParity:
-    """The parity of two bits, chosen as the pair whose parity differs most between the two inputs.
+    """A score that is the parity of two bits of the output, those whose parity differs most between the inputs.
 
     Attributes:
         training: the number of samples before the first fit.
@@ -80,7 +80,7 @@ class BitParity:
         return "parity of two bits" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Choose the pair by the difference of the mean parities; without both labels the score is 0."""
+        """Return the score, after choosing the two bits; the score is 0 unless both labels occur."""
         signs = _signs(outputs)
         if np.unique(labels).size < 2 or signs.shape[1] < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -103,15 +103,16 @@ def _signs(outputs: NDArray[np.generic]) -> Floats:
 
 @dataclass(frozen=True)
 class LinearDiscriminant:
-    """Fisher's linear discriminant: inverse within-class covariance times difference of means, from samples.
+    """A score that is Fisher's linear discriminant: the best linear function for two classes, fitted to samples.
 
-    With a tiny ``ridge``, a direction in which the outputs hardly vary within a class has a huge weight. So a
-    statistic that reveals the input exactly (reused noise, a constant residual) is found. With a large ``ridge``
-    the fit is stable for few samples in many dimensions.
+    The direction is the inverse covariance within a class times the difference of the two means; a class holds the
+    outputs of one input. With a tiny ``ridge``, a direction in which the outputs hardly vary within a class has a
+    huge weight. So the score finds a number that reveals the input exactly, such as reused noise. With a large
+    ``ridge`` the fit is stable for few samples in many dimensions.
 
     Attributes:
-        ridge: the weight of the identity matrix, mixed with the covariance of the standardised coordinates; ``None``
-            stands for d / (n + d).
+        ridge: the weight of the identity matrix when it is mixed with the covariance of the standardised coordinates.
+            ``None`` stands for d / (n + d), for n samples in d dimensions.
         limit: the largest dimension; beyond it, only the coordinates whose means differ most are used.
         view: converts outputs to the columns that the score uses, for example a few relevant coordinates.
         weight: the weight of its bets; a score without a weight has weight 1.
@@ -126,12 +127,12 @@ class LinearDiscriminant:
 
     @property
     def name(self) -> str:
-        """The name of the sharp or the shrunk variant, with the view of the outputs."""
+        """The name of the score, which depends on ``ridge``, with the view of the outputs."""
         kind = "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
         return kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit to flattened outputs. The score is constant 0 unless both labels occur twice."""
+        """Return the score after a fit to flattened outputs. The score is constant 0 unless both labels occur twice."""
         x = flattened(outputs)
         if np.bincount(labels, minlength=2).min() < 2:
             return lambda drawn: np.zeros(len(drawn))

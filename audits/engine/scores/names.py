@@ -1,4 +1,4 @@
-"""Scores by name, for command lines and claim files. This module imports no other module of dpproof."""
+"""The names of scores, for command lines and claim files. This module imports no other module of dpproof."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SCORE_NAMES: Mapping[str, str] = {
     "logistic": "logistic regression",
     "trees": "randomised trees",
 }
-"""The names of scores, with a description. `dpproof.audits.engine.scores.layout.Layout.named` creates the scores."""
+"""The names of scores, with descriptions. `dpproof.audits.engine.scores.layout.Layout.named` makes the scores."""
 
 
 def check_scores(names: object) -> None:
     """Raise an error unless the argument is a list of different names of scores.
 
     Raises:
-        ValueError: it is not; the message names the value and the rule.
+        ValueError: the argument is not such a list; the message names the value and the rule.
 
     >>> check_scores(["identity", "tokens"])
     """

@@ -1,9 +1,9 @@
-"""The protocol of scores, which are functions with one number per output, and the scores without fitting.
+"""The interface of scores (functions that return one number per output), and the scores that need no fit.
 
-An audit bets on tails of a score. A bad score costs power but never validity, because a score is fixed before
-the block on which it is used is drawn. A score with ``training`` 0 is fixed from the start. Any other score is
-fitted to that many samples, which are then not bet on, and is fitted again whenever the stream doubles. Each
-fit is used on later samples only.
+An audit bets that scores are large, or small, more often on one input. A bad score costs power but never raises a
+false alarm, because a score is fixed before the samples on which it is used are drawn. A score with ``training`` 0 is
+fixed from the start. Any other score is fitted to its first ``training`` samples, which are then not bet on. It is
+fitted again whenever the number of samples has doubled. Each fit is used on later samples only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Score(Protocol):
 
     @property
     def oriented(self) -> bool:
-        """Whether high scores indicate the second input."""
+        """Whether high scores always indicate the second input."""
         ...
 
     @property
@@ -50,28 +50,28 @@ class Score(Protocol):
 
     @property
     def view(self) -> View:
-        """The function from outputs ``(n, ...)`` to an array ``(n, ...)``, which is the input of `fit`."""
+        """The function that converts outputs ``(n, ...)`` to an array ``(n, ...)``, which is the input of `fit`."""
         ...
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Fit to samples and labels, and return the function from outputs ``(n, ...)`` to scores ``(n,)``."""
+        """Return the function from outputs ``(n, ...)`` to scores ``(n,)``, fitted to outputs and their labels (0 or 1)."""
         ...
 
 
 def shares(scores: Sequence[Score]) -> Floats:
-    """Return the shares of the wealth, proportional to the scores' weights; a score without a weight has 1."""
+    """Return each score's share of the wealth, proportional to its weight; a score without a weight has weight 1."""
     weights = np.array([float(getattr(score, "weight", 1.0)) for score in scores])
     return np.asarray(weights / weights.sum())
 
 
 def viewed(view: View) -> str:
-    """Return the view of a score as part of its name; an empty text for the whole output."""
+    """Return a text for the ``view`` of a score, as part of the score's name; empty for the whole output."""
     function = getattr(view, "func", view)
     return "" if view is whole else f" of {getattr(function, '__name__', 'a view')}"
 
 
 def exact_order(numbers: NDArray[np.generic]) -> NDArray[Any]:
-    """Convert numbers to doubles; 64-bit integers and objects stay the same, so that comparisons are exact."""
+    """Return numbers as doubles; 64-bit integers and objects stay the same, so that comparisons are exact."""
     wide = numbers.dtype.kind == "O" or (numbers.dtype.kind in "iu" and numbers.itemsize > 4)
     return numbers if wide else numbers.astype(np.float64, copy=False)
 
@@ -80,7 +80,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
     """Return one row of finite numbers for each output, ``(n, numbers)``.
 
     Raises:
-        ValueError: an integer is beyond 2^53; `dpproof.audits.data.exact.Wide` encodes such integers.
+        ValueError: an integer is beyond 2^53; `dpproof.audits.data.exact.Wide` converts such integers.
     """
     flat = outputs.reshape(len(outputs), -1)
     if flat.dtype.kind in "iuO" and flat.itemsize > 4 and wider(flat).any():
@@ -91,7 +91,7 @@ def flattened(outputs: NDArray[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class Identity:
-    """The score that is the output itself, for mechanisms that return one number.
+    """A score that is the output itself, for mechanisms that return one number.
 
     >>> Identity().fit(np.empty(0), np.empty(0, int))(np.array([[2.0], [3.0]]))
     array([2., 3.])
@@ -104,13 +104,13 @@ class Identity:
     weight: float = 1.0
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the same function for all samples. It raises ValueError for more than one number per output."""
+        """Return the same score for all samples. The score raises ValueError for more than one number per output."""
         return _only_number
 
 
 @dataclass(frozen=True)
 class Projection:
-    """The score that is a fixed linear function of the flattened output: ``output @ direction``."""
+    """A score that is a fixed linear function of the flattened output: ``output @ direction``."""
 
     direction: tuple[float, ...]
     name: str = "projection"
@@ -133,7 +133,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LogLikelihoodRatio:
-    """The exact log-likelihood ratio ln p1/p0 of a known output distribution, the best score for it."""
+    """A score that is the exact log-likelihood ratio ln p1/p0, for known output densities p0 and p1 on the two inputs."""
 
     ratio: Callable[[NDArray[Any]], Floats]
     name: str = "log-likelihood-ratio"

@@ -1,9 +1,9 @@
-"""Tail events of a score, with thresholds and directions that are fixed before the counted samples are drawn.
+"""Count the samples in the tails of a score: the events that the score is at least, or at most, a threshold.
 
-The thresholds of a block are quantiles of the scores of earlier blocks, so each is predictable. A bet on
-``{score >= t}`` or ``{score <= t}`` has the same fixed stake throughout. So the wealth of a bet depends on
-counts only: samples won, lost and passed (outside the tail) for each of the nested tails. See
-docs/notes/audit_betting.md.
+The thresholds for a block are quantiles of the scores in earlier blocks, so they are fixed before the block is drawn.
+A bet on ``{score >= t}`` or ``{score <= t}`` always has the same stake. So the wealth of a bet depends on counts
+only. In its tail, a bet wins on samples of one input and loses on samples of the other; it passes on samples outside
+its tail. See docs/notes/audit_betting.md.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ Floats = NDArray[Any]
 Ints = NDArray[np.int64]
 
 LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
-"""The mass of each tail, as a share of all samples with both labels."""
+"""The levels of tails: the shares of all samples, from both inputs, that lie in a tail."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 14
 """The thresholds are quantiles of about this many first scores."""
 REFRESH, FEW = 1.25, 1 << 12
-"""Thresholds are computed again whenever the number of scores has grown by the factor `REFRESH`. The samples in the
-new tails are counted again, to choose directions, only while there are fewer than `FEW` scores."""
+"""Thresholds are computed again whenever the number of scores has grown by the factor `REFRESH`. While there are fewer
+than `FEW` scores, the samples in the new tails are also counted again, to choose which input a tail indicates."""
 COMPARED = 4000
-"""If there are more scores than this, each threshold is compared with all scores. Otherwise binary search is used."""
+"""If there are more scores than this, each threshold is compared with all scores; otherwise by binary search."""
 CLEARLY = 2.0
-"""Both tails indicate the same label only if this is clearer than opposite labels by this many standard deviations."""
+"""The two sides indicate the same input only if this fits better than opposite inputs by this many deviations."""
 
 
 class TailCounts:
-    """The counts of all tail bets on one score.
+    """The bets on all tails of one score: a counter of the samples that each bet has won, lost and passed.
 
     Args:
-        oriented: whether high scores indicate label 1. If not, the direction of each side is chosen from the
-            earlier samples in its tails.
+        oriented: whether high scores indicate label 1, the second input. If not, the label that each side indicates
+            is chosen from earlier samples in its tails.
 
     Attributes:
-        counts: int64 array (levels, kinds, 3): samples won, lost and passed, per tail. Tails of a side are
-            nested and have one direction, so differences along the levels count the samples between two tails.
+        counts: the samples won, lost and passed for each tail, as an int64 array (levels, kinds, 3). The level is the
+            size of the tail; the kind is upper, lower or both.
     """
 
     def __init__(self, *, oriented: bool) -> None:
@@ -57,7 +57,7 @@ class TailCounts:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the earlier samples but keep the counts, because the score has changed."""
+        """Drop the earlier samples but keep the counts. This is called when the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._merged = self._seen = 0
         self._next = 0.0
@@ -67,7 +67,7 @@ class TailCounts:
 
     @property
     def counts(self) -> Ints:
-        """The samples won, lost and passed: int64 array (levels, kinds, 3)."""
+        """The samples won, lost and passed for each tail: int64 array (levels, kinds, 3)."""
         return self._counts + tally(self._fresh, self._flips, self._fresh_size)
 
     def _begin(self) -> None:
@@ -91,7 +91,7 @@ class TailCounts:
             self._fresh_size += scores.size
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Set thresholds and directions for later blocks, from these samples and earlier ones."""
+        """Set the thresholds for later blocks, and the labels that tails indicate, from these and earlier samples."""
         self._seen += scores.size
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))
@@ -130,7 +130,7 @@ class TailCounts:
             self._speak(np.full(2, apart < 0))
 
     def describe(self, level: int, kind: int) -> dict[str, object]:
-        """Return the tail, its mass, and its latest thresholds and directions as JSON data."""
+        """Return a tail as JSON data: its size, its latest thresholds, and the labels that it indicates."""
         sides = ((UPPER, "at_least", self._high), (LOWER, "at_most", self._low))
         chosen = [(side, name, _plain(at[level])) for side, name, at in sides if kind in (side, BOTH)]
         return {
@@ -142,10 +142,11 @@ class TailCounts:
 
 
 def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
-    """Return the samples won, lost and passed per level and kind.
+    """Return the samples won, lost and passed for each level (size) and kind (upper, lower, both) of tail.
 
     Args:
-        inside: int64 array (..., 2 sides, 2 labels, levels), the samples in the upper and the lower tails.
+        inside: the number of samples in the upper and the lower tails, as an int64 array (..., 2 sides, 2 labels,
+            levels).
         flips: bool array (2 sides): True if the upper tail indicates label 0, or the lower tail label 1.
         size: the number of samples, an integer or an array (...).
 
