@@ -72,7 +72,7 @@ class Finding(enum.Enum):
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted for the released numbers, perhaps only in their floating-point bits.
+        """Whether the claim is refuted for the released numbers, with or without their floating-point bits.
 
         >>> [verdict.value for verdict in Finding if verdict.violated]
         ['violation', 'violation (floating point only)']
@@ -150,7 +150,7 @@ class Evidence:
 
     @property
     def fails(self) -> bool:
-        """Whether the claim is refuted. If ``arithmetic`` is "real", floating-point bits alone do not refute the claim."""
+        """Whether the claim is refuted. If ``arithmetic`` is "real", floating-point bits alone do not count."""
         return self.verdict is Finding.VIOLATION or (self.verdict.violated and self.arithmetic != "real")
 
     power: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -257,7 +257,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evidence as JSON data; ``"witness"`` is the input of `dpproof.replay`, infinity is ``"inf"``."""
+        """Return the evidence as JSON data; ``"witness"`` is the input of `dpproof.replay`; infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
@@ -282,7 +282,7 @@ class Evidence:
         }
 
     def witness(self) -> dict[str, Any]:
-        """Return the witness as JSON data: the pair, event, counts, seed, and everything a replay needs or compares."""
+        """Return the witness: JSON data with everything that a replay needs or compares."""
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

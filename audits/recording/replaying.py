@@ -17,7 +17,7 @@ STATED = ("claim", "verdict", "seed", "alpha", "delta")
 """The keys of a witness that a replay compares for a mechanism with randomness of its own."""
 
 UNCONFIRMED = ("verdict", "unconfirmed")
-"""The keys of a witness that may differ if time was short, because a replay with more time may confirm the violation."""
+"""The keys that may differ for an unconfirmed violation, because a replay with more time may confirm it."""
 
 
 class ReplayError(ValueError):

@@ -1,1 +1,1 @@
-"""Ready-made audits of dpproof's mechanisms."""
+"""Ready-made audits of dpproof's mechanisms: which inputs to use, and what to look for in the outputs."""

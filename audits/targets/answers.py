@@ -1,9 +1,10 @@
-"""Inputs and likelihood ratios that several mechanisms share: answers as far apart as neighbours can be.
+"""Neighbouring inputs and likelihood ratios that the audits of several mechanisms share.
 
-If the accountant names a pair that attains its guarantee, the audit uses this pair, or a similar one that samples
-can distinguish. A log-likelihood ratio is ln p1/p0 of the stated output distribution for a pair of inputs. It is called
-as ``ratio(outputs, parameters, first, second)`` and returns ``(n,)``. It is the best score for a mechanism with the
-stated distribution, and a valid score for any other mechanism. It is computed in plain double precision.
+The two inputs are as far apart as neighbours can be. If the accountant names a pair that attains its guarantee, the
+audit uses this pair, or a similar pair that samples can distinguish. A log-likelihood ratio is ln p1/p0, where p0 and
+p1 are the stated output densities for the two inputs. A function ``ratio(outputs, parameters, first, second)``
+returns this number for each output, ``(n,)``. The ratio is the best score for a mechanism with the stated
+distribution, and a valid score for any other mechanism. It is computed in double precision.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from dpproof.audits.data.pairs import Neighbours
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.float64] | NDArray[np.int64]
 FAR = 1e6
-"""The finite value that replaces an infinite ratio."""
+"""The finite number that replaces an infinite log-likelihood ratio."""
 
 
 class Repeated(Protocol):
-    """Parameters of a mechanism that runs several times."""
+    """The parameters of a mechanism that runs several times."""
 
     @property
     def compositions(self) -> int:
@@ -36,25 +37,25 @@ class Repeated(Protocol):
 
 
 class Gaussian(Protocol):
-    """Parameters of Gaussian noise."""
+    """The parameters of a mechanism with Gaussian noise."""
 
     @property
     def sigma(self) -> float:
-        """The standard deviation."""
+        """The standard deviation of the noise."""
         ...
 
 
 class Laplace(Protocol):
-    """Parameters of Laplace noise."""
+    """The parameters of a mechanism with Laplace noise."""
 
     @property
     def scale(self) -> float:
-        """The scale."""
+        """The scale of the noise."""
         ...
 
 
 def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
-    """Return two neighbours: all answers are 0 on the first, and equal to the largest change on the second."""
+    """Return two neighbouring vectors of true answers: all are 0, or all are the largest allowed change."""
     moved = sensitivity_of(parameters, adjacency, L1)
     apart = size(parameters, adjacency)
     described = f"answers all 0, or all {apart:g}"
@@ -63,7 +64,7 @@ def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
 
 
 def size(parameters: object, adjacency: Adjacency) -> float:
-    """Return the largest double that is at most the change of one coordinate."""
+    """Return the largest change of one coordinate between neighbours, rounded down to a double."""
     return neighbours_of(sensitivity_of(parameters, adjacency, L1).moved)[0]
 
 
@@ -78,13 +79,13 @@ def laplace(outputs: Numbers, parameters: Laplace, first: Numbers, second: Numbe
 
 
 def flat(terms: Numbers) -> Floats:
-    """Return the sum over all axes but the first; an infinite term counts as plus or minus `FAR`."""
+    """Return the sums over all axes except the first; an infinite term counts as plus or minus `FAR`."""
     finite = np.nan_to_num(terms, nan=0.0, posinf=FAR, neginf=-FAR)
     return np.asarray(finite.reshape(len(terms), -1).sum(axis=1))
 
 
 def heads(count: Numbers, coins: int, chance: float) -> Floats:
-    """Return the log probability of this number of heads; -inf for an impossible number."""
+    """Return the log probability of ``count`` heads in ``coins`` tosses of a coin; -inf for an impossible count."""
     k = np.asarray(count, dtype=np.float64)
     inside = (k >= 0) & (k <= coins)
     k = np.clip(k, 0, coins)

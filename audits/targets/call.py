@@ -1,7 +1,8 @@
-"""The call of an audit: a claim, a sampler and the inputs. A recorded call can be restored from its witness.
+"""One call of an audit: a claim, a mechanism and its inputs. A witness (a recorded violation) can repeat the call.
 
-`dpproof.audits.front` calls it for users. The type of the inputs decides on the method: one pair of neighbours,
-several pairs, extremes of data, the steps of a training, or canaries of one run.
+Users call `dpproof.audits.front`, which calls this module. The type of the inputs decides on the method: one pair of
+neighbours, several pairs, pairs made from data, the steps of a training, or canaries (records that take part at
+random) in one run.
 """
 
 from __future__ import annotations
@@ -58,20 +59,21 @@ def audit(
     /,
     **asked: Unpack[Asked],
 ) -> Evidence:
-    """Audit a claimed guarantee on neighbouring inputs, or a target with a claim and inputs of its own.
+    """Return the evidence from an audit of a claimed guarantee, or of a target with its own claim and inputs.
 
-    Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not
-    on the number of workers. A false alarm has probability at most ``alpha``, for any scores
-    (docs/notes/audit_betting.md). About 700 to 2,000 further outputs, which are not counted, check the generator.
+    Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not on the
+    number of workers. A false alarm has probability at most ``alpha``, for any scores (docs/notes/audit_betting.md).
+    The audit draws about 700 to 2,000 further outputs, which it does not count, to check that the outputs are
+    independent.
 
     Args:
         what: the name of the claim; or a target, such as `dpproof.mechanism_target` returns, without the arguments
             ``curve``, ``sampler`` and ``inputs``.
-        curve: the claimed guarantee; the audit bets against the upper bounds of its ``delta(epsilon)``.
-        sampler: ``f(data, n, rng)`` returns ``n`` independent outputs, one per row; or ``f(data, rng)``
-            returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism` with options, such as
-            `command` returns. Outputs may have any type that `dpproof.audits.data.canonical` supports. For `Steps`
-            it starts a training.
+        curve: the claimed guarantee; the audit tests the upper bounds that ``curve.delta(epsilon)`` returns.
+        sampler: a function ``f(data, n, rng)`` that returns ``n`` independent outputs, one per row; or
+            ``f(data, rng)`` that returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`
+            with options, such as `command` returns. Outputs may have any type that `dpproof.audits.data.canonical`
+            supports. If ``inputs`` is `Steps`, the sampler starts a training.
         inputs: a pair of `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or
             `Canaries`.
         scores: as in `AuditPlan`.
@@ -80,7 +82,7 @@ def audit(
     Raises:
         MechanismError: the mechanism fails, returns NaN or the wrong shape, keeps a state between calls,
             or its outputs are not independent samples.
-        NoAuditError: there is nothing to audit for a target, or it needs a package that is not installed.
+        NoAuditError: there is nothing to audit for a target, or the target needs a package that is not installed.
         ValueError: an argument is outside its range, or a score is not a number.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
@@ -104,11 +106,11 @@ def audit(
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one call of `audit`.
+    """The arguments of one call of `audit`, which a witness can store.
 
     Attributes:
         curve: the claimed guarantee.
-        sampler: the function that is sampled, or that starts a training.
+        sampler: the function that returns outputs, or that starts a training.
         inputs: the neighbouring inputs, of any type in `Inputs`.
     """
 
@@ -119,12 +121,12 @@ class Call:
     inputs: Inputs
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. The claim has the plan's name."""
+        """Run the audit, and return the evidence. The plan gives the name of the claim."""
         return _run(self.inputs, self.curve, self.sampler, plan)
 
     @classmethod
     def read(cls, how: Told) -> Call:
-        """Restore the call from a witness.
+        """Return the call, restored from a witness.
 
         Raises:
             ValueError: the witness names none of `FUNCTIONS`.
@@ -149,7 +151,7 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]]
     "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
     "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
 }
-"""For each name of a type of inputs in a witness: the name of the argument for the sampler, and the inputs."""
+"""For each function that a witness may name: which argument is the sampler, and how to restore the inputs."""
 
 
 def _shares(how: Told) -> tuple[float, ...] | None:

@@ -1,4 +1,4 @@
-"""Targets from cases of the corpus; the witness contains the name of the case."""
+"""Audits of the cases of the corpus, which are mechanisms with a known answer. A witness stores the case's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND = "corpus"
 
 @dataclass(frozen=True)
 class Cased:
-    """The case with this name."""
+    """A target that audits the case of the corpus with this name."""
 
     fields: ClassVar[Mapping[str, type]] = {"case": str, "budget": int}
 
@@ -28,7 +28,7 @@ class Cased:
 
     @classmethod
     def read(cls, how: Told) -> Cased:
-        """Restore the case from a witness."""
+        """Return the target, restored from a witness."""
         return cls(how.text("case"))
 
 

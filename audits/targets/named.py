@@ -1,4 +1,4 @@
-"""Audits of a named callable (``package.module:name``) or a command, whose witnesses can be replayed.
+"""Audits of a function with the name ``package.module:name``, or of a command; a witness can repeat them.
 
 A replay imports and runs the code that the witness names. Replay only witnesses whose code you trust.
 """
@@ -27,19 +27,19 @@ from dpproof.audits.targets.call import Call
 KIND = "named"
 
 OPTIONS = ("failures", "nan", "seeded", "timeout")
-"""The options of the mechanism."""
+"""The options that concern the mechanism."""
 AUDITED = ("scores", "arithmetic", "bounds")
-"""The options of the audit."""
+"""The options that concern the audit."""
 
 
 FORM = "must have the form package.module:name. To use a file of data, write a function that loads it, and name it."
 
 
 def load(target: str, label: str = "name") -> Any:
-    """Return the object with the name ``package.module:name``; errors call it ``label``.
+    """Return the object with the name ``package.module:name``; error messages call the object ``label``.
 
     Raises:
-        LoadError: it cannot be imported, or does not exist.
+        LoadError: the object cannot be imported, or does not exist.
         ValueError: the name does not have this form.
 
     >>> load("math:tau")
@@ -60,19 +60,21 @@ def load(target: str, label: str = "name") -> Any:
 
 @dataclass(frozen=True)
 class Named:
-    """A claim about a callable or a command; its witness has all that a replay needs.
+    """A claim about a named function or a command, which can be audited. Its witness has all that a replay needs.
 
     Attributes:
-        promise: ``{"epsilon"}``, ``{"epsilon", "delta"}``, ``{"rho"}`` or ``{"mu"}`` with their values.
+        promise: the claimed guarantee, a dictionary with the keys ``"epsilon"``, or ``"epsilon"`` and ``"delta"``, or
+            ``"rho"`` (zCDP), or ``"mu"`` (Gaussian DP).
         adjacency: the neighbouring relation of the claim.
-        target: ``package.module:callable``, vectorised or scalar, or a command as a list of texts.
-        neighbours: ``package.module:name`` of a callable without arguments. It returns two inputs, a `Neighbours`,
-            or several pairs, among which the audit searches for the worst; see `pairs_of`.
-        data: instead of ``neighbours``, ``package.module:name`` of data, or of a callable that returns them. The audit
-            makes extreme neighbours of the data.
-        options: ``failures``, ``nan``, ``seeded``, and for a command ``timeout``; ``scores``, a list of names from
-            `audits.engine.scores.names`; ``arithmetic``, as in `dpproof.accountant.claims.claim.Claim`; ``bounds`` of
-            the data, as for `dpproof.audit`.
+        target: the name ``package.module:callable`` of a function ``(data, n, rng)`` or ``(data, rng)``, or a command
+            as a list of texts.
+        neighbours: the name ``package.module:name`` of a callable without arguments. It returns two inputs, a
+            `Neighbours`, or several pairs, among which the audit searches for the worst; see `pairs_of`.
+        data: the name ``package.module:name`` of a data set, or of a callable that returns one; used instead of
+            ``neighbours``. The audit makes pairs of neighbouring inputs from the data.
+        options: ``failures``, ``nan``, ``seeded`` and ``bounds`` as for `dpproof.audit`; ``timeout`` for a command;
+            ``scores``, a list of names from `audits.engine.scores.names`; ``arithmetic``, as in
+            `dpproof.accountant.claims.claim.Claim`.
     """
 
     fields: ClassVar[Mapping[str, type]] = {
@@ -94,8 +96,8 @@ class Named:
         """Run the audit, and return the evidence at the delta of the promise.
 
         Raises:
-            MechanismError, InvalidNeighboursError, ValueError: as for `dpproof.audit` and `pairs_of`; or an
-                option is unknown.
+            MechanismError, InvalidNeighboursError, ValueError: as for `dpproof.audit` and `pairs_of`, or if an option
+                is unknown.
         """
         written = self.target if isinstance(self.target, str) else " ".join(self.target)
         stated = Claim(plan.name, written, {}, self.adjacency, self.promise, self.neighbours)
@@ -120,7 +122,7 @@ class Named:
 
     @classmethod
     def read(cls, how: Told) -> Named:
-        """Restore the target from a witness."""
+        """Return the target, restored from a witness."""
         relation = Adjacency.of(how.text("adjacency"))
         return cls(
             _promise(how.table("promise")),
@@ -161,10 +163,10 @@ def _made(target: str | Sequence[str], options: Mapping[str, Any]) -> Mechanism:
 def inputs_of(
     neighbours: str, data: str | None, adjacency: Adjacency, bounds: Bounds | None = None
 ) -> Neighbours | WorstOf | Extremes:
-    """Return the inputs of a target's audit: the pairs that a callable returns, or extreme neighbours of data.
+    """Return the inputs of an audit: the pairs that a named callable returns, or pairs made from named data.
 
     Raises:
-        InvalidNeighboursError, ValueError: as for `pairs_of`; or the data cannot be loaded.
+        InvalidNeighboursError, ValueError: as for `pairs_of`, or if the data cannot be loaded.
     """
     if data is not None:
         return Extremes(_data_of(data), adjacency, bounds)
@@ -186,7 +188,7 @@ def _data_of(data: str) -> Any:
 
 
 def pairs_of(neighbours: str, adjacency: Adjacency) -> tuple[Neighbours, ...]:
-    """Return the pairs from a callable that returns two inputs, a `Neighbours`, or a list of pairs.
+    """Return the pairs from the named callable, which may return two inputs, a `Neighbours`, or a list of pairs.
 
     The relation is checked as far as possible; the evidence lists what is assumed.
 

@@ -1,7 +1,7 @@
-"""The audit of one release of a primitive of the catalogue, against the guarantee of its accountant.
+"""The audit of a basic mechanism of the catalogue (such as Laplace noise) against its accountant's guarantee.
 
-The module of each primitive defines a hard pair of inputs and a suitable score. The audit runs the code of
-`mechanisms`, including its floating-point noise (Gaussian and Laplace noise come from numpy). It tests the
+The module of each mechanism defines a pair of neighbouring inputs and a suitable score. The audit runs the code of
+`mechanisms`, including its floating-point noise (Gaussian and Laplace noise come from numpy). The audit tests the
 released values, not their lowest bits.
 """
 
@@ -36,7 +36,7 @@ KIND = "primitive"
 Floats = NDArray[np.float64]
 DELTA = 1e-6
 NUMBERS = 50_000_000
-"""The approximate largest number of drawn numbers with the default budget."""
+"""With the default budget, an audit draws about this many random numbers at most."""
 FEWEST = 2_000
 """The smallest default budget."""
 ABSENT = {
@@ -44,7 +44,7 @@ ABSENT = {
     "steps": "nothing would be released",
     "sensitivity": "neighbouring inputs would be equal",
 }
-"""Parameters with which there is nothing to audit if they are 0, and the reason."""
+"""Parameters that must not be 0, because there would be nothing to audit, with the reason."""
 
 
 def _always(_parameters: object) -> bool:
@@ -53,15 +53,16 @@ def _always(_parameters: object) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """The settings with which a primitive is audited.
+    """The settings of the audit of a basic mechanism: its inputs and its scores.
 
     Attributes:
-        pair: function from parameters and relation to the hard pair.
-        ratio: the log-likelihood ratio of the stated distribution, ``ratio(outputs, parameters, first, second)``.
-        learned: additional scores for outputs of more than one number. Without a ratio these are all scores, and
-            ``None`` stands for the engine's default scores.
-        has_ratio: whether the ratio is that of the output distribution with these parameters; if not, only the
-            learned scores are used.
+        pair: a function from the parameters and the relation to two neighbouring inputs.
+        ratio: a function ``ratio(outputs, parameters, first, second)`` that returns the log-likelihood ratio of each
+            output; None if it is not known.
+        learned: additional scores for outputs of more than one number. Without a ratio, the audit uses only these
+            scores, and ``None`` stands for the engine's default scores.
+        has_ratio: a function that tells whether ``ratio`` is right with these parameters. If not, only the learned
+            scores are used.
         samples: the largest default budget.
     """
 
@@ -77,7 +78,7 @@ class Setting:
         return ()
 
     def of(self, subject: Subject) -> Primitive:
-        """Return the audit of the primitive.
+        """Return the audit of the mechanism.
 
         Raises:
             NoAuditError: a parameter is 0, so there is nothing to audit.
@@ -90,7 +91,7 @@ class Setting:
         return Primitive(subject, self)
 
     def known(self, parameters: object) -> bool:
-        """Whether the likelihood ratio of the outputs is known."""
+        """Return whether the likelihood ratio of the outputs is known."""
         return self.ratio is not None and self.has_ratio(parameters)
 
     def scores(self, parameters: object, pair: Neighbours, width: int) -> tuple[Score, ...] | None:
@@ -115,13 +116,13 @@ def _applied(
 
 @dataclass(frozen=True)
 class Primitive:
-    """The audit of one release of a primitive.
+    """The audit of one run of a basic mechanism.
 
     If the accountant's guarantee has no finite epsilon but a paper states one, the claim is the paper's epsilon.
 
     Attributes:
-        subject: the mechanism.
-        setting: the settings of its audit.
+        subject: the mechanism, with its parameters and the neighbouring relation.
+        setting: the inputs and scores of its audit.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"name": str, "parameters": dict, "adjacency": str, **RUN}
@@ -132,8 +133,8 @@ class Primitive:
     def audit(self, plan: AuditPlan) -> Evidence:
         """Run the audit, and return the evidence.
 
-        Unless the plan gives a delta, epsilon is stated at delta 0 for a pure guarantee and at 1e-6 for any other. The
-        default budget is that of the setting, or less if an output has many numbers.
+        Unless the plan gives a delta, epsilon is stated at delta 0 if the guarantee has a finite epsilon there, and
+        otherwise at delta 1e-6. The default budget is ``setting.samples``, or less if an output has many numbers.
         """
         about, setting = self.subject, self.setting
         mechanism = mechanisms.Primitive(about.name, about.parameters)
@@ -161,7 +162,7 @@ class Primitive:
 
     @classmethod
     def read(cls, how: Told) -> Audited:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         parameters = accountant_for(how.text("name")).parameters.read(how.table("parameters"))
         return mechanism_target(Subject(how.text("name"), parameters, Adjacency.of(how.text("adjacency"))))
 

@@ -1,1 +1,1 @@
-"""Audits of learning algorithms: canaries in one run, single steps of DP-SGD, whole traces, and final models."""
+"""Audits of trainings: by single steps, whole runs, final models, or many random test records in one run."""

@@ -1,4 +1,4 @@
-"""Canaries: records, users or trajectories that each take part if an independent fair coin decides so."""
+"""Canaries: test records, users or trajectories. For each canary, a fair coin decides whether it takes part."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from dpproof.audits.engine.sampling.callables import Auditable, generator, outpu
 
 Coins = NDArray[np.bool_]
 CANARIES = 16
-"""The place of the canaries' random stream in the seed's tree."""
+"""The number of the random stream for the coins of canaries."""
 CHECKED = 4
-"""The number of coins that are flipped one at a time in every run, to validate the resulting neighbours."""
+"""In every run, this many coins are flipped, one at a time, to check that the two inputs are neighbours."""
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """The canaries of an audit in one run: how the input depends on them, and how an output is scored.
+    """The canaries of an audit in one run: how to make the input from their coins, and how to score the output.
 
     Attributes:
-        count: the number of canaries, at least 2.
-        input_of: function from the coins, a bool array ``(count,)``, to the input; a coin decides on its canary only.
-        score: function from an output to one number per canary ``(count,)``; a high number indicates that the canary
-            took part. It may use the output and prior knowledge, but never the coins.
+        count: the number of canaries (test records that take part if a fair coin decides so), at least 2.
+        input_of: a function from the coins, a bool array ``(count,)``, to the input; each coin decides on its own
+            canary.
+        score: a function from an output to one number per canary ``(count,)``; a high number indicates that the
+            canary took part. The function may use the output and prior knowledge, but never the coins.
         adjacency: the relation between inputs that differ in one coin.
         description: a description of the canaries.
-        validator: called with two such inputs; raises ValueError unless they are neighbours. dpproof also checks the
-            stated relation, as for `dpproof.Neighbours`.
+        validator: a function that is called with two inputs that differ in one coin; raises ValueError unless they
+            are neighbours. dpproof also checks the stated relation, as for `dpproof.Neighbours`.
 
     Raises:
         ValueError: there are fewer than 2 canaries.
@@ -56,7 +57,7 @@ def record_canaries(
     """Return canaries that are added to a list of records, or left out.
 
     Args:
-        canaries: the records, users or trajectories that a coin includes or not.
+        canaries: the records, users or trajectories that take part only if their coin decides so.
         others: the records that always take part.
         score: as in `Canaries`.
 
@@ -99,13 +100,14 @@ def _same(one: object, other: object) -> bool:
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
 ) -> tuple[Coins, NDArray[np.float64], Neighbours]:
-    """Throw the coins, run the mechanism once, and return coins and scores, ``(count,)`` each, and a pair.
+    """Return the coins and the scores of one run, ``(count,)`` each, and two neighbouring inputs as a pair.
 
-    The pair consists of the input and one of its neighbours.
+    The function throws the coins and runs the mechanism once. The pair consists of the input of the run and one of
+    its neighbours.
 
     Raises:
         InvalidNeighboursError: flipping one coin does not lead to a neighbour.
-        MechanismError: the mechanism raises, or returns NaN or not one output.
+        MechanismError: the mechanism raises, or does not return one output without NaN.
         ValueError: the scores are not one number per canary.
     """
     coins = generator(seed, CANARIES, run, 0).random(canaries.count) < 0.5

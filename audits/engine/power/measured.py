@@ -103,8 +103,7 @@ class Power:
         return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
 
     def seen(self, claimed: float) -> float:
-        """Return an epsilon that the audit detects with power 90 %, given the claimed one; infinity if unknown.
-        """
+        """Return an epsilon that the audit detects with power 90 %, given the claimed one; infinity if unknown."""
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)

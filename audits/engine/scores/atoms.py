@@ -22,7 +22,7 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, V
 
 @dataclass(frozen=True)
 class Atoms:
-    """A score that sums, over the coordinates of an output, the log odds of the two inputs for values seen before.
+    """A score that adds up, over an output's coordinates, the log odds of the two inputs for values seen before.
 
     A continuous coordinate has no repeated values and adds nothing. The score finds values with positive probability
     that depend on the input, for example from missing noise, rounding or a default, even if they hardly change the

@@ -20,7 +20,7 @@ DECLARED = 64
 
 @dataclass(frozen=True)
 class BestCoordinate:
-    """A score that is one coordinate: the coordinate whose largest or smallest values differ most between the inputs.
+    """A score that is one coordinate of the output, the one whose extreme values differ most between the inputs.
 
     The score finds a rare event in one coordinate, which a linear score over many coordinates does not show.
 
@@ -103,7 +103,7 @@ def _signs(outputs: NDArray[np.generic]) -> Floats:
 
 @dataclass(frozen=True)
 class LinearDiscriminant:
-    """A score that is Fisher's linear discriminant: the best linear function for two classes, fitted to samples.
+    """A score that is Fisher's linear discriminant: a linear function that separates the two inputs' outputs.
 
     The direction is the inverse covariance within a class times the difference of the two means; a class holds the
     outputs of one input. With a tiny ``ridge``, a direction in which the outputs hardly vary within a class has a
@@ -132,7 +132,7 @@ class LinearDiscriminant:
         return kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score after a fit to flattened outputs. The score is constant 0 unless both labels occur twice."""
+        """Return the score after a fit to flattened outputs. The score is 0 unless both labels occur twice."""
         x = flattened(outputs)
         if np.bincount(labels, minlength=2).min() < 2:
             return lambda drawn: np.zeros(len(drawn))

@@ -54,7 +54,7 @@ class Score(Protocol):
         ...
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the function from outputs ``(n, ...)`` to scores ``(n,)``, fitted to outputs and their labels (0 or 1)."""
+        """Return the function from outputs to scores ``(n,)``, fitted to these outputs and labels (0 or 1)."""
         ...
 
 
@@ -133,7 +133,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class LogLikelihoodRatio:
-    """A score that is the exact log-likelihood ratio ln p1/p0, for known output densities p0 and p1 on the two inputs."""
+    """A score that is the log-likelihood ratio ln p1/p0 of the known output densities on the two inputs."""
 
     ratio: Callable[[NDArray[Any]], Floats]
     name: str = "log-likelihood-ratio"

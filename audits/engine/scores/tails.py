@@ -91,7 +91,7 @@ class TailCounts:
             self._fresh_size += scores.size
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Set the thresholds for later blocks, and the labels that tails indicate, from these and earlier samples."""
+        """Learn from a block of samples: set the thresholds for later blocks, and the label that each side indicates."""
         self._seen += scores.size
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))

@@ -1,4 +1,4 @@
-"""The audit of running counts on a tree with Gaussian noise: one user in an otherwise empty stream."""
+"""The audit of running counts with Gaussian noise on a tree: the inputs are streams in which only one user acts."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from dpproof.mechanisms.counting.tree import tree_nodes
 
 
 class Streamed(Protocol):
-    """Parameters of running counts."""
+    """The parameters of a mechanism that releases running counts."""
 
     @property
     def leaves(self) -> int:
-        """The length of the stream."""
+        """The length of the stream of one run; its steps are the leaves of the tree."""
         ...
 
     @property
     def restarts(self) -> int:
-        """The number of restarts."""
+        """The number of times that the counts start again at 0."""
         ...
 
     @property
     def participations(self) -> int:
-        """The largest number of leaves of one run in which a user takes part."""
+        """The largest number of steps of one run in which one user contributes."""
         ...
 
     @property
     def contributions(self) -> str:
-        """The allowed signs of contributions."""
+        """Whether a contribution may be negative: the allowed signs."""
         ...
 
 
 @dataclass(frozen=True)
 class OneUser:
-    """The validator of streams ``(runs, leaves)`` in which one user changes some leaves by at most ``size``.
+    """A function that raises an error unless two streams ``(runs, leaves)`` differ in one user's contributions only.
 
     Attributes:
-        size: the largest change of one leaf.
-        leaves: the largest number of leaves of one run that change.
-        separation: the smallest distance between two of them.
+        size: the largest change of one leaf, which is one step of the stream.
+        leaves: the largest number of leaves of one run that may change.
+        separation: the smallest distance between two changed leaves.
     """
 
     size: float
@@ -75,9 +75,10 @@ class OneUser:
 
 
 def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
-    """Return streams without users, and with one user at the leaves 1, 1 + separation, ... of every run.
+    """Return two neighbouring streams: one is 0, and in the other a user contributes as often as allowed.
 
-    Under ``replace`` with contributions of either sign, the user changes from -1 to +1 times the sensitivity.
+    The user contributes at the steps 1, 1 + separation, ... of every run. Under ``replace`` with contributions of
+    either sign, the contributions change from -1 to +1 times the sensitivity.
     """
     gap, moves = getattr(parameters, "separation", 1), size(parameters, adjacency)
     used = np.arange(min(parameters.participations, -(-parameters.leaves // gap))) * gap
@@ -92,7 +93,7 @@ def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
 
 
 def tree_streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
-    """Return the pair of `streams`; a replaced user with nonnegative contributions moves to a far leaf instead."""
+    """Return the pair of `streams`, or a pair in which the contribution of a replaced user moves to a later step."""
     if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
         return streams(parameters, adjacency)
     first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))
@@ -116,7 +117,7 @@ def _moved(parameters: Streamed, place: int) -> float:
 
 
 def nodes(outputs: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the nodes of the tree for released counts and for both streams."""
+    """Return the sums at the nodes of the tree, for released counts ``outputs`` and for the two input streams."""
     return tree_nodes(outputs), tree_nodes(first.cumsum(axis=-1)), tree_nodes(second.cumsum(axis=-1))
 
 

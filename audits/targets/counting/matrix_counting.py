@@ -1,4 +1,4 @@
-"""The audit of running counts by a factorised matrix."""
+"""The audit of running counts whose noise is shaped by a factorised matrix."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Audits of noise primitives: sums, choices and records."""
+"""Audits of basic mechanisms: noisy sums, noisy choices and randomised records."""

@@ -1,4 +1,4 @@
-"""The audit of binomial noise, on counts that one record changes."""
+"""The audit of binomial noise: the inputs are counts that one record changes."""
 
 from __future__ import annotations
 

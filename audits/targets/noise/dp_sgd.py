@@ -1,4 +1,4 @@
-"""The audit of the noisy sums of DP-SGD, on a user whose vectors have the clipping norm."""
+"""The audit of the noisy sums of DP-SGD: one user's vectors have the length of the clipping norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of choices by utilities, on two candidates: one gains the sensitivity, and the other loses it."""
+"""The audit of noisy choices between two candidates: one utility rises by the sensitivity, and the other falls."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
 from dpproof.audits.targets.primitive import Setting
 
 RARE = 0.1
-"""The odds of the rare choice under the input that makes it more likely; this choice distinguishes the inputs."""
+"""The odds of the rare candidate on the input where it is more likely."""
 
 
 class Selection(Laplace, Repeated, Protocol):
-    """Parameters of a choice by utilities."""
+    """The parameters of a mechanism that chooses a candidate by noisy utilities."""
 
 
 def choices(parameters: Selection, adjacency: Adjacency, *, tied: bool = False) -> Neighbours:
-    """Return two candidates; one gains the sensitivity while the other loses it (or stays, if monotone).
+    """Return neighbouring utilities of two candidates: one rises by the sensitivity, the other falls or stays.
 
     Args:
         parameters: the parameters of the accountant.
         adjacency: the name of the relation in the claim.
-        tied: whether the candidates have equal utilities at first. If not, the gaining candidate is chosen rarely
-            under both inputs, so that the ratio of its probabilities is close to its limit.
+        tied: whether the candidates have equal utilities on the first input. If not, the candidate whose utility
+            rises is chosen rarely on both inputs, so that the ratio of its two probabilities is close to the largest
+            possible ratio.
     """
     gain = size(parameters, adjacency)
     loss = 0.0 if getattr(parameters, "monotone", False) else gain
@@ -43,7 +44,7 @@ def choices(parameters: Selection, adjacency: Adjacency, *, tied: bool = False) 
 
 
 def choice(outputs: NDArray[np.int64], parameters: Laplace, first: Floats, second: Floats) -> Floats:
-    """Return the log-likelihood ratio of the exponential mechanism, monotone in that of any other binary choice."""
+    """Return the log-likelihood ratio of each output of the exponential mechanism, for two candidates."""
     logs = [
         u / parameters.scale - logsumexp(u / parameters.scale, axis=1, keepdims=True) for u in (first, second)
     ]

@@ -1,4 +1,4 @@
-"""The audit of two-sided geometric noise, on answers as far apart as the sensitivity."""
+"""The audit of two-sided geometric noise: the true answers of the two inputs differ by the sensitivity."""
 
 from __future__ import annotations
 

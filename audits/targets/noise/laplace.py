@@ -1,4 +1,4 @@
-"""The audit of Laplace noise, on answers as far apart as the sensitivity."""
+"""The audit of Laplace noise: the true answers of the two inputs differ by the sensitivity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of permute-and-flip, on two candidates with equal utilities at first."""
+"""The audit of permute-and-flip, with two candidates that have equal utilities on the first input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of randomised response, on any two true answers."""
+"""The audit of randomised response: the two inputs are different true answers."""
 
 from __future__ import annotations
 

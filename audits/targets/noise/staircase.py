@@ -1,4 +1,4 @@
-"""The audit of staircase noise, on answers as far apart as the sensitivity."""
+"""The audit of staircase noise: the true answers of the two inputs differ by the sensitivity."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Audits of noise scaled by a smooth bound on the local sensitivity."""
+"""Audits of noise whose scale is a smooth bound on the local sensitivity."""

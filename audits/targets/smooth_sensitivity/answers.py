@@ -1,4 +1,4 @@
-"""The audit of noise scaled by a smooth bound, on answers and bounds as far apart as allowed."""
+"""The audit of noise scaled by a smooth bound on the local sensitivity: which inputs and scores to use."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from dpproof.audits.targets.answers import Floats
 from dpproof.audits.targets.primitive import Setting
 
 Answer = tuple[float, float]
-"""An answer and its smooth bound."""
+"""The true answer on an input, and the smooth bound on its local sensitivity."""
 
 
 class Smooth(Protocol):
-    """Parameters of noise scaled by a smooth bound."""
+    """The parameters of noise that is scaled by a smooth bound on the local sensitivity."""
 
     @property
     def noise(self) -> float:
-        """The noise scale divided by the bound."""
+        """The scale of the noise divided by the smooth bound."""
         ...
 
     @property
     def smoothing(self) -> float:
-        """The bound of neighbours differs by a factor of at most exp of this number."""
+        """The smooth bounds of two neighbours differ by at most the factor exp(``smoothing``)."""
         ...
 
 
@@ -37,12 +37,12 @@ S = TypeVar("S", bound=Smooth)
 
 
 def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
-    """Return the audit setting for noise whose log density is ``log_density(z, parameters)`` plus a constant."""
+    """Return the settings of the audit of noise with log density ``log_density(z, parameters)`` plus a constant."""
     return Setting(smooth_answers, partial(_ratio, log_density=log_density))
 
 
 def smooth_answers(parameters: Smooth, adjacency: Adjacency) -> Neighbours:
-    """Return answers that differ by the smaller bound, with bounds that differ by the factor exp(smoothing)."""
+    """Return two neighbouring inputs whose answers differ by the smaller bound, and whose bounds differ most."""
     larger = math.exp(min(parameters.smoothing, 700.0))
     for _ in range(4):
         larger = max(1.0, math.nextafter(larger, 0.0))

@@ -1,4 +1,4 @@
-"""The audit of the sparse vector technique. Its output distribution has no closed form, so scores are learned."""
+"""The audit of the sparse vector technique. Its output distribution has no closed form, so the scores are fitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpproof.audits.targets.answers import size
 from dpproof.audits.targets.primitive import Setting
 
 QUERIES = 4
-"""The number of queries at the threshold before the last queries, of which there is one per positive answer."""
+"""The number of queries before the last queries. There is one last query for each allowed positive answer."""
 
 
 def _queries(parameters: SparseVectorParameters, adjacency: Adjacency) -> Neighbours:

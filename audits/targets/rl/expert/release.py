@@ -1,7 +1,8 @@
-"""The audit of the release of stable prefixes: one run on a hard pair of expert sets.
+"""The audit of the release of stable prefixes, the steps of an expert's trajectory that many experts would also take.
 
-The release is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a violation
-found in the ratio is a violation of the release. The module also samples one round and computes its distribution.
+The two inputs are sets of experts, one with one expert less. The audit looks only at the log-likelihood ratio of the
+release. The ratio is post-processing, so a violation in the ratio is a violation of the release. The module also
+samples one round of the release and computes its distribution.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def one_expert_more(first: Floats, second: Floats) -> None:
 
 @dataclass(frozen=True)
 class PrefixRound:
-    """One round of the release. The state is the number of the step, and there are two actions.
+    """A mechanism that runs one round of the release, with two actions; the state is the number of the step.
 
-    An input is a table of policies (experts, steps, 2). An output is the released prefix as one number: its
-    actions as binary digits behind a leading 1.
+    An input is a table with each expert's probability of each action, (experts, steps, 2). An output is the released
+    prefix (first steps) of a trajectory as one number: its actions as binary digits after a leading 1.
     """
 
     design: Design
@@ -71,7 +72,7 @@ class PrefixRound:
         return prefix_counts(TabularExperts(table), np.arange(len(actions)), actions)
 
     def law(self, table: Floats) -> dict[int, float]:
-        """Return the probability of each output, by uncertified integration over the threshold's noise."""
+        """Return the probability of each output, by numerical integration over the threshold's noise; not certified."""
         noise = np.linspace(-40, 40, 4001)
         weights = np.exp(-np.abs(noise))
         found: dict[int, float] = {}
@@ -93,7 +94,7 @@ class PrefixRound:
 KIND = "expert-release"
 DELTA = 1e-6
 NUMBERS = 20_000_000
-"""The approximate largest number of drawn numbers with the default budget."""
+"""With the default budget, an audit draws about this many random numbers at most."""
 FEWEST = 2_000
 _STEPS = 3
 _MOST_EXPERTS = 20_000
@@ -114,11 +115,12 @@ class _Release:
 
 @dataclass(frozen=True)
 class ExpertAudit:
-    """The audit of a run on a hard pair of expert sets, reduced to its log-likelihood ratio under the two.
+    """An audit whose inputs are two sets of experts, and whose outputs are log-likelihood ratios of a run.
 
     Attributes:
         parameters: the parameters of the accountant.
-        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
+            ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
@@ -134,7 +136,7 @@ class ExpertAudit:
         return cls(subject.parameters, subject.curve)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """Return the pair, the sampler of the ratio, and the amount of numbers that a sample takes.
+        """Return the two inputs, a function that draws log-likelihood ratios, and the amount of numbers per ratio.
 
         Raises:
             NoAuditError: there is nothing to audit, or the parameters are not supported.
@@ -158,21 +160,22 @@ class ExpertAudit:
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(accountant_for(cls.kind).parameters.read(how.table("parameters")))
 
 
 class ReleaseAudit(ExpertAudit):
-    """The audit of the release with and without one of many equal experts, whose counts are close to the cutoff.
+    """The audit of the release of stable prefixes, with and without one of many equal experts.
 
-    Trajectories have up to three steps and two actions, and every round draws a new one. The audit does not cover
-    rounds over logged data, more actions, or more than `_MOST_EXPERTS` experts.
+    The number of equal experts is chosen so that their counts are close to the cutoff of the release. Trajectories
+    have up to three steps and two actions, and every round draws a new trajectory. The audit does not cover logged
+    data, more actions, or more than `_MOST_EXPERTS` experts.
     """
 
     kind = KIND
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """See `ExpertAudit.run`; a sample consists of all rounds of the release."""
+        """Return the same as `ExpertAudit.run`, where one sample consists of all rounds of the release."""
         pair, rounds = _pair(self.parameters), PrefixRound(self.parameters.design)
         count = self.parameters.trajectories
         return pair, _Release(rounds, count, _ratios(rounds, pair.first)), 20 * count

@@ -1,7 +1,7 @@
-"""The audit of selective DP-SGD: one run on a hard pair of expert sets, or a real training.
+"""The audit of selective DP-SGD: simulated runs with and without one expert, or a real training.
 
-The output of a run is reduced to its log-likelihood ratio under the two sets. This is post-processing, so a
-violation found in the ratio is a violation of the run.
+The audit of simulated runs looks only at the log-likelihood ratio of each run. The ratio is post-processing, so a
+violation in the ratio is a violation of the run.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ treated as visible, because plain steps may reveal it."""
 
 
 class SelectiveAudit(ExpertAudit):
-    """The audit of selective DP-SGD on the pair that attains its guarantee, with one expert more or less."""
+    """The audit of selective DP-SGD with and without one expert, on the inputs that attain the guarantee."""
 
     kind = KIND
 
@@ -75,7 +75,7 @@ class SelectiveAudit(ExpertAudit):
         return Viewed(cast(SelectiveDPSGDParameters, subject.parameters), subject.view)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """See `ExpertAudit.run`; a sample consists of all steps of the training."""
+        """Return the same as `ExpertAudit.run`, where one sample consists of all steps of the training."""
         p: SelectiveDPSGDParameters = self.parameters
         if 0 in (p.steps, p.sampling_rate, p.branch_probability):
             raise NoAuditError("steps, sampling_rate and branch_probability must be above 0 for an audit")

@@ -1,7 +1,8 @@
-"""The audit of private policy evaluation: the estimator itself, on the hardest of many neighbouring batches.
+"""The audit of private policy evaluation: run the estimator on the worst of many pairs of neighbouring batches.
 
-The output distributions are known. So the pair that reveals most is computed, and the score is the likelihood ratio.
-The feature vectors are unit vectors times the stated norm; the guarantee does not depend on this choice.
+The output distributions are known. So the audit computes the pair with the largest divergence, and its score is the
+likelihood ratio. The feature vectors are unit vectors times the stated norm; the guarantee does not depend on this
+choice.
 """
 
 from __future__ import annotations
@@ -44,17 +45,18 @@ RETURN_BOUND, DISCOUNT = 1.0, 0.5
 STEPS = 200_000
 """The largest number of steps of a batch."""
 WIDEST, FARTHEST = 200, 30.0
-"""The largest number of features that is audited, and the largest epsilon at which pairs are compared."""
+"""The largest number of features in an audit, and the largest epsilon at which pairs are compared."""
 
 
 @dataclass(frozen=True)
 class PolicyEvaluationAudit:
-    """The audit of DP-LSW or DP-LSL with two noise constants against the exact guarantee, or against ``curve``.
+    """The audit of the policy evaluation algorithm DP-LSW or DP-LSL against its exact guarantee, or against ``curve``.
 
     Attributes:
         parameters: the parameters of the accountant. Visits from a file are not used; this module makes its batches.
         adjacency: ``replace`` or ``rewards-only``.
-        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
+            ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "adjacency": str, **RUN}
@@ -94,7 +96,7 @@ class PolicyEvaluationAudit:
 
     @classmethod
     def read(cls, how: Told) -> PolicyEvaluationAudit:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(
             PolicyEvaluationParameters.read(how.table("parameters")), Adjacency.of(how.text("adjacency"))
         )
@@ -117,9 +119,10 @@ def estimator(parameters: PolicyEvaluationParameters) -> Model:
 
 
 def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
-    """Generate batches of 2, 4, 8, ... users with returns of 0 or 1, rare states, and states without visits.
+    """Generate pairs of neighbouring batches of 2, 4, 8, ... users, in which one user differs.
 
-    Users who stay away are in an additional state that has weight 0.
+    In some pairs all users visit all states, in others a state has few visits or none. Users who stay away from the
+    states are in an additional state that has weight 0.
     """
     around, away = tuple(range(states)), (states,) * states
     others = 1
@@ -138,12 +141,12 @@ def evaluation_pairs(states: int, adjacency: Adjacency) -> Iterator[Neighbours]:
 
 
 def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: float) -> Episodes:
-    """Return a batch of users who visit the states `home` with reward 0, and a last user who visits `walk`.
+    """Return a batch in which one user visits the states ``walk``, and the others visit ``home`` with reward 0.
 
     Args:
-        others: the number of users before the last one.
-        home, walk: the states of the others and of the last user, in order and equally many.
-        reward: the reward of the last user at every step.
+        others: the number of the other users.
+        home, walk: the states that the others, and the one user, visit in order; equally many.
+        reward: the reward of the one user at every step.
     """
     states = np.append(np.tile(np.array(home), others), np.array(walk))
     rewards = np.repeat([0.0, reward], [others * len(home), len(walk)])
@@ -158,7 +161,7 @@ def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, d
 
 
 def pair_epsilon(model: Model, pair: Neighbours, delta: Fraction) -> Bound:
-    """Return bounds on the smallest epsilon at `delta` that holds for this pair in both directions."""
+    """Return bounds on the smallest epsilon at ``delta`` that holds for the two inputs of a pair, in both orders."""
     return Bound(*bracket(partial(_profile, _laws(model, pair)), delta), "mechanism", pair.description)
 
 
@@ -174,20 +177,20 @@ def _profile(laws: Laws, epsilon: Fraction) -> Any:
 
 
 def evaluation_scores(model: Model, pair: Neighbours) -> tuple[Score, ...]:
-    """Return the likelihood ratio, and a discriminant that is fitted to the outputs."""
+    """Return the scores of the audit: the likelihood ratio, and a linear score that is fitted to the outputs."""
     return LogLikelihoodRatio(LawRatio(model, pair)), LinearDiscriminant(ridge=None)
 
 
 @dataclass(frozen=True, eq=False)
 class LawRatio:
-    """The log-likelihood ratio of a pair; the two output distributions are computed at the first call."""
+    """A function that returns the log-likelihood ratio of outputs, for the two inputs of a pair."""
 
     model: Model
     pair: Neighbours
 
     @cached_property
     def laws(self) -> Laws:
-        """The mean and the standard deviation of the output on both inputs."""
+        """The mean and the standard deviation of the output, for each of the two inputs; computed when first used."""
         return _laws(self.model, self.pair)
 
     def __call__(self, outputs: Floats) -> Floats:

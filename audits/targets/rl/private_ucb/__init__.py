@@ -1,1 +1,1 @@
-"""Audits of the counts of PRIVATE-UCB."""
+"""Audits of the noisy counts of the learning algorithm PRIVATE-UCB."""

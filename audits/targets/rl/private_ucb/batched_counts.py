@@ -1,4 +1,4 @@
-"""The audit of the batched counts of PRIVATE-UCB, on a user of the first batch."""
+"""The audit of the batched counts of PRIVATE-UCB: the two inputs differ in one user of the first batch."""
 
 from __future__ import annotations
 

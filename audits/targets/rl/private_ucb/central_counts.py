@@ -1,7 +1,8 @@
-"""The audit of the central counts of PRIVATE-UCB: the real privatizers, on the pair that attains the guarantee.
+"""The audit of the central counts of PRIVATE-UCB: the noisy counters run on inputs that attain the guarantee.
 
-In the first input, the first user stays in one cell with costs 1. In the second input, this user leaves the cell as
-early as possible, or is absent. The audit uses the counters that differ, after each of the first users.
+A cell is a step, a state and an action. In the first input, the first user stays in one state and action with costs
+1. In the second input, this user leaves them as early as possible, or is absent. The audit uses the counters that
+differ, after each of the first users.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dpproof.mechanisms.rl.private_ucb.counted_users import (
 
 Floats = NDArray[np.float64]
 EARLY = 128
-"""The largest number of first users of a stream after which counts are used; they cover eight levels of the tree."""
+"""The audit uses the counts after each of the first users, at most this many. They cover eight levels of the tree."""
 
 
 def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbours:
@@ -36,7 +37,7 @@ def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbo
 def counted_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
 ) -> Neighbours:
-    """Return the pair of so many users; the first one is replaced or left out."""
+    """Return two neighbouring inputs with ``users`` users; in the second, the first user is replaced or left out."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs" if replaced else "is left out"
@@ -54,12 +55,12 @@ def _ratio(
 
 
 def has_ratio(parameters: object) -> bool:
-    """Whether the output distribution has a closed form, which is not the case for averaged subtrees."""
+    """Return whether the output distribution has a closed form; it has none if ``counter`` is "honaker"."""
     return getattr(parameters, "counter", "tree") != "honaker"
 
 
 def node_ends(outputs: Floats) -> Floats:
-    """Return the counts after 1, 2, 4, ... users, (n, levels, counters); each is a node with the first user."""
+    """Return the counts after 1, 2, 4, ... users, (n, levels, counters): the nodes of the tree with the first user."""
     return outputs[:, [2**level - 1 for level in range(outputs.shape[1].bit_length())]]
 
 

@@ -1,4 +1,4 @@
-"""The audit of the local counts of PRIVATE-UCB, on all messages of one user."""
+"""The audit of the local counts of PRIVATE-UCB: the output consists of all messages of one user."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The audit of RLSVI against its tight Gaussian claim, under rewards-only adjacency.
+"""The audit of the learning algorithm RLSVI against its Gaussian DP guarantee, under rewards-only adjacency.
 
-A problem is audited at its given size; a big problem is not replaced by a smaller one.
+The audit runs a problem at its given size; it does not replace a big problem by a smaller one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PUBLISHED = "CORRECT"
 """The name in a witness for the noise of the published algorithm."""
 DELTA = 1e-6
 NUMBERS = 50_000_000
-"""The approximate largest number of drawn numbers with the default budget."""
+"""With the default budget, an audit draws about this many random numbers at most."""
 FEWEST = 2_000
 """The smallest default budget."""
 WIDEST = 4096
@@ -48,10 +48,11 @@ class RLSVIAudit:
     Source of the claim: cell by cell sum of arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
-        parameters: of any size. Samples of big problems are slow, so the default budget is 100 000 samples, or fewer
-            for tables of more than 500 numbers.
+        parameters: the parameters of the accountant, for a problem of any size. Samples of big problems are slow, so
+            the default budget is 100 000 samples, or fewer for tables of more than 500 numbers.
         noise_rule: the name of the variant that is run; see `audits.target.variant`.
-        curve: the claim, if it is not the accountant's guarantee; a replay then needs the plan's ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
+            ``replay``.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, **RUN}
@@ -82,7 +83,7 @@ class RLSVIAudit:
 
     @classmethod
     def read(cls, how: Told) -> RLSVIAudit:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(RLSVIParameters.read(how.table("parameters")), how.text("noise_rule"))
 
 
@@ -90,10 +91,11 @@ TARGET = RLSVIAudit
 
 
 def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
-    """Return the exact likelihood ratio of the published algorithm, and four learned scores for other variants.
+    """Return the scores: the exact likelihood ratio of the published algorithm, and four learned scores.
 
-    If noise is reused, the second table is an affine function of the first one, up to user 0's reward, in the cell
-    that user 0 visited last. A discriminant on this cell finds the exact statistic at any size. For big tables the
+    The learned scores find faults in variants of the algorithm. A cell is a step, a state and an action. If a variant
+    reuses its noise, then in the cell that user 0 visited last, the second table is an affine function of the first
+    table and of user 0's reward. A linear score on this cell finds this function at any size. For big tables the
     other scores use only the cells that user 0 visited.
     """
     exact = partial(_ratio, parameters, pair.first, pair.second)
@@ -104,7 +106,7 @@ def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, 
 
 
 def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """Return the first `EARLY` tables in the cells that user 0 visits at first: ``(n, episodes, H)``.
+    """Return the entries of the first `EARLY` tables at the first visits of user 0, ``(n, episodes, H)``.
 
     Args:
         tables: the released tables ``(n, K, H, S, A)``.
@@ -120,7 +122,7 @@ def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]
 
 
 def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """Return the last column of `first_path`, ``(n, episodes)``, which contains only rewards and noise."""
+    """Return the last column of `first_path`, ``(n, episodes)``; these entries contain only rewards and noise."""
     return first_path(tables, users)[..., -1]
 
 

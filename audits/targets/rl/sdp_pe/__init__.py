@@ -1,1 +1,1 @@
-"""Audits of the shuffled releases of SDP-PE."""
+"""Audits of the shuffled counts that the learning algorithm SDP-PE releases."""

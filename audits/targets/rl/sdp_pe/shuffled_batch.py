@@ -1,6 +1,6 @@
-"""The audit of a whole release of SDP-PE, on full trajectories of which one differs at every step.
+"""The audit of a whole release of SDP-PE: in the two inputs, one user's trajectory differs at every step.
 
-The pair attains the guarantee. The score is the exact likelihood ratio of the counters that differ between the inputs.
+The two inputs attain the guarantee. The score is the exact likelihood ratio of the counters that differ between them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ Floats = NDArray[np.float64]
 MOST = 10**7
 """The largest total number of steps of all users."""
 IMPOSSIBLE = 1e3
-"""The finite value that replaces an infinite ratio, for a counter that is possible under one input only."""
+"""The finite number that replaces an infinite log-likelihood ratio, for a value that is possible on one input only."""
 
 
 def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
-    """Return users in state 0 with reward 0, except the first one, with rewards 1 in state 0 or another cell.
+    """Return two neighbouring inputs: the first user has reward 1 in state 0, or in another state and action.
+
+    All other users stay in state 0 with reward 0.
 
     Raises:
-        NoAuditError: there is one state and one action, so no other cell, or there are too many users.
+        NoAuditError: there is only one state and one action, or there are too many users.
     """
     users, steps = parameters.users, parameters.shape.steps
     if parameters.states * parameters.actions == 1:
@@ -57,7 +59,7 @@ def _alike_but_one(first: Trajectories, second: Trajectories) -> None:
 def batch_ratio(
     outputs: Floats, parameters: ShuffledBatchParameters, first: Trajectories, second: Trajectories
 ) -> Floats:
-    """Return the log of p1/p0 of a release, from the counters that differ."""
+    """Return the log-likelihood ratio of each release, from the counters that differ between the two inputs."""
     encoder = BitEncoder(parameters.users, parameters.threshold)
     trials, chance = encoder.users * encoder.noise_bits, float(encoder.parameters.noise_chance)
     true = [true_counts(parameters, data) for data in (first, second)]

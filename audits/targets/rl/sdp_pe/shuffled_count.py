@@ -1,4 +1,4 @@
-"""The audit of shuffled counts, on one user's bit, with the bits of the others that reveal it most."""
+"""The audit of shuffled counts: one user's bit differs; the bits of the other users are the worst case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit of Gaussian Thompson sampling, on the reward of the first user, which the outputs reveal most."""
+"""The audit of Gaussian Thompson sampling: the rewards of the first user differ, which the outputs reveal most."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dpproof.mechanisms.rl.thompson.thompson import Thompson, log_likelihood_rat
 
 
 def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbours:
-    """Return a pair in which the first user's rewards are 0 or 1.
+    """Return two neighbouring inputs in which the first user's rewards are 0 or 1.
 
-    All other rewards are 1, but 0 for arm 0 if there are initial pulls. With initial pulls, the first user pulls arm 0,
-    for which no other user has a reward. So arm 0 is rarely pulled again, and the reward remains visible. Without
-    initial pulls, any arm may be pulled first.
+    All other rewards are 1, except that arm 0 has reward 0 if there are initial pulls. With initial pulls, the first
+    user pulls arm 0, for which no other user has a reward. So arm 0 is rarely pulled again, and the first reward
+    remains visible in the outputs. Without initial pulls, any arm may be pulled first.
 
     >>> first_user(ThompsonParameters(arms=2, rounds=1, pulls=1), Adjacency.REWARDS_ONLY).first.tolist()
     [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
