@@ -1,3 +1,3 @@
-"""Mechanisms with known answers: correct ones, and faulty ones that an audit must refute."""
+"""The corpus: mechanisms whose privacy is known. Some are correct; an audit must refute the faulty ones."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""The whole corpus of cases: the ``CASES`` of every module of this folder.
+"""All cases of the corpus (mechanisms with known answers), from every module of this folder.
 
-In a module, ``PLACE`` is its place in the order. ``PAPER`` is the paper whose mechanisms are its cases. ``QUICK``
-lists the cases that take seconds; without it, all cases do.
+Each module lists its cases in ``CASES``. ``PLACE`` is the place of the module in the order. ``PAPER`` is the paper
+whose mechanisms it tests. ``QUICK`` lists the cases that take seconds; if it is missing, all cases do.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def all_cases() -> tuple[CorpusCase, ...]:
 
 
 def cases_of_paper(paper: str) -> tuple[CorpusCase, ...]:
-    """Return the cases on a paper's mechanisms that take seconds."""
+    """Return the cases that test a paper's mechanisms and take only seconds."""
     found = [module for module in _modules() if getattr(module, "PAPER", None) == paper]
     return tuple(
         case
@@ -43,7 +43,7 @@ def case_named(name: str) -> CorpusCase:
     """Return the case with this name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such case.
     """
     for case in all_cases():
         if case.name == name:

@@ -1,4 +1,4 @@
-"""A case of the corpus: a mechanism, a claim, the truth, and the expected result of an audit."""
+"""Cases of the corpus: a mechanism with a claim, whether the claim is true, and what an audit should answer."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ NUMBERS = Neighbours(0.0, 1.0, "numbers at most 1 apart", "0 or 1", _within_one)
 
 
 class CorpusCase(Protocol):
-    """The interface of a case for `dpproof audit corpus`."""
+    """The interface of a test case that `dpproof audit corpus` runs."""
 
     @property
     def name(self) -> str:
-        """The name, unique within the corpus."""
+        """The name of the case, which no other case has."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class CorpusCase(Protocol):
 
     @property
     def reason(self) -> str:
-        """The reason for the expected result."""
+        """The reason why this result is expected."""
         ...
 
     @property
@@ -59,25 +59,25 @@ class CorpusCase(Protocol):
         ...
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case with the given seed, level, budget and executor."""
+        """Run the audit with the given fields of `AuditPlan`, such as the seed, and return the evidence."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A mechanism with a claim, under the neighbouring relation of its pair.
+    """A test case: a mechanism with a claim, and the result that an audit must have.
 
     Attributes:
-        name: unique within the corpus.
-        mechanism: the mechanism that is sampled.
-        pair: two neighbouring inputs that the mechanism hides badly.
+        name: the name of the case, which no other case has.
+        mechanism: the mechanism that is audited.
+        pair: two neighbouring inputs that the outputs distinguish well.
         claim: the claimed guarantee.
         delta: the delta at which epsilon is stated.
         expected: the verdict, or the error, that an audit must have.
-        truth: computes the smallest epsilon at ``delta`` on this pair; ``None`` if it is known only whether the
-            claim is true.
-        reason: the reason for the expected result.
-        scores: the scores; the engine's default scores unless given.
+        truth: a function that computes the smallest true epsilon at ``delta`` on this pair; ``None`` if it is only
+            known whether the claim is true.
+        reason: the reason why this result is expected.
+        scores: the scores that the audit uses; the engine's default scores unless given.
         budget: the largest number of samples.
         requires: a package without which the case is reported as skipped.
         known_ratio: as in `AuditPlan`: the output distribution is known, and the score is monotone in its ratio.
@@ -97,7 +97,7 @@ class Case:
     known_ratio: bool = False
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case; see `dpproof.audit`. A score that is a likelihood ratio counts as a known ratio."""
+        """Run the audit, and return the evidence. A score that is a likelihood ratio implies ``known_ratio``."""
         known = self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in self.scores or ())
         plan = replace(
             AuditPlan(**asked).filled(self.name, self.delta, self.budget),
@@ -110,15 +110,15 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetCase:
-    """A target with a ready-made audit as a case, perhaps with a fault.
+    """A test case whose mechanism has a ready-made audit; the mechanism may have a planted fault.
 
     Attributes:
         name, expected, reason, requires: as in `CorpusCase`.
-        target: the audited target.
+        target: the object that runs the audit.
         budget: the largest number of samples, steps or runs; the target's default unless given.
         delta: the delta at which epsilon is stated; the plan's or the target's unless given.
         sharpen: whether to draw more samples after a violation, so that epsilon_lower exceeds the claim.
-        named: whether the evidence has the name of the case; otherwise it has that of the target.
+        named: whether the evidence gets the name of the case; if not, it gets the name of the target.
     """
 
     name: str
@@ -132,7 +132,7 @@ class TargetCase:
     requires: str | None = None
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Audit the case. An executor is not used for a training run, because this is one sequence."""
+        """Run the audit, and return the evidence."""
         plan = AuditPlan(**asked)
         plan = plan if self.budget is None else plan.at_most(self.budget)
         claim = self.name if self.named else plan.claim

@@ -1,4 +1,4 @@
-"""Cases of DP-SGD in several views, and of RLSVI with users' rewards in one run, with and without faults."""
+"""Test cases of DP-SGD, and of one run of RLSVI, with and without faults."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NoClipping(Loop):
 
 
 class UnscaledNoise(Loop):
-    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
+    """Fault: the standard deviation of the noise is the noise multiplier, not multiplied by the clipping norm."""
 
     def deviation(self) -> float:
         """Return the noise multiplier."""
@@ -48,7 +48,7 @@ class BatchClipping(Loop):
     """Fault: the mean gradient of the batch is clipped instead of each record's gradient."""
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
-        """Return the clipped mean multiplied by the number of records."""
+        """Return the mean gradient, clipped, times the number of records."""
         if not len(gradients):
             return super().clipped_sum(gradients)
         return len(gradients) * clipped(gradients.mean(dim=0, keepdim=True), self.settings.clip)[0]
@@ -62,7 +62,7 @@ class ShuffledBatches(Loop):
         self._batches: list[NDArray[np.int64]] = []
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """Return the next part of the shuffle."""
+        """Return the records of the next batch: the next part of the shuffled records."""
         if not self._batches:
             self._batches = list(np.array_split(self.rng.permutation(there), self.settings.epoch))
         return self._batches.pop()
@@ -75,7 +75,7 @@ VARIANTS = {
     "batch clipping": BatchClipping,
     "shuffled batches": ShuffledBatches,
 }
-"""The faults, by their names in witnesses."""
+"""The faulty loops, by the names that witnesses use for them."""
 
 
 SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)
@@ -89,7 +89,7 @@ _STEPS = {
         "the mean is clipped, so one record moves the sum by many clipping norms",
     ),
 }
-"""The faults that single steps reveal, with the words in the name of the case and the reason."""
+"""The faults that single steps reveal, each with words for the name of its case, and the reason."""
 
 
 def _loop(

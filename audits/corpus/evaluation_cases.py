@@ -1,8 +1,8 @@
-"""Cases of private policy evaluation: both calibrations on hard batches, and planted faults in the noise scale.
+"""Test cases of private policy evaluation: correct noise on the worst batches, and faults in the noise scale.
 
-Every user has one trajectory. In the first kind of pair, every user visits every state, and one user's returns are 0
-or at the bound. In the other kinds, one or two users visit some states, or no user or one user does. A fault is DP-LSW
-with one changed method, which computes the noise scale.
+Every user has one trajectory. In one kind of pair, every user visits every state, and one user's returns are 0 or at
+the bound. In other kinds, some states are visited by one user or two, or by no user or one. A faulty case is the
+algorithm DP-LSW with another noise scale.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ QUICK = (
 
 
 class LocalBound(DPLSW):
-    """Fault: the noise is scaled by the local bound instead of the smooth one."""
+    """Fault: the noise is scaled by the local sensitivity bound instead of the smooth bound."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         unit = Fraction(self.constants().alpha) * squares.unit(data.bound)
@@ -48,7 +48,7 @@ class LocalBound(DPLSW):
 
 
 class RootWeights(DPLSW):
-    """Fault: the norm of the pseudo-inverse is computed with sqrt(w) instead of w."""
+    """Fault: the norm of the pseudo-inverse is computed with the square roots of the weights w instead of w."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         assert isinstance(squares, WeightedSquares), "DP-LSW's"
@@ -58,7 +58,7 @@ class RootWeights(DPLSW):
 
 
 class NoFirstTerm(DPLSW):
-    """Fault: the maximum over k starts at k = 1, without the term k = 0."""
+    """Fault: in the smooth bound, the maximum over the distance k starts at k = 1, without the term k = 0."""
 
     def _variance(self, squares: Squares, data: FirstVisits) -> Fraction:
         fewer, sums = np.maximum(data.visits - 1, 0), np.zeros(data.states)
@@ -82,10 +82,10 @@ PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 STATES, USERS, MANY = 8, 4, 40_000
 EPSILON, DELTA = 1, "1e-6"
 LOOSE_EPSILON, LOOSE_DELTA = 5, "0.1"
-"""A claim under which the noise has strong smoothing, so that a missing factor exp(-beta/2) violates the claim."""
+"""A claim for which the smoothing beta is so large that a missing factor exp(-beta/2) violates the claim."""
 BOUNDED: dict[str, Any] = {"discount": 0.5, "return_bound": 1.0}
 Walk = tuple[tuple[int, ...], float]
-"""A user's states, and the reward at each state."""
+"""The states that a user visits, and the user's reward at each state."""
 EVERYWHERE, AT_HOME = tuple(range(STATES)), (0,) * STATES
 
 

@@ -1,7 +1,7 @@
-"""Cases of expert-level offline learning: the release and a training step, with and without planted faults.
+"""Test cases of expert-level offline learning: a release and a training step, with and without faults.
 
-The pairs are experts with equal policies and one more such expert, or gradients of 0 or of the opposite sign and one
-more gradient of the clipping norm.
+For the release, the two inputs are experts with equal policies, with and without one of them. For the training step,
+the inputs are one gradient, of 0 or of negative sign, with and without a second gradient of the clipping norm.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 class Batch(enum.Enum):
-    """The rule by which a step's batch is drawn."""
+    """The rule by which the batch of a training step is drawn."""
 
     POISSON = "each expert by a coin of its own"
     EXACT = "exactly b experts"
@@ -44,16 +44,19 @@ class Batch(enum.Enum):
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One step of selective DP-SGD with one parameter. The output is the kind of the step, and its noisy sum.
+    """A mechanism that runs one step of selective DP-SGD with one parameter, perhaps with a fault.
 
-    An input is the experts' gradients, one number each.
+    An input is the experts' gradients, one number each. An output is two numbers: whether the step is noisy, and the
+    noisy sum of gradients.
 
     Attributes:
-        rate, probability: the probability that an expert is in a noisy batch, and that of a noisy step.
+        rate: the probability that an expert is in the batch of a noisy step.
+        probability: the probability that the step is noisy.
         noise_multiplier, clip: the standard deviation of the noise is their product.
         batch: the rule by which the batch is drawn.
-        transitions: the number of transitions of each expert in the batch; one is correct.
-        noise_unit: the factor on the noise multiplier that a fault uses instead of the clip.
+        transitions: the number of transitions of each expert in the batch; 1 is correct.
+        noise_unit: in a faulty step, the number that replaces ``clip`` in the standard deviation of the noise; else
+            None.
     """
 
     rate: float
@@ -90,7 +93,8 @@ _DRAWN = {Batch.POISSON: _poisson, Batch.EXACT: _exact}
 PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 LEAST, STEPS = 0.002, 6
 DESIGN = Design(threshold_scale=4.0, count_scale=1.0, least_count=5.0, cutoff=2556.0)
-"""A design with c_min/pmin = 2500 and a margin of 14 threshold scales; the counts of four steps are at the cutoff."""
+"""Settings of the release for which the counts of four steps are at the cutoff. The ratio c_min/pmin is 2500, and the
+margin is 14 threshold scales."""
 
 
 def _alike(experts: int, least: float = LEAST, steps: int = STEPS) -> Any:
@@ -107,7 +111,7 @@ PREFIXES = _agreeing(2577)
 
 
 def claimed_of(design: Design, least: float, experts: int) -> Rounds:
-    """Return the guarantee of one round with this design."""
+    """Return the guarantee of one round of the release with the settings ``design``."""
     return Rounds(1, *(Fraction(bound.upper) for bound in round_losses(design, least, experts)))
 
 
@@ -146,7 +150,7 @@ def _releases() -> tuple[Case, ...]:
 
 
 COUNTED = Design(threshold_scale=4.0, count_scale=2.0, least_count=2.0, cutoff=100.0)
-"""A design that is private only if all counts move in the same direction."""
+"""Settings of the release that are private only if all counts move in the same direction."""
 
 
 def _lengths(counts: NDArray[np.float64], n: int, rng: np.random.Generator, *, design: Design) -> Any:

@@ -1,4 +1,4 @@
-"""Cases of real trainings by selective DP-SGD, in several views and in runs with canaries."""
+"""Test cases of real trainings by selective DP-SGD, which observe steps, runs, models, or many test experts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAULTS = {
 STEP = SelectiveDPSGDParameters(0.9, 0.9, 1.0, 1_000)
 WHOLE = SelectiveDPSGDParameters(0.9, 0.9, 2.0, 4)
 RUN = SelectiveDPSGDParameters(0.5, 0.5, 4.0, 64)
-"""Privacy budgets for which the audit takes seconds and the claimed curve is computed fast."""
+"""Privacy budgets for which the audit takes only seconds."""
 COIN = SelectiveDPSGDParameters(1.0, 0.05, 4.0, 200, coin="independent")
 
 

@@ -1,8 +1,8 @@
-"""Cases of floating-point samplers that are private on real numbers, but not in the bits of their outputs.
+"""Test cases of noise that is private on real numbers, but not in the floating-point bits of its outputs.
 
-On real numbers the noise of each sampler has the stated distribution. In floating point, the set of doubles that can
-occur depends on the number to which the noise was added (Mironov 2012). The snapping mechanism and samplers on a
-lattice do not have this fault.
+On real numbers the noise has the stated distribution. In floating point, the set of doubles that can occur depends on
+the number to which the noise was added (Mironov 2012). The snapping mechanism, and noise on equally spaced points, do
+not have this fault.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Floats = NDArray[np.float64]
 
 
 def inverse_cdf(value: float, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Return a value plus noise of the textbook sampler: a random sign times the logarithm of a uniform double."""
+    """Return a value plus Laplace noise: a random sign times the logarithm of a uniform double (the textbook way)."""
     drawn: Floats = value + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
     return drawn
 
 
 def single_precision(value: float, n: int, rng: np.random.Generator, *, scale: float) -> NDArray[np.float32]:
-    """Return a value plus noise as in `inverse_cdf`, in single precision, as on an accelerator."""
+    """Return a value plus Laplace noise as in `inverse_cdf`, but in single precision, as on a GPU."""
     uniform = 1 - rng.random(n, dtype=np.float32)
     signed = rng.choice([-scale, scale], n).astype(np.float32)
     drawn: NDArray[np.float32] = np.float32(value) + signed * np.log(uniform)
@@ -53,9 +53,9 @@ def box_muller(value: float, n: int, rng: np.random.Generator, *, sigma: float) 
 
 
 def snapped(value: float, n: int, rng: np.random.Generator, *, scale: float, limit: float) -> Floats:
-    """Return outputs of Mironov's snapping mechanism: clamp, add noise, round to a grid, and clamp again.
+    """Return outputs of Mironov's snapping mechanism: clamp, add Laplace noise, round to multiples, and clamp again.
 
-    The grid width is the smallest power of two that is at least the scale.
+    It rounds to multiples of the smallest power of two that is at least the scale.
     """
     grid = _grid(scale)
     noisy = np.clip(value, -limit, limit) + rng.choice([-scale, scale], n) * np.log(1 - rng.random(n))
@@ -64,7 +64,7 @@ def snapped(value: float, n: int, rng: np.random.Generator, *, scale: float, lim
 
 
 def snapped_ratio(first: float, second: float, *, scale: float, limit: float) -> Bound:
-    """Return the pure epsilon of `snapped` on real numbers for two values within the limit, by enumeration."""
+    """Return the pure epsilon of `snapped` on real numbers for two values within the limit, over all outputs."""
     first_law, second_law = (partial(_snapped_law, value, scale, limit) for value in (first, second))
     return largest_ratio(first_law, second_law)
 
@@ -82,7 +82,7 @@ def _snapped_law(value: float, scale: float, limit: float) -> Law:
 
 
 def opendp_laplace(scale: float) -> Callable[[float, int, np.random.Generator], Floats]:
-    """Return OpenDP's sampler, which uses the operating system's randomness instead of the generator."""
+    """Return a function that adds OpenDP's Laplace noise; it uses the operating system's randomness, not ``rng``."""
 
     def sample(value: float, n: int, rng: np.random.Generator) -> Floats:
         import opendp.prelude as dp
@@ -101,7 +101,7 @@ BITS = (Identity(), float_bits())
 
 
 def counter(value: float, n: int, rng: np.random.Generator, scale: float = SCALE) -> NDArray[np.float64]:
-    """Return a count plus numpy's Laplace noise."""
+    """Return ``n`` noisy counts: the count plus numpy's Laplace noise."""
     drawn: NDArray[np.float64] = value + rng.laplace(0, scale, n)
     return drawn
 

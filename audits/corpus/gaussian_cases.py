@@ -1,4 +1,4 @@
-"""Cases of Gaussian noise, audited against the whole curve or against one point of it."""
+"""Test cases of Gaussian noise, audited against a whole privacy curve or against one (epsilon, delta)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dpproof.audits.recording.evidence import Finding
 PLACE = 2
 
 BITS, FAIL, SILENT = Finding.FLOATING_POINT, Finding.VIOLATION, Finding.INCONCLUSIVE
-"""The expected verdicts. With numpy's noise a claim may be true on real numbers, but its low bits refute it."""
+"""The expected verdicts. A claim about numpy's noise may be true on real numbers, while the low bits refute it."""
 SIGMA, DELTA = 3.730632, 1e-5
-"""The standard deviation of Gaussian noise that is (1, 1e-5)-DP at sensitivity 1, rounded up, and this delta."""
+"""The standard deviation of Gaussian noise that is (1, 1e-5)-DP at sensitivity 1, rounded up; and the delta 1e-5."""
 
 
 def _truth(sigma: float, delta: float) -> Bound:

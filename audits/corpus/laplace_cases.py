@@ -1,4 +1,4 @@
-"""Cases of Laplace noise, and of mechanisms built from it, on vectors of counts."""
+"""Test cases of Laplace noise on vectors of counts, and of mechanisms that are built from Laplace noise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PASS, FAIL, BITS = Finding.CONSISTENT, Finding.VIOLATION, Finding.FLOATING_POINT
 CLAIM = "0.1"
 SCALE = 10.0
 FACTORS = {"1.05": 20_000_000, "1.1": 4_000_000, "1.2": 1_000_000, "1.5": 200_000, "2": 100_000}
-"""The privacy loss divided by the claim, with the budget: about three times the average need of the exact score."""
+"""The true epsilon divided by the claimed epsilon, with a budget that is about three times the average need."""
 
 
 def counts_pair(first: Sequence[float], second: Sequence[float], distance: Distance) -> Neighbours:
@@ -35,7 +35,7 @@ def counts_pair(first: Sequence[float], second: Sequence[float], distance: Dista
 
 
 def stated(epsilon: Number) -> Bound:
-    """Return a true epsilon that is known exactly, as a bound."""
+    """Return an exactly known true epsilon as a `Bound`."""
     with precision(64):
         return bound_of(arb_of(exact(epsilon)), "mechanism", "the pair of the case")
 

@@ -1,4 +1,4 @@
-"""Cases of Opacus's engine, with the claimed noise and with half of it."""
+"""Test cases of Opacus's engine, with the claimed noise and with half of the claimed noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HalfNoise(EngineRun):
 
 HALF = "half noise"
 VARIANTS = {HALF: HalfNoise}
-"""The fault, by its name in witnesses."""
+"""The faulty run, by the name that witnesses use for it."""
 
 
 def _case(name: str, settings: Settings, expected: Finding, reason: str) -> TargetCase:

@@ -1,10 +1,11 @@
-"""Cases of PRIVATE-UCB: the paper's printed noise, and faults of published code, in the real privatizers.
+"""Test cases of PRIVATE-UCB's noisy counts: with the noise that the paper prints, and with faults of published code.
 
-The claim is epsilon 1 when one user is replaced. The problems are small, because with many counters each one reveals
-so little that no feasible number of samples distinguishes a pure guarantee from a smaller one.
+The claim is epsilon 1 when one user is replaced. The problems are small: with many counters, each counter reveals so
+little that no feasible number of samples shows a violation.
 
-Each fault is one change in the code of `mechanisms.rl.private_ucb.privatizers_paper`. A fault in the noise scale
-needs no class here: its case is the real privatizer with the wrong scale.
+A privatizer is the object that adds the noise to counts. Each fault is one change in the code of
+`mechanisms.rl.private_ucb.privatizers_paper`. A fault in the noise scale needs no class here: its case is the real
+privatizer with the wrong scale.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FreshNoise(CentralPrivatizer):
-    """Fault: fresh noise on the running counts in every episode, instead of a tree; the noise averages out."""
+    """Fault: running counts get fresh noise in every episode, not a tree's noise, so averages have little noise."""
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
-        """Return independent noise for every release."""
+        """Return independent noise for every release of every count."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
 
@@ -62,13 +63,13 @@ class SharedNoise(LocalPrivatizer):
 
 @dataclass(frozen=True)
 class OneNoiseForTwoFamilies(LocalPrivatizer):
-    """Fault: costs have the same noise as visits, so the difference of costs and visits is exact.
+    """Fault: counts of costs and of visits have the same noise, so their difference is exact.
 
-    The published code has one noise for the denominators of costs and of transitions.
+    The published code uses one noise for both denominators, in the estimates of costs and of transitions.
     """
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:
-        """Return noise in which the first family, that of visits, is copied to the second."""
+        """Return noise in which the noise of visits is copied to the costs."""
         noise = super().release_noise(runs, users, counters, rng)
         cells = self.parameters.tables * self.parameters.states * self.parameters.actions
         noise[..., cells : 2 * cells] = noise[..., :cells]
@@ -76,7 +77,7 @@ class OneNoiseForTwoFamilies(LocalPrivatizer):
 
 
 def short_levels(episodes: int) -> int:
-    """Return the wrong depth of a tree, floor(ln K) + 1, which uses the natural instead of the binary logarithm."""
+    """Return a wrong depth of the tree for K episodes: floor(ln K) + 1. The correct logarithm is binary."""
     return math.floor(math.log(episodes)) + 1
 
 
@@ -84,10 +85,10 @@ PASS, FAIL = Finding.CONSISTENT, Finding.VIOLATION
 REPLACE = Adjacency.REPLACE
 CLAIM = PureDP(1)
 CELLS = CentralCountsParameters(2, 1, 1, 2)
-"""Two states, one action, one step and two users, of whom the first is counted."""
+"""Parameters for two states, one action, one step and two users, of whom the first is counted."""
 SENT = LocalCountsParameters(2, 1, 1, 1)
 ONE_CELL = CentralCountsParameters(1, 1, 1, 5, scale=3.0, visits="summed")
-"""One counter, that of costs, and four releases; the first user is in three nodes of the tree."""
+"""Parameters with one counter, that of costs, and four releases; three nodes of the tree contain the first user."""
 LONG = replace(ONE_CELL, episodes=65)
 
 
@@ -149,7 +150,7 @@ def _paid() -> Neighbours:
 
 FRESH = FreshNoise(LONG)
 AVERAGE = Projection(tuple(np.full(LONG.leaves, -1.0 / LONG.leaves)))
-"""The score against fresh noise: minus the mean of all releases."""
+"""The score that detects fresh noise: minus the mean of all releases."""
 ANY_GAUSSIAN = CentralCountsParameters(2, 1, 1, 8, scale=6.0, noise="gaussian", start="any")
 ROOT = CentralPrivatizer(replace(ANY_GAUSSIAN, counter="square-root"))
 

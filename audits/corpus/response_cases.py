@@ -1,4 +1,4 @@
-"""Cases of randomised response, on one bit and on the bits of a Bloom filter (RAPPOR, Erlingsson et al. 2014)."""
+"""Test cases of randomised response, on one bit and on the bits of a Bloom filter (RAPPOR, Erlingsson et al. 2014)."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ FILTERS = ((0, 1, 2, 3), (3, 4, 5, 6))
 
 
 def randomised_response(bit: int, n: int, rng: np.random.Generator, *, epsilon: float) -> NDArray[np.int64]:
-    """Return the bit, flipped with probability 1 / (1 + e^epsilon)."""
+    """Return ``n`` copies of the bit, each flipped with probability 1 / (1 + e^epsilon)."""
     return bit ^ (rng.random(n) < 1 / (1 + math.exp(epsilon))).astype(np.int64)
 
 
 def rappor(bits: Sequence[int], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return reports of all bits of a filter in which ``bits`` are set, ``(n, BITS)``."""
+    """Return ``n`` randomised reports of a filter in which ``bits`` are set, ``(n, BITS)``."""
     true = np.isin(np.arange(BITS), bits)
     kept = np.where(rng.random((n, BITS)) < float(PERMANENT), rng.random((n, BITS)) < 0.5, true)
     return (rng.random((n, BITS)) < np.where(kept, float(IF_SET), float(IF_CLEAR))).astype(np.int64)

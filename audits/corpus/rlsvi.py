@@ -1,4 +1,4 @@
-"""Cases of RLSVI: the correct algorithm and three planted faults, with the expected verdicts."""
+"""Test cases of the learning algorithm RLSVI: the correct algorithm and three faults."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PLACE = 8
 PAPER = "rlsvi"
 
 ON_CLAIM = RLSVIParameters(states=1, actions=1, horizon=1, episodes=2)
-"""One cell and two tables; the privacy loss on the pair equals the claim."""
+"""Parameters with one state, action and step, and two tables; the true epsilon equals the claimed epsilon."""
 SMALL = RLSVIParameters(states=2, actions=2, horizon=2, episodes=4)
-"""The smallest problem with two actions, a later step, and a cell that is visited only once."""
+"""Parameters of the smallest problem with two actions, a second step, and a state and action visited only once."""
 
 
 class QuarterVariance(RLSVI):
-    """Fault: the variance is beta_k / (4 (N + 1)), with half of the correct standard deviation."""
+    """Fault: the noise variance after N visits is beta_k / (4 (N + 1)), a quarter of the correct variance."""
 
     def noise_widths(self) -> NDArray[np.float64]:
         """Return half of the correct standard deviations."""
@@ -29,18 +29,18 @@ class QuarterVariance(RLSVI):
 
 
 class FirstVisitUnprotected(RLSVI):
-    """Fault: the variance is beta_k / N from the second visit on, and 0 before."""
+    """Fault: the noise variance after N visits is beta_k / N, and 0 for N < 2; correct is beta_k / (N + 1)."""
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """Return the widths for one visit less, and 0 for fewer than two visits."""
+        """Return the standard deviations for one visit less, and 0 for fewer than two visits."""
         return np.concatenate([[0.0, 0.0], super().noise_widths()[1:-1]])
 
 
 class ReusedNoise(RLSVI):
-    """Fault: the variance is correct, but every episode uses the normals of the first one."""
+    """Fault: the variance is correct, but every episode uses the random numbers of the first episode."""
 
     def normals(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the normals of one episode, repeated for all episodes."""
+        """Return the Gaussian random numbers of one episode, repeated for all episodes."""
         runs, episodes, *table = shape
         return np.repeat(super().normals((runs, 1, *table), rng), episodes, axis=1)
 
@@ -50,7 +50,7 @@ VARIANTS = {
     "FIRST_VISIT_UNPROTECTED": FirstVisitUnprotected,
     "REUSED_NOISE": ReusedNoise,
 }
-"""The faults, by their names in witnesses."""
+"""The faulty algorithms, by the names that witnesses use for them."""
 
 
 def _case(

@@ -1,4 +1,4 @@
-"""Cases that break the rules of sampling; an audit must raise an error or have a documented verdict."""
+"""Test cases that break the rules for mechanisms; an audit must raise an error or give a documented verdict."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Cases of counts in the shuffle model (SDP-PE): the printed encoding, and one replaced trajectory.
+"""Test cases of counts in the shuffle model, from the paper on SDP-PE: one counter, or a whole release.
 
-The first cases are one counter with the paper's numbers: n = 2 tau users at epsilon' = 0.1. The others are whole
-releases of full trajectories, in which one user changes all visited cells.
+The first cases have one counter and the paper's numbers: n = 2 tau users at epsilon' = 0.1, where tau is the paper's
+threshold. The other cases are whole releases, in which one user's trajectory changes at every step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases of the sparse vector technique: three private variants, and four that violate their claim."""
+"""Test cases of the sparse vector technique: three private variants, and four that violate their claim."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dpproof.audits.recording.evidence import Finding
 PLACE = 4
 
 WEAK, FAIL = Finding.INCONCLUSIVE, Finding.VIOLATION
-"""The expected verdicts. A private variant is inconclusive, because at a claim of 0.1 more would need millions of
-samples."""
+"""The expected verdicts. A private variant is inconclusive, because with a claimed epsilon of 0.1 a clear answer needs
+millions of samples."""
 EPSILON = float(CLAIM)
 ONES, HALVES = [1.0] * 10, [2.0] * 5 + [0.0] * 5
 SCORES = (tokens(), trees(), logistic())

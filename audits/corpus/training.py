@@ -1,4 +1,4 @@
-"""Faults of the training by selective DP-SGD; each replaces one method. This module needs torch."""
+"""Faulty trainings by selective DP-SGD; each replaces one method of the correct training. This module needs torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 
 class TwoTransitions(Training):
-    """Fault: an expert in a batch contributes two transitions to it."""
+    """Fault: an expert in a batch contributes two transitions to the batch."""
 
     def _batch(self, data: Transitions, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
         rows = super()._batch(data, rate, rng)
@@ -19,14 +19,14 @@ class TwoTransitions(Training):
 
 
 class UnscaledNoise(Training):
-    """Fault: the standard deviation of the noise is the multiplier, without the factor of the clipping norm."""
+    """Fault: the standard deviation of the noise is the noise multiplier, not multiplied by the clipping norm."""
 
     def _noise(self, rng: np.random.Generator) -> torch.Tensor:
         return super()._noise(rng) / self.settings.clip
 
 
 class ShownCoin(Training):
-    """Fault, from Algorithm 3 as printed: a plain step has no noise, whichever coin the accountant assumes."""
+    """Fault, from Algorithm 3 as printed: a plain step has no noise, so it reveals its coin in all cases."""
 
     def _branch(self, rng: np.random.Generator) -> Branch:
         return COINS["visible"](self.settings.budget, self.step, rng)
@@ -37,4 +37,4 @@ VARIANTS = {
     "unscaled noise": UnscaledNoise,
     "shown coin": ShownCoin,
 }
-"""The faults, by their names in witnesses."""
+"""The faulty trainings, by the names that witnesses use for them."""

@@ -1,4 +1,4 @@
-"""True epsilons of the corpus, computed independently of the accountant: by enumeration and by integrals in Arb.
+"""The true epsilons of the test cases, computed without the accountant: by sums over outcomes and by Arb integrals.
 
 The truth of a case is the smallest epsilon that holds for its pair of inputs. An audit on this pair cannot find a
 larger one, up to its error probability.
@@ -19,11 +19,11 @@ from dpproof.audits.corpus.vectors import SparseVector
 
 BITS = 96
 REACH = 100
-"""Integrals end this many scales beyond the last kink. The mass beyond is added as an error."""
+"""Integrals end this many noise scales beyond the last kink of the density; the rest is added as an error."""
 
 Law = list[flint.arb]
 Function = Callable[[Any, float], Any]
-"""A function of a complex argument that is analytic on every piece; the float selects the piece."""
+"""A function of a complex number that is analytic on several pieces; the float is a point of the chosen piece."""
 
 
 def largest_ratio(first: Callable[[], Law], second: Callable[[], Law]) -> Bound:
@@ -55,10 +55,11 @@ def argmax_ratio(
 
 
 def first_above_ratio(variant: SparseVector, first: Sequence[Number], second: Sequence[Number]) -> Bound:
-    """Return the pure epsilon of a sparse vector that stops at its first answer above the threshold.
+    """Return the pure epsilon, on two inputs, of a sparse vector variant that stops at its first answer "above".
 
     Raises:
-        ValueError: the variant does not stop at this answer, releases values, or has no noise on its queries.
+        ValueError: the variant does not stop at its first answer "above", releases values, or has no noise on its
+            queries.
     """
     if variant.cutoff != 1 or variant.released or variant.value_scale is not None or not variant.query_scale:
         raise ValueError(

@@ -1,12 +1,12 @@
-"""Samplers on vectors of counts, correct and faulty: histograms, prefix sums, noisy maxima, sparse vectors.
+"""Correct and faulty mechanisms on vectors of counts: histograms, prefix sums, noisy maxima, sparse vectors.
 
-Every sampler has the form ``sampler(counts, n, rng)``, where counts is a vector. The mechanisms and their
-faults are those with which StatDP (Ding et al. 2018) and DP-Sniper (Bichsel et al. 2021) were evaluated.
+Every mechanism has the form ``f(counts, n, rng)``, where ``counts`` is a vector, and returns ``n`` outputs. StatDP
+(Ding et al. 2018) and DP-Sniper (Bichsel et al. 2021) were evaluated with the same mechanisms and faults.
 
-Most published variants of the sparse vector technique are not private as claimed. They are numbered as in Lyu,
-Su & Li 2017, "Understanding the sparse vector technique", Figure 2. An output is a row with one code for each
-query: above, below, or not answered because the run had stopped. Outputs of variants that release values have codes
-and values.
+Most published variants of the sparse vector technique are not private as claimed. Here they have the numbers of Lyu,
+Su & Li 2017, "Understanding the sparse vector technique", Figure 2. An output is a row with one code for each query:
+above, below, or not answered because the run had stopped. If a variant releases values, an output has codes and
+values.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Floats = NDArray[np.float64]
 
 
 def laplace(counts: ArrayLike, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Return every count plus Laplace noise: ``(n, counts)``."""
+    """Return ``n`` outputs, each of which is every count plus Laplace noise: ``(n, counts)``."""
     x = np.asarray(counts, dtype=np.float64)
     return x + rng.laplace(0, scale, (n, *x.shape))
 
 
 def gaussian(counts: ArrayLike, n: int, rng: np.random.Generator, *, sigma: float) -> Floats:
-    """Return every count plus Gaussian noise: ``(n, counts)``."""
+    """Return ``n`` outputs, each of which is every count plus Gaussian noise: ``(n, counts)``."""
     x = np.asarray(counts, dtype=np.float64)
     return x + rng.normal(0, sigma, (n, *x.shape))
 
@@ -50,17 +50,17 @@ def noisy_argmax(
 
 
 def largest_value(counts: ArrayLike, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Return the largest noisy count itself, with noise that hides only the place of this count."""
+    """Return the largest noisy count itself. This is a fault: the noise hides only the place of the count."""
     return np.asarray(laplace(counts, n, rng, scale=scale).max(axis=1))
 
 
 REACH, STEPS = 30, 6001
-"""Integrals over the threshold's noise have `STEPS` nodes, and end `REACH` scales on both sides."""
+"""Integrals over the threshold's noise use `STEPS` points, from -`REACH` to `REACH` times the noise scale."""
 
 
 @dataclass(frozen=True)
 class SparseVector:
-    """A variant of the sparse vector technique.
+    """A variant of the sparse vector technique, as a function that returns outputs.
 
     Attributes:
         threshold: the public threshold.
@@ -69,8 +69,8 @@ class SparseVector:
         cutoff: the number of answers "above" after which the run stops; ``None`` for no limit.
         resampled: whether the threshold's noise is drawn again after every answer "above".
         released: whether the noisy query itself is released with an answer "above".
-        value_scale: the scale of fresh Laplace noise with which the query is released with an answer "above";
-            ``None`` for no release.
+        value_scale: if not ``None``, an answer "above" also releases the query with fresh Laplace noise of this
+            scale.
     """
 
     threshold: float
@@ -99,12 +99,12 @@ class SparseVector:
 def first_release_ratio(
     variant: SparseVector, first: Sequence[float], second: Sequence[float]
 ) -> Callable[[Floats], Floats]:
-    """Return ln p1/p0 of a variant that stops at its first answer above and releases the number it compared.
+    """Return the function ln p1/p0 for a variant that stops at its first "above" and releases that number.
 
     Let F and g be the distribution function and the density of a query's noise, and f the density of the threshold's
-    noise. Then query j is the first above and has the value v with density g(v - q_j) times the integral of
-    f(z) F(z - q_0) ... F(z - q_(j-1)) over z <= v. The integral is computed by quadrature and is not certified; it only
-    serves as a score.
+    noise. Let q_0, q_1, ... be the queries. Then query j is the first above and has the value v with density g(v -
+    q_j) times the integral of f(z) F(z - q_0) ... F(z - q_(j-1)) over z <= v. The integral is computed numerically
+    and is not certified; the ratio is only used as a score.
     """
     grid = variant.threshold_scale * np.linspace(-REACH, REACH, STEPS)
     queries = np.array([[*values, variant.threshold] for values in (first, second)]) - variant.threshold

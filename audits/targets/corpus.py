@@ -1,4 +1,4 @@
-"""Audits of the cases of the corpus, which are mechanisms with a known answer. A witness stores the case's name."""
+"""Audits of the corpus: of mechanisms whose privacy is known. A witness stores the name of the mechanism's case."""
 
 from __future__ import annotations
 

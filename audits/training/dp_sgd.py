@@ -1,14 +1,15 @@
-"""A small DP-SGD loop in torch, and its audits with different views of the training.
+"""A small DP-SGD loop in torch, and its audits, which observe single steps, epochs, whole runs or final models.
 
-Per-example gradients of a network with one hidden layer are clipped and summed over a Poisson sample. Then Gaussian
-noise is added. A canary is a record whose gradient the auditor chooses. It is far longer than the clipping norm and
-orthogonal to all other gradients at the start, so that these do not disturb it. torch is an extra and is imported when
-a loop is built.
+The loop trains a network with one hidden layer. It clips the gradient of each record, sums the gradients over a
+Poisson sample, and adds Gaussian noise. A canary is a record whose gradient the auditor chooses. This gradient is far
+longer than the clipping norm. It is orthogonal to all other gradients at the start, so that they do not disturb it.
+torch is an extra and is imported when a loop is built.
 
-An audit observes single steps, epochs, the trace of a whole run, or the final model only. Steps and epochs come from
-one training run, with one coin each. Traces and final models come from many short runs, with one coin each. The claim
-is the accountant's guarantee for the number of steps per coin. The final model is a function of the trace, so it
-reveals at most as much; the claim is the same for both.
+A fair coin decides whether the canary takes part. An audit observes single steps, epochs, the trace (all steps) of a
+run, or the final model only. Steps and epochs come from one training run; each has its own coin. Traces and final
+models come from many short runs; each run has its own coin. The claim is the accountant's guarantee for the number of
+steps per coin. The claim for the final model is the claim for the trace, because the model is a function of the
+trace.
 """
 
 from __future__ import annotations
@@ -40,22 +41,22 @@ if TYPE_CHECKING:
 
 KIND = "dp-sgd"
 DELTA = 1e-5
-"""The delta at which epsilon is stated unless the plan gives another one."""
+"""The delta at which epsilon is stated, unless the plan gives another delta."""
 
 FEATURES, HIDDEN = 20, 16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a training loop.
+    """The settings of a DP-SGD training loop and of its canary, the record that the audit adds.
 
     Attributes:
         sampling_rate: the probability that a record is in the batch of a step.
         noise_multiplier: the standard deviation of the noise divided by the clipping norm.
         clip: the clipping norm.
         records: the number of records besides the canary.
-        learning_rate: the factor on the noisy sum divided by the expected batch size.
-        canary_norm: the length of the canary's gradient, in clipping norms.
+        learning_rate: a step changes the weights by this factor times the noisy sum over the expected batch size.
+        canary_norm: the length of the canary's gradient, as a multiple of the clipping norm.
         variant: the name of the loop that is run; see `audits.target.variant`.
 
     Raises:
@@ -83,26 +84,26 @@ class Settings:
                 raise ValueError(f"{name} ({value!r}) must be a finite number above 0")
 
     def as_json(self) -> dict[str, object]:
-        """Return JSON data for `read`."""
+        """Return the settings as JSON data for `read`."""
         plain = asdict(self)
         return plain | {"fault": plain.pop("variant")}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Settings:
-        """Return the settings from the data of `as_json`."""
+        """Return the settings that `as_json` converted to ``plain``."""
         given = dict(plain)
         return cls(variant=given.pop("fault"), **given)
 
     @property
     def epoch(self) -> int:
-        """The number of steps of an epoch: the nearest integer to 1 / ``sampling_rate``."""
+        """The number of steps of an epoch: the integer nearest to 1 / ``sampling_rate``."""
         return max(1, round(1 / self.sampling_rate))
 
 
 def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
     """Return the guarantee of the shipped loop for this number of steps, under add-remove adjacency.
 
-    It is the guarantee of Poisson sampling with Gaussian noise, and it holds given any earlier steps.
+    This is the guarantee of Poisson sampling with Gaussian noise. It holds whatever happened in earlier steps.
 
     >>> step_claim(Settings(noise_multiplier=2.0)).guarantee.epsilon("1e-5").upper
     1.9930
@@ -113,7 +114,7 @@ def step_claim(settings: Settings, steps: int = 1) -> PrivacyResult:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch use one thread. This is faster for such small tensors, and sums are the same on every machine.
+    """Let torch use one thread in the ``with`` block. This is faster here, and sums are the same on every machine.
 
     Raises:
         ModuleNotFoundError: torch is not installed.
@@ -129,11 +130,11 @@ def one_thread() -> Iterator[None]:
 
 
 class Loop:
-    """One training run in progress.
+    """A training run in progress, which takes one step at a time.
 
     Args:
         settings: the settings of the loop.
-        rng: the source of all its randomness. The records and the first weights are the same for all loops.
+        rng: the source of all randomness of the run. The records and the first weights are the same for all runs.
 
     Raises:
         ModuleNotFoundError: torch is not installed.
@@ -183,7 +184,7 @@ class Loop:
         return noisy
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """Return the places of the batch's records. ``there`` is the number of records, with the canary last."""
+        """Return the places of the records in the next batch, out of ``there`` records with the canary last."""
         return np.flatnonzero(self.rng.random(there) < self.settings.sampling_rate)
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
@@ -195,11 +196,12 @@ class Loop:
         return self.settings.noise_multiplier * self.settings.clip
 
     def run(self, steps: int, canary: bool) -> tuple[NDArray[np.float64], float]:
-        """Take some steps, with or without the canary among the records, in one fresh direction.
+        """Take some steps, with or without the canary, and return the changes in one random fresh direction.
 
         Returns:
-            The component of each noisy sum in the canary's direction, in clipping norms ``(steps,)``; and the same
-            component of the change of the weights, which equals their sum up to rounding.
+            The component of each noisy sum in this direction, in units of the clipping norm ``(steps,)``; and the
+            same component of the change of the weights, which equals the sum of the first components up to rounding.
+            The canary's gradient has this direction.
         """
         direction, before = self.fresh_direction(), self.weights
         gradient = self.settings.canary_norm * self.settings.clip * direction if canary else None
@@ -211,12 +213,12 @@ class Loop:
 
 
 def started(settings: Settings, rng: np.random.Generator) -> Loop:
-    """Start a training run of the loop, or of the variant that the settings name."""
+    """Return a new training run of the loop, or of the variant that the settings name."""
     return variant(Loop, settings.variant)(settings, rng)
 
 
 def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
-    """Return the rows, clipped to norm at most ``norm``."""
+    """Return the rows; each row longer than ``norm`` is shortened to this norm."""
     lengths = rows.norm(dim=1, keepdim=True).clamp(min=1e-12)
     shorter: torch.Tensor = rows * (norm / lengths).clamp(max=1.0)
     return shorter
@@ -237,7 +239,7 @@ class View(enum.Enum):
 
 @dataclass(frozen=True)
 class Released:
-    """DP-SGD as a mechanism whose outputs are whole runs; the input is True if the canary is among the records.
+    """A mechanism whose outputs are whole DP-SGD runs; its input is True if the canary is among the records.
 
     Attributes:
         settings: the settings of the loop.
@@ -250,19 +252,19 @@ class Released:
     view: View
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return `n` runs' components in the canary's direction: ``(n, steps)``, or ``(n,)`` for final models."""
+        """Return the components in the canary's direction for `n` runs: ``(n, steps)``, or ``(n,)`` for final models."""
         runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 
 
 @dataclass(frozen=True)
 class LoopAudit:
-    """The audit of this module's DP-SGD loop, or of a variant, against the loop's claim; needs torch.
+    """The audit of this module's DP-SGD loop, or of a variant of it, against the guarantee of the loop; needs torch.
 
     Attributes:
         settings: the settings of the loop.
-        view: the part of the training that is observed.
-        steps: the number of steps of a run, for views of whole runs.
+        view: the part of the training that the audit observes.
+        steps: the number of steps of a run, if the audit observes whole runs or final models.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, "steps": int, **RUN}
@@ -296,7 +298,7 @@ class LoopAudit:
 
     @classmethod
     def read(cls, how: Told) -> LoopAudit:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(Settings.read(how.table("settings")), View(how.text("view")), how.whole("steps"))
 
 
@@ -309,7 +311,7 @@ def _start(settings: Settings, length: int, rng: np.random.Generator) -> Trainin
 
 
 def canary_pair() -> Neighbours:
-    """Return the pair of inputs: False without the canary, True with the canary as one more record."""
+    """Return the two inputs as a pair: False without the canary, True with the canary as one more record."""
     return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 
@@ -336,7 +338,7 @@ class _Ratio:
 
 
 def view_scores(settings: Settings, view: View) -> tuple[Score, ...]:
-    """Return the scores of a view: the number itself, or the likelihood ratio; two ratios for epochs."""
+    """Return the scores for what the audit observes: the number itself, or likelihood ratios."""
     if view in (View.STEP, View.FINAL):
         return (Identity(oriented=True, view=_only_column),)
     claimed = LogLikelihoodRatio(_Ratio(settings, once=False))

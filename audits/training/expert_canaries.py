@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD: in one run with many canary experts, or in a view that is given by its name.
+"""Audits of selective DP-SGD: in one run with many canaries (test experts), or by single steps or whole runs.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
 """
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 KIND = "expert canaries"
 SHOWN = 1e-6
-"""The delta at which the audit of a view states epsilon unless the plan gives another one."""
+"""The delta at which `Viewed` states epsilon, unless the plan gives another delta."""
 
 LONGEST_RUN = 20_000
 """The largest number of steps of a run."""
 CANARIES, MANY = "canaries", 1_000
-"""The word for this view, and its number of canaries."""
+"""The word for an audit with many canaries in one run, and the number of these canaries."""
 
 
 @dataclass(frozen=True)
 class ExpertCanaries:
-    """The audit of the trace of a whole training, in which a coin decides on each canary expert.
+    """The audit of a whole training in which a fair coin decides whether each canary (a test expert) takes part.
 
     Attributes:
         settings: the settings of the training, with at least 2 canaries.
-        runs: the number of independent runs; guesses are made about the canaries of all runs together.
+        runs: the number of independent runs; the audit guesses about the canaries of all runs together.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "runs": int}
@@ -81,7 +81,7 @@ class ExpertCanaries:
 
     @classmethod
     def read(cls, how: Told) -> ExpertCanaries:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(ExpertSettings.read(how.table("settings")), how.whole("runs"))
 
 
@@ -90,11 +90,12 @@ TARGET = ExpertCanaries
 
 @dataclass(frozen=True)
 class Viewed:
-    """The audit of a training with a given privacy budget, in a view that is given by its name.
+    """The audit of a training with a given privacy budget; a word tells what the audit observes.
 
     Attributes:
         parameters: the privacy budget.
-        view: "step", "trace", "final", or "canaries" for 1000 canaries in one run.
+        view: what the audit observes: "step", "trace" (all steps of a run), "final" (the final model), or "canaries"
+            (1000 test experts in one run).
     """
 
     parameters: SelectiveDPSGDParameters

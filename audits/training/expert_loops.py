@@ -1,14 +1,14 @@
-"""The training of `mechanisms.rl.expert.offline` with canary experts, recorded step by step; needs torch.
+"""The training of `mechanisms.rl.expert.offline` with canaries (test experts), recorded step by step; needs torch.
 
-A canary is an expert with one transition. Its observation is 0 except in one coordinate, in which all other experts
-and canaries have 0. Its gradient is far longer than the clipping norm. Nearly all of it is in the first layer's
-weights of that coordinate, where every other gradient is exactly 0. So canaries do not disturb each other
-there, and a step on released data does not change these weights. The canary's reward is so large that the network
-never learns it.
+A canary is an expert with one transition. The observation of the canary is 0 except in one coordinate, in which all
+other experts and canaries have 0. The gradient of the canary is far longer than the clipping norm. Nearly all of this
+gradient is in the first layer's weights of that coordinate, where every other gradient is exactly 0. So canaries do
+not disturb each other there, and a step on released data does not change these weights. The canary's reward is so
+large that the network never learns it.
 
-The auditor knows the parameters before a step. So it knows how far each canary would move its own weights. It
-also sees the gradient that the optimizer receives. Source: Nasr et al., arXiv:2302.07956, section 4 (canary
-gradients).
+The auditor knows the parameters before a step, so the auditor knows how far each canary would move its own weights.
+The auditor also sees the gradient that the optimizer receives. Source: Nasr et al., arXiv:2302.07956, section 4
+(canary gradients).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEATURES, ACTIONS = 128, 2
 """The number of coordinates of the other experts' observations, and the number of actions. With many coordinates the
-first weights are small, so that little of a canary's gradient is in the second layer."""
+first weights are small, so little of a canary's gradient is in the second layer."""
 LOUD, OUT_OF_REACH, EACH, RELEASED = 100.0, 1e6, 2, 64
 """The value of a canary's coordinate, its reward, the number of transitions of each other expert, and the number of
 released transitions."""
@@ -69,7 +69,7 @@ def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions
 
 @lru_cache(maxsize=2)
 def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
-    """Return the transitions of the other experts, the released ones, and those of all canaries; they are fixed."""
+    """Return three fixed data sets: the transitions of the other experts, released transitions, and the canaries."""
     return (
         _others(settings, EACH * settings.others, 21),
         _others(settings, RELEASED, 22),
@@ -118,13 +118,13 @@ class _Seen:
 
 
 class Watched:
-    """One training whose steps are recorded.
+    """A training that records what each step reveals about the canaries.
 
     Args:
         settings: the settings of the training.
         private: the experts' data; see `private_data`.
-        rng: the source of all its randomness.
-        steps: the largest number of steps; the claimed number unless given.
+        rng: the source of all randomness of the training.
+        steps: the largest number of steps; unless given, the number in the settings.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class Watched:
         self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
-        """Take a step; return for each canary the log-likelihood ratio of taking part, ``(m,)``.
+        """Take a step, and return for each of m canaries the log-likelihood ratio of taking part, ``(m,)``.
 
         Args:
             private: the experts' data for this step and later ones; unchanged unless given.
@@ -162,12 +162,12 @@ class Watched:
         return self._ratios(self._along(ways, self._heard[0]), strengths)
 
     def trace(self) -> Floats:
-        """Take all steps, and return the sums of their `losses` ``(m,)``."""
+        """Take all steps, and return for each of m canaries the sum of the `losses`, ``(m,)``."""
         steps = range(self.settings.parameters.steps)
         return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
-        """Take all steps; return the change of the parameters in each canary's direction ``(m,)``."""
+        """Take all steps, and return the change of the parameters in each canary's direction, ``(m,)``."""
         ways, _ = self._moves()
         before = self.training.theta.clone()
         self.training.advance(self.settings.parameters.steps)

@@ -1,4 +1,4 @@
-"""Audits of selective DP-SGD with canary experts: of steps, whole traces and final models.
+"""Audits of selective DP-SGD with canaries (test experts), which observe single steps, whole runs or final models.
 
 Neighbouring inputs differ in one expert who is added or removed. The claim is the accountant's guarantee for the
 same parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant, with the claimed budget and few
@@ -46,7 +46,7 @@ class ExpertSettings:
     Attributes:
         parameters: the claimed privacy budget: rate, coin, noise, steps and batches.
         clip: the clipping norm.
-        canaries: the number of experts who each take part if a coin decides so.
+        canaries: the number of canaries, test experts who each take part if a fair coin decides so.
         variant: the name of the training that is run; see `audits.target.variant`.
 
     Raises:
@@ -78,7 +78,7 @@ class ExpertSettings:
 
     @property
     def others(self) -> int:
-        """The number of experts who always take part, large enough for an exact batch of one expert."""
+        """The number of experts who always take part."""
         return min(max(FEWEST_OTHERS, math.ceil(1 / exact(self.parameters.sampling_rate))), MOST_OTHERS)
 
     @property
@@ -87,13 +87,13 @@ class ExpertSettings:
         return max(1, math.floor(exact(self.parameters.sampling_rate) * self.others))
 
     def as_json(self) -> dict[str, Any]:
-        """Return JSON data for `read`."""
+        """Return the settings as JSON data for `read`."""
         plain = asdict(self) | {"parameters": self.parameters.as_json()}
         return plain | {"fault": plain.pop("variant")}
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> ExpertSettings:
-        """Return the settings from the data of `as_json`.
+        """Return the settings that `as_json` converted to ``plain``.
 
         >>> settings = ExpertSettings(SelectiveDPSGDParameters(0.5, 0.5, 1.0, 10), canaries=3)
         >>> ExpertSettings.read(settings.as_json()) == settings
@@ -104,9 +104,9 @@ class ExpertSettings:
 
 
 def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
-    """Return the claim of the shipped training: for one step given all earlier ones, or for all steps.
+    """Return the guarantee of the shipped training: for one step, given all earlier steps, or for all steps.
 
-    If the schedule of noisy steps is fixed in advance, the claim for one step is that of a noisy step.
+    If it is fixed in advance which steps are noisy, the guarantee for one step is that of a noisy step.
 
     Source: docs/notes/expert_accounting.md, sections 1 to 3.
 
@@ -117,7 +117,7 @@ def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
     9.9972...
 
     Raises:
-        ValueError: the view is of epochs, which this training does not have.
+        ValueError: ``view`` is ``EPOCH``, but this training has no epochs.
     """
     if view is View.EPOCH:
         raise ValueError(
@@ -150,11 +150,12 @@ def check_torch() -> None:
 
 @dataclass(frozen=True)
 class ExpertTraining:
-    """The audit of the training, or of a variant of it, against the training's claim.
+    """The audit of selective DP-SGD, or of a variant of it, against the guarantee of the training.
 
     Attributes:
         settings: the settings of the training, with one canary.
-        view: ``STEP`` against the claim for one step, or ``TRACE`` or ``FINAL`` against the claim for all steps.
+        view: what the audit observes: ``STEP`` tests the guarantee of one step; ``TRACE`` and ``FINAL`` test that of
+            all steps.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, "view": str, **RUN}
@@ -192,7 +193,7 @@ class ExpertTraining:
 
     @classmethod
     def read(cls, how: Told) -> ExpertTraining:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(ExpertSettings.read(how.table("settings")), View(how.text("view")))
 
 
@@ -211,7 +212,7 @@ def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
 def watched(
     settings: ExpertSettings, data: Transitions, rng: np.random.Generator, steps: int | None = None
 ) -> Watched:
-    """Return a training on the data that records its steps; it needs torch."""
+    """Return a training on ``data`` that records what each step reveals about the canaries; needs torch."""
     from dpproof.audits.training.expert_loops import Watched
 
     return Watched(settings, data, rng, steps)

@@ -1,7 +1,8 @@
-"""Guesses about which canaries took part: the number of right ones, and the power in the best case.
+"""Guesses about which canaries (test records) took part in a run: how many are right, and how many are needed.
 
-The reference is that of `engine.power.simulated`: each canary's score is drawn from one of two standard distributions,
-independently of the others. Real canaries disturb each other, so this is the best case. The figures are not certified.
+The power is simulated as in `engine.power.simulated`: each canary's score is drawn from one of two standard
+distributions, independently of the other canaries. Real canaries disturb each other, so the simulated power is the
+best case. The numbers are not certified.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
 from dpproof.audits.engine.sampling.callables import POWER, generator
 
 ROOTS = (5.0, 15.0)
-"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses suit rare
-strong evidence, and many guesses suit common weak evidence."""
+"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses are best if few
+canaries show strong evidence. Many guesses are best if many canaries show weak evidence."""
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """The outcome of guessing in one run.
+    """The result of an audit's guesses in one run: for some canaries, whether they took part.
 
     Attributes:
-        canaries: the number of fair coins that were thrown, m.
-        guesses: the number of coins about which a guess was made, r; fixed before the run.
-        right: the number of right guesses, v.
+        canaries: the number m of canaries, each of which took part if its fair coin decided so.
+        guesses: the number r of canaries about which a guess was made; fixed before the run.
+        right: the number v of right guesses.
 
     Raises:
         ValueError: unless 0 <= right <= guesses <= canaries, guesses >= 1.
@@ -63,11 +64,12 @@ class Guesses:
 
 
 def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tuple[int, ...]:
-    """Return the numbers of guesses to try: different even numbers that depend on the arguments only.
+    """Return the numbers of guesses that an audit tries: different even numbers, fixed before the run.
 
     Args:
         canaries: the number of canaries, at least 2.
-        shares: the shares of the canaries to guess about; by default `ROOTS` times the square root of ``canaries``.
+        shares: the shares of the canaries to guess about. Without shares, the numbers of guesses are `ROOTS` times
+            the square root of ``canaries``.
 
     >>> guess_counts(1000), guess_counts(10), guess_counts(1000, (0.5, 0.1))
     ((474, 158), (10,), (500, 100))
@@ -78,9 +80,10 @@ def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tupl
 
 
 def guess(scores: NDArray[np.float64], coins: NDArray[np.bool_], guesses: int) -> Guesses:
-    """Guess that the canaries with the highest scores took part and those with the lowest did not, half each.
+    """Return how many guesses are right: the highest scores are guessed to have taken part, the lowest not.
 
-    Ties are broken by place, so the guesses are a function of the scores alone.
+    Half of the guesses are about the highest scores. If scores are equal, their places decide, so the guesses depend
+    on the scores alone.
 
     Args:
         scores: one number per canary ``(m,)``; a high number indicates that the canary took part.
@@ -99,7 +102,7 @@ Floats = NDArray[np.float64]
 
 
 def needed_right(canaries: int, guesses: int, refuted: Callable[[Guesses], bool]) -> int:
-    """Return the smallest number of right guesses that refutes; ``guesses`` + 1 if no number does."""
+    """Return the smallest number of right guesses that refutes the claim; ``guesses`` + 1 if there is none."""
     low, high = 0, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -110,13 +113,13 @@ def needed_right(canaries: int, guesses: int, refuted: Callable[[Guesses], bool]
 def one_run_would_have_seen(
     canaries: int, needed: dict[int, int], claimed: float, delta: float, seed: int
 ) -> float:
-    """Return the smallest epsilon at ``delta``, within 3 %, detected with power 0.9; infinity if there is none.
+    """Return the smallest epsilon at ``delta`` that a one-run audit detects with power 0.9, within 3 %; or infinity.
 
     Args:
         canaries: the number of canaries.
-        needed: for each number of guesses, the smallest number of right ones that refutes.
+        needed: for each number of guesses, the smallest number of right guesses that refutes the claim.
         claimed: the claimed epsilon at ``delta``.
-        delta: in [0, 1).
+        delta: the delta of the result, in [0, 1).
         seed: the audit's seed.
     """
     return smallest_seen(

@@ -1,21 +1,21 @@
-"""One-run auditing: a test of a claim by the number of right guesses about m canaries of a single run.
+"""Audits with one run: a claim is tested by how many guesses about the m canaries (test records) are right.
 
-Each canary takes part if its own fair coin decides so. From the output r guesses are made, and v of them are right.
-Under a claim of (epsilon, delta)-DP, with q = e^epsilon / (1 + e^epsilon) and B ~ Binomial(r, q),
+Each canary takes part if its own fair coin decides so. From the output, the audit makes r guesses about coins, and v
+of them are right. Under a claim of (epsilon, delta)-DP, with q = e^epsilon / (1 + e^epsilon) and B ~ Binomial(r, q),
 
     P[right >= v] <= b + m delta b (1 - b) / (v P[B = v]),   b = P[B >= v],
 
-for every mechanism and every way to guess. The resulting lower bound is weaker than that of many runs: canaries
-disturb each other, and a bound for all mechanisms must allow for the worst one.
+for every mechanism and every way to guess. The resulting lower bound on epsilon is smaller than the bound from many
+runs: canaries disturb each other, and a bound for all mechanisms must allow for the worst mechanism.
 
 A whole privacy curve leads to a stronger test, by a recursion. Let P_j = P[right >= j]. Every point (epsilon, delta)
 of the curve implies, for every j (Theorem 3 of docs/notes/audit_one_run.md, which proves both results),
 
     (r - j) P_j >= C + m G(y),   C = P_{j+1} + P_{j+2} + ...,   m y = j P_{j+1} + C.
 
-G(y) is the largest of 0 and, over all points, of e^-epsilon (y - delta) and 1 - delta - e^epsilon (1 - y). Both
-sides increase in all P, so the recursion from P_v = alpha leads to lower bounds on all P_j. If one of them exceeds 1,
-then P[right >= v] is less than alpha.
+G(y) is the largest of 0 and, over all points, of e^-epsilon (y - delta) and 1 - delta - e^epsilon (1 - y). Both sides
+increase in all P, so the recursion that starts at P_v = alpha leads to lower bounds on all P_j. If one of these
+bounds exceeds 1, then P[right >= v] is less than alpha.
 
 Source: Steinke, Nasr and Jagielski, arXiv:2305.08846 (the game and, with 2 m delta and another factor, the
 tail, Theorem 5.2); Mahloujifar, Melis and Chaudhuri, arXiv:2410.22235 (privacy curves).
@@ -54,7 +54,7 @@ _NODES = 64
 _LARGEST = 30.0
 _UNIT = 2.0**-53
 _LESS = 1 - 16 * _UNIT
-"""A factor that turns the result of at most four rounded operations on numbers >= 0 into a lower bound."""
+"""A factor that turns the rounded result of at most four operations on numbers >= 0 into a lower bound."""
 
 
 def curve_lines(curve: PrivacyCurve, least: float) -> Points:
@@ -82,7 +82,7 @@ def _reach(curve: PrivacyCurve, least: float) -> float:
 
 
 def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
-    """Whether the points contradict that ``found.right`` or more guesses are right with probability ``alpha``."""
+    """Return whether, under the claimed ``points``, so many right guesses have a probability below ``alpha``."""
     m, r, v = found.canaries, found.guesses, found.right
     lines, crossings = _upper_envelope(_lines(points))
     tail, total, at = alpha, alpha, 0
@@ -131,16 +131,16 @@ def _crossing(flat: tuple[float, float], steep: tuple[float, float]) -> float:
 _BITS = 128
 _FARTHEST = 40.0
 _POINTS = 9
-"""The approximate number of points of a curve that are also tested singly, besides the recursion over all points."""
+"""About this many points of a curve are also tested one by one, besides the recursion over all points."""
 
 
 def one_run_tail(found: Guesses, epsilon: float, delta: float) -> float:
-    """Return an upper bound on the probability of at least as many right guesses, under (epsilon, delta)-DP.
+    """Return an upper bound on the probability of ``found.right`` or more right guesses, under (epsilon, delta)-DP.
 
     Args:
-        found: the guesses.
-        epsilon: at least 0.
-        delta: in [0, 1).
+        found: the result of the guesses.
+        epsilon: the claimed epsilon, at least 0.
+        delta: the claimed delta, in [0, 1).
 
     Raises:
         ValueError: a number is outside its range.
@@ -173,7 +173,8 @@ def _tail(found: Guesses, chance: Fraction, delta: Fraction) -> flint.arb:
 def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
     """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
-    The bound on the tail increases in epsilon (docs/notes/audit_one_run.md), so the refuted epsilons form an interval.
+    The bound of `one_run_tail` increases in epsilon (docs/notes/audit_one_run.md), so the refuted epsilons form an
+    interval.
 
     Raises:
         ValueError: delta is outside [0, 1), or alpha is outside (0, 1).
@@ -190,12 +191,12 @@ def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
 
 
 def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
-    """Whether the probability of so many right guesses or more is at most ``alpha`` under the whole curve.
+    """Return whether the guesses refute a claimed curve: so many right guesses have probability at most ``alpha``.
 
     Args:
-        found: the guesses.
-        curve: the claim; the upper bounds of its ``delta(epsilon)`` are used.
-        alpha: the level, in (0, 1).
+        found: the result of the guesses.
+        curve: the claimed guarantee; the upper bounds that ``curve.delta(epsilon)`` returns are used.
+        alpha: the largest probability of a false alarm, in (0, 1).
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> one_run_refutes(Guesses(1000, 100, 75), GaussianDP(0.1), 0.01)
@@ -217,15 +218,15 @@ def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
 def refuted_scale(
     family: Callable[[float], PrivacyCurve], found: Guesses, alpha: float, most: float
 ) -> float:
-    """Return the largest refuted parameter of a family of curves, such as ``GaussianDP``.
+    """Return the largest number x for which the guesses refute the guarantee ``family(x)``, such as GaussianDP(x).
 
     If the mechanism satisfies ``family(x)``, the result exceeds x with probability at most ``alpha``. For a mechanism
     whose curve has another shape, the result is no statement on its epsilon.
 
     Args:
-        family: function from a number above 0 to a curve; a larger number leads to a weaker guarantee.
-        found: the guesses.
-        alpha: the level.
+        family: a function from a number above 0 to a privacy curve; a larger number gives a weaker guarantee.
+        found: the result of the guesses.
+        alpha: the largest probability that the result is false.
         most: the largest number that is tried.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
@@ -250,24 +251,25 @@ def _check_level(alpha: float) -> None:
 
 
 UNDISTURBED = "canaries that do not disturb each other"
-"""The best case, for which the power of one run is simulated."""
+"""The best case, for which the power of an audit with one run is simulated."""
 METHOD = "one run"
-"""The name of this method in the evidence. Its lower bounds are weaker than those of many runs."""
+"""The name of this method in the evidence."""
 
 
 @dataclass(frozen=True)
 class OneRun:
-    """Canaries of one run, or of a few runs, for an audit that guesses which of them took part.
+    """The settings of an audit that guesses which canaries (test records) took part in one run, or in a few runs.
 
-    This audit is weaker than others, because canaries disturb each other and the bound holds for every mechanism. A
-    false alarm, or a bound above the truth, has probability at most ``alpha`` (docs/notes/audit_one_run.md). The
-    verdict concerns the whole curve, and ``epsilon_lower`` concerns the point ``delta``. The level is split evenly over
-    the numbers of guesses. The budget and the scores of the plan are not used.
+    This audit finds less than audits with many runs, because canaries disturb each other and the bound holds for
+    every mechanism. A false alarm, or a bound above the truth, has probability at most ``alpha``
+    (docs/notes/audit_one_run.md). The verdict concerns the whole curve, and ``epsilon_lower`` concerns the point
+    ``delta``. The audit tries several numbers of guesses and splits ``alpha`` evenly among them. The budget and the
+    scores of the plan are not used.
 
     Attributes:
-        canaries: the canaries, and how to score them.
-        runs: the number of independent runs; guesses are made about the canaries of all runs together.
-        shares: the shares of the canaries to guess about, fixed beforehand; the default depends on the number of
+        canaries: the canaries, and the function that scores them.
+        runs: the number of independent runs; the audit guesses about the canaries of all runs together.
+        shares: the shares of the canaries to guess about, fixed before the run; the default depends on the number of
             canaries.
     """
 
@@ -277,7 +279,7 @@ class OneRun:
 
 
 def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, plan: AuditPlan) -> Evidence:
-    """Audit a claim on one output per run, by guessing which canaries took part; see `OneRun`.
+    """Return the evidence on a claim from one output per run, by guessing which canaries took part; see `OneRun`.
 
     Raises:
         InvalidNeighboursError: flipping one coin does not lead to a neighbour.

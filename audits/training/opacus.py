@@ -1,14 +1,14 @@
-"""White-box audit of a real Opacus run, step by step, with a `PrivacyEngine`'s own optimizer, sampler and noise.
+"""The audit of a real Opacus training, step by step, with the optimizer, sampler and noise of its `PrivacyEngine`.
 
-`PrivacyEngine.make_private` makes logistic regression private. Opacus treats the canary like any other record:
-Opacus's Poisson sampler draws it or not, Opacus's hooks compute its gradient, and the wrapped optimizer clips it, adds
-it up, adds noise and changes the weights. Only the canary has a nonzero value in one feature, and its label is the one
-that the current model predicts wrongly. So its gradient is always longer than the clipping norm and changes only the
-weight of this feature. The observed output is the change of this weight. The rest of a step does not depend on the
-input.
+`PrivacyEngine.make_private` makes logistic regression private. A canary is a test record that takes part in a step if
+a fair coin decides so. Opacus treats the canary like any other record: Opacus's Poisson sampler draws the canary or
+not, Opacus's hooks compute its gradient, and the wrapped optimizer clips and sums gradients, adds noise and changes
+the weights. Only the canary has a nonzero value in one feature, and the current model predicts its label wrongly. So
+the canary's gradient is always longer than the clipping norm and changes only the weight of this feature. The audit
+observes the change of this weight. The rest of a step does not depend on the canary.
 
-Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), a coin a step as in `training.steps`.
-Opacus is an extra (``opacus``) and is imported when a run is begun.
+Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), with one coin per step as in `training.steps`.
+Opacus is an extra (``opacus``) and is imported when a run begins.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ KIND = "opacus"
 
 
 class EngineRun:
-    """One run of a private training by Opacus, in progress.
+    """A private training by Opacus in progress, which takes one step at a time.
 
     Args:
         settings: the sampling rate, noise, clipping norm, number of records and learning rate.
-        rng: the source of all its randomness. The records are the same for all runs.
+        rng: the source of all randomness of the run. The records are the same for all runs.
 
     Raises:
         ModuleNotFoundError: Opacus is not installed.
@@ -90,7 +90,7 @@ class EngineRun:
         return private, optimizer
 
     def noise_multiplier(self) -> float:
-        """Return the noise multiplier for the engine."""
+        """Return the noise multiplier that is given to Opacus's engine."""
         return self._settings.noise_multiplier
 
     def _loop(self, canary: bool) -> Iterator[Any]:
@@ -106,10 +106,11 @@ class EngineRun:
             yield batch
 
     def step(self, canary: bool) -> float:
-        """Take one step, with or without the canary among the records.
+        """Take one step, with or without the canary among the records, and return what the step shows.
 
         Returns:
-            The change of the weight of the canary's feature in the canary's direction, in clipping norms.
+            The change of the weight of the canary's feature, in units of the clipping norm; positive in the canary's
+            direction.
         """
         before = self._seen()
         way = 1.0 if before > 0 else -1.0
@@ -137,7 +138,7 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class OpacusAudit:
-    """The audit of the steps of an Opacus run against the guarantee of its noise multiplier and sampling rate."""
+    """The audit of an Opacus training, step by step, against the guarantee of its noise and sampling rate."""
 
     fields: ClassVar[Mapping[str, type]] = {"settings": dict, **RUN}
 
@@ -165,7 +166,7 @@ class OpacusAudit:
 
     @classmethod
     def read(cls, how: Told) -> OpacusAudit:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(Settings.read(how.table("settings")))
 
 

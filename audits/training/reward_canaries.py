@@ -1,9 +1,9 @@
-"""Rewards of many users as canaries of one run of RLSVI, under rewards-only adjacency.
+"""The audit of one run of RLSVI in which fair coins decide the rewards of many users, the canaries.
 
-Every canary has reward 0 everywhere or 1 everywhere, as its own coin decides. After the first step each canary is in
-a state of its own. Its cell in this state is visited once, and all later tables depend on it. Only the cell of the
-first step is shared. The score is the exact log-likelihood ratio of that user's rewards, computed with reward 1/2 for
-all other canaries.
+The neighbouring relation is rewards-only. Every canary has reward 0 at all steps or 1 at all steps, as its own coin
+decides. After the first step each canary is in a state of its own. Nobody else visits this state, and all later
+tables depend on the canary's rewards there. Only the state of the first step is shared. The score of a canary is the
+exact log-likelihood ratio of its rewards, computed with reward 1/2 for all other canaries.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_o
 
 KIND = "reward canaries"
 DELTA = 1e-5
-"""The delta at which epsilon is stated unless the plan gives another one."""
+"""The delta at which epsilon is stated, unless the plan gives another delta."""
 
 
 @dataclass(frozen=True)
 class RewardCanaries:
-    """The audit of RLSVI, or of a variant of it, against the guarantee of RLSVI, in one run or a few.
+    """The audit of one run, or a few runs, of RLSVI or of a variant of it, against the guarantee of RLSVI.
 
     Source of the claim: arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
         parameters: as for `reward_canaries`.
         noise_rule: the name of the variant that is run; see `audits.target.variant`.
-        runs: the number of independent runs; guesses are made about the canaries of all runs together.
+        runs: the number of independent runs; the audit guesses about the canaries of all runs together.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, "runs": int}
@@ -67,7 +67,7 @@ class RewardCanaries:
 
     @classmethod
     def read(cls, how: Told) -> RewardCanaries:
-        """Restore the audit from a witness."""
+        """Return the audit, restored from a witness."""
         return cls(
             RLSVIParameters.read(how.table("parameters")),
             how.text("noise_rule"),
@@ -79,10 +79,10 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Return canaries for RLSVI: one user for each state but the start; all other users have reward 0.
+    """Return canaries for RLSVI: one user for each state except the start state; other users have reward 0.
 
     Args:
-        parameters: with at least 3 states, 2 steps, and as many episodes as states.
+        parameters: the parameters of RLSVI, with at least 3 states, 2 steps, and as many episodes as states.
 
     Raises:
         ValueError: there are fewer states, steps or episodes.

@@ -1,8 +1,8 @@
-"""White-box audits of a training run: for every step a coin decides whether the canary is among the records.
+"""Audits of a training run that observe every step; for each step a coin decides whether a test record takes part.
 
-Given all earlier steps, a step is a mechanism with the claimed guarantee, on two neighbouring inputs. The
-bets of `audits.engine.betting.eprocess` are valid for any dependence of a step on earlier ones. So the number of
-samples of one training run is its number of steps (docs/notes/audit_one_run.md, Theorem 4).
+The test record is called the canary. Given all earlier steps, a step is a mechanism with the claimed guarantee, on
+two neighbouring inputs. The bets of `audits.engine.betting.eprocess` are valid for any dependence of a step on
+earlier steps. So each step of a training run is one sample (docs/notes/audit_one_run.md, Theorem 4).
 
 Source: Nasr et al., arXiv:2302.07956 (canary gradients, white box), there with fixed numbers of steps.
 """
@@ -34,27 +34,28 @@ from dpproof.audits.time_budget import check_time, last_sample
 STEPS = 2_000
 """The default number of coins."""
 Training = Callable[[bool], Any]
-"""A function that continues the training. It is called once per coin, with True if the canary is among the records,
-and returns the observed output of the step."""
+"""A function that continues the training. The audit calls this function once per coin, with True if the canary is among
+the records. The function returns the observed output of the step."""
 COINS, TRAINING = 0, 1
 WITHOUT = "the records, without or with a canary"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one training run with one coin each, for an audit whose "sampler" starts the training.
+    """The inputs of an audit that observes every step of one training run; a coin per step decides on the canary.
 
-    A false alarm has probability at most ``alpha``, for any dependence of a step on the earlier ones. The sampler
-    takes a generator and returns a function. This function is called once per coin with False or True (the canary
-    is among the records). It continues the training and returns the observed output, one number or a row of numbers.
-    The claim is the guarantee of one such call, given all earlier calls. The caller must ensure that the two inputs are
-    neighbours. By default the output is one number, and large numbers indicate the canary.
+    A false alarm has probability at most ``alpha``, for any dependence of a step on earlier steps. The audited
+    function takes a random generator and starts a training: it returns a second function. The audit calls this second
+    function once per coin, with True if the canary (a test record) is among the records. Each call continues the
+    training and returns the observed output, one number or a row of numbers. The claim is the guarantee of one call,
+    given all earlier calls. The caller must ensure that the two inputs are neighbours. By default the output is one
+    number, and large numbers indicate the canary.
 
     An audit that finds nothing is "consistent" only if the likelihood ratio is known (``known_ratio``). Otherwise its
     power cannot be measured, because violations cannot be planted in steps that depend on each other.
 
     Attributes:
-        pair: the two inputs of a step, whose relation is checked; without a pair the relation is assumed.
+        pair: the two inputs of a step. dpproof checks their relation; without a pair the relation is assumed.
     """
 
     pair: Neighbours | None = None
@@ -66,7 +67,7 @@ def audit_steps(
     steps: Steps,
     plan: AuditPlan,
 ) -> Evidence:
-    """Audit the claim of a single step, on as many steps of one run as needed; see `Steps`.
+    """Return the evidence on the guarantee of a single step, from as many steps of one run as needed; see `Steps`.
 
     Raises:
         MechanismError: an observed output is NaN.
@@ -112,7 +113,7 @@ def audit_steps(
 def labelled_steps(
     start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Generate a training run as blocks of observed outputs and coins.
+    """Generate blocks of a training run: the observed outputs and the coins of its steps.
 
     Raises:
         MechanismError: an observed output is NaN.

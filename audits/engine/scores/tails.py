@@ -91,7 +91,7 @@ class TailCounts:
             self._fresh_size += scores.size
 
     def learn(self, scores: Floats, labels: Ints) -> None:
-        """Learn from a block of samples: set the thresholds for later blocks, and the label that each side indicates."""
+        """Set the thresholds, and the label that each side indicates, for later blocks, from all samples so far."""
         self._seen += scores.size
         if self._seen - scores.size < MEMORY:
             self._past.append((scores, labels))

@@ -43,7 +43,7 @@ class Streamed(Protocol):
 
 @dataclass(frozen=True)
 class OneUser:
-    """A function that raises an error unless two streams ``(runs, leaves)`` differ in one user's contributions only.
+    """A check that two streams ``(runs, leaves)`` differ in one user's contributions only.
 
     Attributes:
         size: the largest change of one leaf, which is one step of the stream.

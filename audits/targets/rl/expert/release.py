@@ -1,4 +1,4 @@
-"""The audit of the release of stable prefixes, the steps of an expert's trajectory that many experts would also take.
+"""The audit of the release of stable prefixes: the first steps of trajectories that many experts agree on.
 
 The two inputs are sets of experts, one with one expert less. The audit looks only at the log-likelihood ratio of the
 release. The ratio is post-processing, so a violation in the ratio is a violation of the release. The module also
@@ -72,7 +72,7 @@ class PrefixRound:
         return prefix_counts(TabularExperts(table), np.arange(len(actions)), actions)
 
     def law(self, table: Floats) -> dict[int, float]:
-        """Return the probability of each output, by numerical integration over the threshold's noise; not certified."""
+        """Return the probability of each output, by numerical integration without certified errors."""
         noise = np.linspace(-40, 40, 4001)
         weights = np.exp(-np.abs(noise))
         found: dict[int, float] = {}

@@ -50,7 +50,7 @@ WIDEST, FARTHEST = 200, 30.0
 
 @dataclass(frozen=True)
 class PolicyEvaluationAudit:
-    """The audit of the policy evaluation algorithm DP-LSW or DP-LSL against its exact guarantee, or against ``curve``.
+    """The audit of policy evaluation by DP-LSW or DP-LSL against its exact guarantee, or against ``curve``.
 
     Attributes:
         parameters: the parameters of the accountant. Visits from a file are not used; this module makes its batches.
@@ -161,7 +161,7 @@ def _hardest(model: Model, pairs: Iterator[Neighbours], claimed: PrivacyCurve, d
 
 
 def pair_epsilon(model: Model, pair: Neighbours, delta: Fraction) -> Bound:
-    """Return bounds on the smallest epsilon at ``delta`` that holds for the two inputs of a pair, in both orders."""
+    """Return bounds on the smallest epsilon at ``delta`` that holds for one pair of inputs, in both orders."""
     return Bound(*bracket(partial(_profile, _laws(model, pair)), delta), "mechanism", pair.description)
 
 

@@ -37,7 +37,7 @@ def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbo
 def counted_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
 ) -> Neighbours:
-    """Return two neighbouring inputs with ``users`` users; in the second, the first user is replaced or left out."""
+    """Return two neighbouring inputs with ``users`` users; the second replaces or leaves out the first user."""
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs" if replaced else "is left out"
@@ -60,7 +60,7 @@ def has_ratio(parameters: object) -> bool:
 
 
 def node_ends(outputs: Floats) -> Floats:
-    """Return the counts after 1, 2, 4, ... users, (n, levels, counters): the nodes of the tree with the first user."""
+    """Return the counts after 1, 2, 4, ... users, (n, levels, counters): the tree nodes with the first user."""
     return outputs[:, [2**level - 1 for level in range(outputs.shape[1].bit_length())]]
 
 

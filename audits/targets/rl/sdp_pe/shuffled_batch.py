@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 MOST = 10**7
 """The largest total number of steps of all users."""
 IMPOSSIBLE = 1e3
-"""The finite number that replaces an infinite log-likelihood ratio, for a value that is possible on one input only."""
+"""The finite number that replaces an infinite ratio, for a value that is possible on one input only."""
 
 
 def batch_users(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Neighbours:
