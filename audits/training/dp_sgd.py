@@ -252,7 +252,7 @@ class Released:
     view: View
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the components in the canary's direction for `n` runs: ``(n, steps)``, or ``(n,)`` for final models."""
+        """Return the changes in the canary's direction for `n` runs: ``(n, steps)``, or ``(n,)`` for final models."""
         runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 

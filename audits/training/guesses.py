@@ -21,8 +21,8 @@ from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
 from dpproof.audits.engine.sampling.callables import POWER, generator
 
 ROOTS = (5.0, 15.0)
-"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses are best if few
-canaries show strong evidence. Many guesses are best if many canaries show weak evidence."""
+"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses are best if
+some canaries show strong evidence, and many guesses if most canaries show weak evidence."""
 
 
 @dataclass(frozen=True)
