@@ -38,8 +38,8 @@ The bound holds in both directions of the neighbouring relation.
 class Conversion:
     """A theorem that turns a bound on the Renyi divergence of one order into a bound on delta.
 
-    ``log_delta`` returns a lower and an upper bound on log delta, given the order, the bound and epsilon.
-    ``convex`` is true if log delta is convex in the order.
+    ``log_delta`` returns a lower and an upper bound on log delta, given the order, the bound on the Renyi
+    divergence, and epsilon. ``convex`` is true if log delta is convex in the order.
     """
 
     name: str

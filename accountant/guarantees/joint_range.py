@@ -157,10 +157,11 @@ def best_order(curve: Function, orders: Orders, epsilon: flint.arb, start: float
 def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flint.arb) -> flint.arb:
     """Return a delta that two distributions attain although they satisfy the bound ``curve`` at every order.
 
-    ``curve`` bounds their Renyi divergence. So no conversion of this curve gives a smaller delta. Each
-    distribution is the toss of a coin. The function takes the optimal coins of ``order`` and moves them
-    together by a relative 1e-9, 1e-6 or 1e-3, until the curve's bound holds at every order. If this never
-    happens, the result is 0. ``curve`` must be nondecreasing, and (order - 1) * curve must be convex.
+    ``curve`` bounds their Renyi divergence. So no conversion of this curve gives a smaller delta. Each of the
+    two distributions is the toss of a coin. The function begins with the two coins that attain the largest
+    delta for the bound at ``order``. Then it moves the coins towards each other by a relative 1e-9, 1e-6 or
+    1e-3, until the bound holds at every order. If this never happens, the result is 0. ``curve`` must be
+    nondecreasing, and (order - 1) * curve must be convex.
     """
     curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)

@@ -37,7 +37,9 @@ class DiscreteGaussianParameters(Measured):
 def account(
     parameters: DiscreteGaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together.
+
+    Two inputs whose answers differ by exactly the sensitivity reach this guarantee.
 
     >>> account(DiscreteGaussianParameters(sigma=5.0)).guarantee.epsilon("1e-6").upper
     0.834976

@@ -49,7 +49,7 @@ class DPSGDParameters(Parameters):
 
 
 def account(parameters: DPSGDParameters, adjacency: Adjacency) -> PrivacyResult:
-    """Return the exact guarantee of all noisy sums together. A pair of neighbours reaches it.
+    """Return the exact guarantee of all noisy sums together. A pair of neighbours reaches this guarantee.
 
     >>> training = DPSGDParameters(sampling_rate=0.01, noise_multiplier=1.0, steps=1000)
     >>> account(training, Adjacency.ADD_REMOVE).guarantee.epsilon("1e-6").upper

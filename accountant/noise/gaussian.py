@@ -78,7 +78,9 @@ def _unit(parameters: GaussianParameters, moved: Sensitivity) -> flint.arb:
 
 
 def account(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together.
+
+    Two inputs whose answers differ by exactly the sensitivity reach this guarantee.
 
     >>> account(GaussianParameters(5.0, 1000)).guarantee.epsilon("1e-30").upper
     91.934790

@@ -64,7 +64,9 @@ def _most(parameters: LaplaceParameters, moved: Sensitivity) -> Fraction:
 
 
 def account(parameters: LaplaceParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> PrivacyResult:
-    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together.
+
+    Two inputs whose answers differ by exactly the sensitivity reach this guarantee.
 
     >>> account(LaplaceParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

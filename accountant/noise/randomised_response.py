@@ -44,7 +44,9 @@ def truth(parameters: RandomisedResponseParameters) -> Fraction:
 def account(
     parameters: RandomisedResponseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Return the exact guarantee of all answers of one person. Two people with different true answers reach it.
+    """Return the exact guarantee of all answers of one person.
+
+    Two people with different true answers reach this guarantee.
 
     Raises:
         UnprovedAdjacencyError: for a relation under which a person may be absent.

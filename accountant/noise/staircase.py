@@ -75,7 +75,9 @@ def width(parameters: StaircaseParameters) -> Fraction:
 def account(
     parameters: StaircaseParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY
 ) -> PrivacyResult:
-    """Return the exact guarantee of all answers together. Inputs whose answers differ by the sensitivity reach it.
+    """Return the exact guarantee of all answers together.
+
+    Two inputs whose answers differ by exactly the sensitivity reach this guarantee.
 
     >>> account(StaircaseParameters(scale=10.0, compositions=100)).guarantee.epsilon(0).upper
     10.0

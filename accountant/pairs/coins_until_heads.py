@@ -15,9 +15,9 @@ _NEGLIGIBLE = 1e-280
 class CoinsUntilHeads:
     """The dominating pair (P, Q) of a coin that is thrown until it shows heads.
 
-    The odds of heads are exp(epsilon) under P and exp(-epsilon) under Q. If n tails come before the first
-    heads, the privacy loss is (1 - n) epsilon. The probability of n tails or more is (1 - a)^n under P and
-    a^n under Q, with a = 1/(1 + exp(-epsilon)).
+    The accountant of the sparse vector technique uses this pair. The odds of heads are exp(epsilon) under P
+    and exp(-epsilon) under Q. If n tails come before the first heads, the privacy loss is (1 - n) epsilon.
+    The probability of n tails or more is (1 - a)^n under P and a^n under Q, with a = 1/(1 + exp(-epsilon)).
 
     >>> cells = CoinsUntilHeads(math.log(3)).cells(np.array([0.5]))
     >>> [round(float(p), 6) for p in cells.p]
