@@ -34,9 +34,8 @@ class SphericalGaussians:
     """The pair of two spherical Gaussians P and Q with different standard deviations.
 
     The standard deviation of P is exp(log_ratio) times the standard deviation of Q. The caller must prove
-    that this pair is the worst pair of a mechanism. For noise that is scaled by a smooth bound on the
-    sensitivity, the worst pair depends on epsilon. So this pair alone does not dominate the compositions of
-    such a mechanism; use ``SmoothGaussian.renyi`` for them.
+    that this pair is the worst one. For noise scaled by a smooth bound on the sensitivity, the worst pair
+    depends on epsilon, so this pair does not dominate compositions; use ``SmoothGaussian.renyi`` for them.
 
     >>> import numpy as np
     >>> SphericalGaussians(0, "0.5", 2).cells(np.array([0.0])).p
@@ -62,10 +61,7 @@ class SphericalGaussians:
         whole(self.dimension, "dimension", 1)
 
     def cells(self, edges: Floats) -> Cells:
-        """Return the probabilities of the privacy losses between ``edges``; see ``DominatingPair.cells``.
-
-        The computation is slow, and meant for single pairs and coarse grids.
-        """
+        """Return the probabilities of losses between ``edges``. This is slow, and meant for coarse grids."""
         with precision(_BITS):
             p, q = ([self._above(edge, under_p=which) for edge in edges] for which in (True, False))
             (p_mass, p_error), (q_mass, q_error) = _masses(p), _masses(q)
@@ -101,10 +97,7 @@ class SphericalGaussians:
         return SphericalGaussians(self.shift, -exact(self.log_ratio), self.dimension)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return lower and upper bounds on the finite privacy losses.
-
-        The losses are bounded from one side only.
-        """
+        """Return bounds on the finite privacy losses, which are bounded from one side only."""
         with precision(_BITS):
             vertex, wider = self._vertex(), exact(self.log_ratio) > 0
             return (round_down(vertex), math.inf) if wider else (-math.inf, round_up(vertex))
@@ -159,10 +152,7 @@ class SphericalCharacteristic:
         return g
 
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
-        """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
-
-        The errors cover the rounding of all coefficients and operations.
-        """
+        """Return values and error bounds; see ``Characteristic.minus_one``. The errors cover all rounding."""
         with precision(_BITS):
             rate, square = self.pair._rate(), self.pair._shift_by_q() ** 2
             x, g, z = rate.expm1(), self._g(c), arb_of(exact(c))
@@ -282,19 +272,13 @@ class UnequalGaussians:
         return Cells(p, q, p_error, q_error, slack)
 
     def reversed(self) -> UnequalGaussians:
-        """Return the pair (Q, P), for the other direction of the neighbouring relation.
-
-        The standard deviations are exchanged.
-        """
+        """Return the pair (Q, P), whose standard deviations are exchanged."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return self
         return UnequalGaussians(self.mean, self.sigma_q, self.sigma_p)
 
     def loss_range(self) -> tuple[float, float]:
-        """Return lower and upper bounds on the finite privacy losses.
-
-        With unequal standard deviations one of the bounds is finite.
-        """
+        """Return bounds on the losses. With unequal standard deviations, one of the bounds is finite."""
         if exact(self.sigma_p) == exact(self.sigma_q):
             return -math.inf, math.inf
         wider = exact(self.sigma_p) > exact(self.sigma_q)
@@ -310,8 +294,7 @@ class UnequalGaussians:
     def profile(self, epsilon: flint.arb) -> flint.arb:
         """Return an interval around the delta at ``epsilon`` >= 0 of a single use, at the current precision.
 
-        The privacy loss is a quadratic function of the output. So it exceeds epsilon either outside two roots
-        or between them.
+        The privacy loss is quadratic. So it exceeds epsilon either outside two roots or between them.
         """
         p, q = arb_of(exact(self.sigma_p)), arb_of(exact(self.sigma_q))
         mean = arb_of(abs(exact(self.mean)))
