@@ -183,7 +183,7 @@ class PrivacyResult:
     def epsilon(self, delta: Number) -> Bound:
         """Return bounds on the guarantee's epsilon at ``delta``.
 
-        The result's ``assumptions`` lists what the computation assumes about the machine's arithmetic.
+        The ``assumptions`` of the returned bound list what the computation assumes about the arithmetic.
 
         >>> from dpproof.accountant.catalogue import accountant_for
         >>> found = accountant_for("laplace").account(accountant_for("laplace").parameters(5.0))
@@ -195,7 +195,7 @@ class PrivacyResult:
     def delta(self, epsilon: Number) -> Bound:
         """Return bounds on the guarantee's delta at ``epsilon``.
 
-        The result's ``assumptions`` lists what the computation assumes about the machine's arithmetic.
+        The ``assumptions`` of the returned bound list what the computation assumes about the arithmetic.
         """
         return self._asked(lambda: self.guarantee.delta(epsilon))
 

@@ -1,7 +1,7 @@
 """Dominating pairs of subsampling when one record is replaced: fixed-size samples, and Poisson sampling.
 
 Fixed-size samples are drawn with or without replacement. The result for Poisson sampling is exact for
-Gaussian noise. For any other pair it is an upper bound.
+Gaussian noise. For any other pair the result is an upper bound.
 """
 
 from __future__ import annotations

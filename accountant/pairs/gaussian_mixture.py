@@ -1,4 +1,4 @@
-"""The pair of a user with several records, each of which is sampled into a sum with Gaussian noise.
+"""The dominating pair of a sum with Gaussian noise in which one user has several sampled records.
 
 The user has k records of norm at most 1, each sampled with probability q, and s is the standard deviation of
 the noise. Take the mixture of N(j, s^2) with the binomial weights Bin(k, q)(j), against N(0, s^2). This pair

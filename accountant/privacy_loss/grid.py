@@ -1,8 +1,9 @@
 """Rounding of the privacy loss of one dominating pair (P, Q) to the points of a grid, up or down.
 
 A cell is an interval of losses of the width of a grid step. For upper bounds, the probability of each cell is
-divided between its two ends so that its probabilities under P and under Q are kept. For lower bounds, each
-cell is centred at a grid point and merged into one outcome. The error of both is of second order in the step.
+divided between its two ends so that its totals under P and under Q stay the same. For lower bounds, each cell
+is centred at a grid point and merged into one outcome. In both cases the error is of second order in the
+step.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """``PrivacyLoss``: the guarantee of a composition of mechanisms with known dominating pairs.
 
-There are two methods. Both give certified lower and upper bounds. The first, in this file, inverts the
-moment-generating function if it is known and its integrand decays. Its search for epsilon is not certified,
-but one evaluation of the profile certifies each of its two bounds. The second method uses a grid of losses. A
-pair that is used once needs neither, because its profile is a difference of two probabilities. Gaussians
-compose to one Gaussian. Derivations: docs/notes/saddle_inversion.md and docs/notes/loss_grid.md.
+This package has two methods, which both give certified lower and upper bounds. The first, in this file,
+inverts the moment-generating function if it is known and its integrand decays. The search for epsilon is not
+certified, but one evaluation of the profile certifies each of the two bounds. The second method uses a grid
+of losses. A pair that is used only once needs neither method, because its profile is a difference of two
+probabilities. Gaussians compose to one Gaussian. Derivations: docs/notes/saddle_inversion.md and
+docs/notes/loss_grid.md.
 """
 
 from __future__ import annotations

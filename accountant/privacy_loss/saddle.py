@@ -7,14 +7,14 @@ Let M be the moment-generating function of the composed privacy loss. For any c 
 Every c gives the same value. Near the saddle point there is no cancellation, and the integrand decays fast.
 No error bound depends on the c that the search finds. The trapezoidal sum on the line differs from
 delta(epsilon) by three terms. Aliasing terms are nonnegative and bounded by Chernoff's bound. The truncated
-part is bounded by ``pairs.phases.decay``. Rounding errors are added up during the computation. One set of
-nodes is used for all epsilons near the one for which it was chosen. Derivation:
+part is bounded by ``pairs.phases.decay``. Rounding errors are added up during the computation. The same
+points on the line are used for all epsilons near the epsilon for which they were chosen. Derivation:
 docs/notes/saddle_inversion.md.
 
 If neither this method nor the grid of losses applies, ``coarse_delta`` gives wide bounds. For the upper
 bound, (1 - e^(-x))^+ <= e^(cx) c^c/(1 + c)^(1 + c) for every c > 0, so delta(epsilon) is at most M(c) e^(-c
-epsilon) times that factor. For the lower bound, a composition is no more private than one use of one of its
-pairs.
+epsilon) c^c/(1 + c)^(1 + c). The lower bound is the largest delta of a single pair, because a composition is
+no more private than one use of one of its pairs.
 """
 
 from __future__ import annotations

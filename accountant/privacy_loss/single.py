@@ -2,8 +2,8 @@
 
 L is the privacy loss log dP/dQ. Any threshold in place of epsilon gives a lower bound. If the threshold is
 off by at most s, the difference is off by at most s times the probability under P between the two thresholds.
-The reason is that 1 - e^epsilon dQ/dP has absolute value at most about s there. If a pair has a ``profile``
-in closed form, it is evaluated in Arb instead, however small its probabilities are.
+The reason is that 1 - e^epsilon dQ/dP has absolute value at most about s there. If a pair has a method
+``profile``, this closed form is evaluated in Arb instead, however small its probabilities are.
 
 This module also bounds the largest finite loss of a composition, and the probability of an infinite loss.
 """
