@@ -38,7 +38,9 @@ def compose(*results: PrivacyResult) -> PrivacyResult:
     for one in results:
         if not hasattr(one, "guarantee"):
             listed = ". Write compose(*results)" if isinstance(one, list | tuple) else ""
-            raise TypeError(f"compose must be given results of account, not a {type(one).__name__}{listed}.")
+            raise TypeError(
+                f"compose must be given results of account. One argument is of type {type(one).__name__}{listed}."
+            )
     for name, rule in _ALIKE.items():
         _check_alike(
             name, [str(getattr(getattr(one, name), "value", getattr(one, name))) for one in results], rule

@@ -32,8 +32,8 @@ from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_o
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 """The relations under which one input has more records than the other."""
 HINT = (
-    ". For inputs without records, such as counts, give a Neighbours with a validator of"
-    " dpproof.audits.data.neighbours, or with a relation in words."
+    ". For inputs without records, such as counts, describe the relation in words:"
+    " Neighbours(x, y, 'counts at most 1 apart', 'two counts')."
 )
 Check = Callable[[Any, Any], object]
 
@@ -246,7 +246,7 @@ def _replaced(one: Records, other: Records) -> _Comparison:
     many, unit = len(one.keys), one.unit
     if many != len(other.keys):
         return _Comparison(
-            f"the inputs have {many} and {len(other.keys)} {unit}s, but need equally many", True
+            f"the inputs have {many} and {len(other.keys)} {unit}s, but must have equally many", True
         )
     apart = _changed(one, other)
     if apart == 1:

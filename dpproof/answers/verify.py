@@ -54,5 +54,5 @@ def ids_named(name: str) -> tuple[str, ...]:
         return registry.statement_ids(f"{papers[name].prefix}.")
     if (identity := identity_of(name)) in everything:
         return (identity,)
-    rule = f"must be 'papers', a paper ({', '.join(papers)}) or a statement id"
+    rule = f"must be 'papers', a paper ({', '.join(papers)}) or a statement id that `dpproof verify papers` lists"
     raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *papers, *everything))}")

@@ -172,14 +172,14 @@ def explain(identity: str) -> None:
         console.print(" ".join(WORDS[identity].replace("`", "").split()), markup=False)
     else:
         names = [*CATALOGUE, *NOTIONS, *WORDS, *ERRORS, *statement_ids()]
-        raise ValueError(f"id ({identity!r}) is unknown{nearest(identity, names) or '; ' + _kinds()}")
+        raise ValueError(f"id ({identity!r}) is unknown{nearest(identity, names) or '. ' + _kinds()}")
 
 
 def _kinds() -> str:
     """Return the kinds of names that can be explained, with the first names of each."""
     groups = {"mechanisms": CATALOGUE, "notions": NOTIONS, "words": WORDS, "errors": ERRORS}
     listed = "; ".join(f"{kind}: {', '.join([*group][:SHOWN])}, ..." for kind, group in groups.items())
-    return f"give a statement id that `dpproof verify papers` lists, or a name. {listed}"
+    return f"Give a statement id that `dpproof verify papers` lists, or a name. {listed}"
 
 
 def _print_documentation(text: str, console: Console) -> None:

@@ -94,7 +94,7 @@ def test_scalar_and_vectorised_are_told_apart_by_their_arguments():
     assert mechanism(vector).function is vector
     assert mechanism(functools.partial(vector, scale=2.0)).function.func is vector
     assert mechanism(lambda value, rng, sharpness=3: value).function(0, 2, None) == [0, 0]
-    with pytest.raises(MechanismError, match="requires 1 arguments"):
+    with pytest.raises(MechanismError, match="requires 1 argument"):
         mechanism(lambda value: value)
     with pytest.raises(MechanismError, match="must be a function"):
         as_mechanism(3)

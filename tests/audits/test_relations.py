@@ -78,7 +78,7 @@ NEIGHBOURS = [
     ({"values": BASE, "clip": 1.0}, {"values": BASE[1:], "clip": 1.0}, MORE, "has 1 element more than 199"),
 ]
 STRANGERS = [
-    (BASE, BASE[:-1], REPLACE, "200 and 199 elements, but need equally many"),
+    (BASE, BASE[:-1], REPLACE, "200 and 199 elements, but must have equally many"),
     (BASE, np.r_[BASE[10:], np.ones(10)], REPLACE, "differ, but exactly one must"),
     (BASE, with_value(BASE, slice(0, 10), 0.0), REPLACE, "10 of 200 elements differ, but exactly one must"),
     (BASE, np.r_[BASE[1:], 9.0], REPLACE, "only 1 would differ. Sort both inputs alike"),

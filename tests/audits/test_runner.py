@@ -86,7 +86,7 @@ def test_the_stated_power_is_the_measured_one(bits, laplace):
     (lambda v, n, r: np.random.default_rng(0).standard_normal(n), "ignores its generator"),
     (lambda v, n, r: np.frombuffer(os.urandom(8 * n), np.uint64), "It uses other randomness"),
     (lambda v, n, r: 1 / 0, "raised ZeroDivisionError .* on the first input .* 100 of 100 further calls"),
-    (lambda v: v, "requires 1 arguments"),
+    (lambda v: v, "requires 1 argument"),
 ])  # fmt: skip
 def test_a_mechanism_that_cannot_be_audited_is_an_error_not_a_finding(bits, broken):
     sampler, message = broken

@@ -274,12 +274,10 @@ def mechanism(function: Callable[..., Any], **options: Any) -> Mechanism:
     count = _required(function)
     if count not in (2, 3):
         name = getattr(function, "__name__", type(function).__name__)
-        opendp = (
-            " dpproof.measurement_mechanism(m) makes one from an OpenDP measurement m." if count == 1 else ""
-        )
+        opendp = " For an OpenDP measurement m use dpproof.measurement_mechanism(m)." if count == 1 else ""
         raise MechanismError(
-            f"mechanism ({name}) requires {count} arguments. It must accept (data, n, rng) or (data, rng);"
-            f" give all other arguments a default.{opendp}"
+            f"mechanism ({name}) requires {count} argument{'s' * (count != 1)}. It must accept (data, n, rng) or "
+            f"(data, rng). Give all other arguments a default.{opendp}"
         )
     return Mechanism(function if count == 3 else Each(function), **options)
 
