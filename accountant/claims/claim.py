@@ -95,7 +95,7 @@ class Claim:
         if make is None:
             given = ", ".join(sorted(self.promise)) or "nothing"
             raise ValueError(
-                f"promise ({given}) must be epsilon and delta together, or rho alone, or mu alone."
+                f"A claim must give either epsilon and delta, or rho, or mu. This claim gives: {given}."
             )
         object.__setattr__(self, "guarantee", make(self.promise))
 

@@ -243,8 +243,8 @@ def check_ready(claim: Claim) -> None:
         )
     if (claim.neighbours is None) == (claim.data is None):
         raise ValueError(
-            "neighbours or data must be given, and not both. neighbours names a callable that returns the two "
-            "inputs. data names your data."
+            "Give either data or neighbours, and not both. data names your data. neighbours names a callable "
+            "that returns the two inputs."
         )
     if claim.data is None:
         _refuse_audit_keys(claim, ("bounds",), "unless data are given")

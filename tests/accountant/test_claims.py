@@ -37,7 +37,7 @@ def test_a_promise_is_read_as_its_notion():
 
 @pytest.mark.parametrize("promise", [{}, {"delta": 0.1}, {"rho": 1, "mu": 1}, {"epsilon": 1, "sigma": 1}])
 def test_other_promises_are_refused(promise):
-    with pytest.raises(ValueError, match="must be epsilon and delta together, or rho alone, or mu alone"):
+    with pytest.raises(ValueError, match="must give either epsilon and delta, or rho, or mu"):
         claim(promise)
 
 
