@@ -1,7 +1,7 @@
-"""Functions that build proof nodes: steps of a proof, as JSON data in the format of the kernel.
+"""Functions that return proof nodes: steps of a proof, as JSON data that the kernel can check.
 
-Statements carry them as hints. Formulas and relations are written as text, as in a claim. A hint need not be
-trusted, because the kernel checks it.
+A statement can have such a proof as a hint for the search. Formulas and relations are written as text. A hint need
+not be trusted, because the kernel checks it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ RANGE: Node = {"leaf": "range"}
 def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequence[str] = ()) -> Node:
     """Return a node that proves an inequality because a polynomial has no negative coefficient.
 
-    The polynomial is the goal's left minus right side, minus a sum of products: each multiplier is a formula and the
-    numbers of one or two hypotheses. Hypotheses are counted from 0 in the order of ``given``, then in the order in
-    which nodes add them. Each variable is measured from its lower bound, and those in ``reflect`` from the upper.
+    The polynomial is the left side of the goal minus the right side, minus a sum of products. Each multiplier gives
+    one product: a formula times one or two hypotheses, which are named by their numbers. Hypotheses are counted from
+    0 in the order of ``given``, then in the order in which nodes add them. Variables are replaced by their distance
+    from their lower bound, or from their upper bound if they are in ``reflect``.
 
     >>> positive(("1/x", 0))["multipliers"]
     [[['/', '1', 'x'], 0]]
@@ -34,46 +35,47 @@ def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequ
 
 
 def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
-    """Return a node that proves an equation: both sides have the same normal form.
+    """Return a node that proves an equation, because both sides have the same normal form.
 
-    Each multiplier is a formula and the numbers of hypotheses. Their products are subtracted first. One of the
-    hypotheses must be an equation.
+    Each multiplier is a formula and the numbers of one or two hypotheses, one of which is an equation. The products
+    of the formula and the hypotheses are subtracted first.
     """
     node: dict[str, Any] = {"leaf": "identity"}
     return node | {"multipliers": [[expression(text), *rest] for text, *rest in multipliers]}
 
 
 def mono(var: str, direction: int, sub: Node) -> Node:
-    """Return a node that proves a goal that grows (1) or falls (-1) in ``var``.
+    """Return a node that proves an inequality that is monotone in ``var``: left minus right grows (1) or falls (-1).
 
-    ``sub`` proves the goal at the bound of ``var`` where it is least.
+    ``sub`` proves the goal at the bound of ``var`` where left minus right is least.
     """
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
 
 
 def taylor(var: str, at: str, order: int) -> Node:
-    """Return a node that proves the goal by the signs of its derivatives in ``var``.
+    """Return a node that proves an inequality by Taylor's theorem in ``var``, from the signs of derivatives.
 
-    The derivatives below ``order`` are taken at the point ``at``, that of order ``order`` on the whole interval.
+    The derivatives below ``order`` are taken at the point ``at``. The derivative of order ``order`` is bounded on the
+    whole interval.
     """
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
 
 def sos(*terms: tuple[str, str], over: str = "1") -> Node:
-    """Return a node that proves the goal because the goal times ``over`` is a sum of squares.
+    """Return a node that proves an inequality: left minus right, times the formula ``over``, is a sum of squares.
 
-    Each term is a coefficient and a formula, and stands for coefficient * formula^2. ``over`` must be positive.
+    Each term is a pair (coefficient, formula), which stands for coefficient * formula^2. ``over`` must be positive.
     """
     return {"leaf": "sos", "terms": [[c, expression(text)] for c, text in terms], "over": expression(over)}
 
 
 def bernstein(var: str, degree: int) -> Node:
-    """Return a node that proves the goal, a polynomial in the bounded ``var``, by its Bernstein coefficients."""
+    """Return a node that proves a polynomial inequality in the bounded ``var`` from its Bernstein coefficients."""
     return {"leaf": "bernstein", "var": var, "degree": degree}
 
 
 def split(var: str, at: str, left: Node, right: Node) -> Node:
-    """Return a node that cuts the interval of ``var`` at an inner point. ``left`` and ``right`` prove the parts."""
+    """Return a node that cuts the interval of ``var`` at ``at``; ``left`` and ``right`` prove the two parts."""
     return {"split": [var, at, left, right]}
 
 
@@ -98,7 +100,8 @@ def cases(text: str, nonnegative: Node, nonpositive: Node) -> Node:
 def induct(var: str, base: Node, step: Node) -> Node:
     """Return a node that proves the goal by induction over the whole numbers in the interval of ``var``.
 
-    ``base`` proves it for the first number. ``step`` proves it for var + 1, with the goal for ``var`` as a hypothesis.
+    ``base`` proves the goal for the first number. ``step`` proves the goal for var + 1, with the goal for ``var`` as
+    a hypothesis.
     """
     return {"induct": var, "base": base, "step": step}
 
@@ -109,14 +112,15 @@ def enumerated(var: str, sub: Node) -> Node:
 
 
 def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node) -> Node:
-    """Return a node that bounds a finite sum of body(i) for i from lo to hi.
+    """Return a node that bounds a finite sum by a telescoping sum, for use as a hypothesis.
 
-    From F(i+1) - F(i) ``sign`` body(i) it follows that F(hi+1) - F(lo) ``sign`` the sum.
+    The sum adds body(i) for i from lo to hi. From F(i+1) - F(i) ``sign`` body(i) it follows that F(hi+1) - F(lo)
+    ``sign`` the sum.
 
-    ``text`` is the sum as written in the claim, ``antidifference`` is F as a formula in the sum's index, and ``sign``
-    is one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. ``proof`` shows the relation between F and the
-    body. The index is a variable there, with the hypotheses index >= lo and hi >= index. ``sub`` continues, with the
-    bound on the sum as a hypothesis.
+    ``text`` is the sum as written in the claim. ``antidifference`` is F as a formula in the sum's index i. ``sign``
+    is one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. ``proof`` proves the relation between F and the
+    body, where i is a variable with the hypotheses i >= lo and hi >= i. ``sub`` continues the proof, with the bound
+    on the sum as a hypothesis.
     """
     return {
         "telescope": expression(text),
@@ -128,9 +132,10 @@ def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node)
 
 
 def expect(facts: Sequence[tuple[str, Node]], sub: Node) -> Node:
-    """Return a node that uses expectations: a formula that is never negative has a nonnegative expectation.
+    """Return a node that adds hypotheses: the expectation of a formula that is never negative is not negative.
 
-    Each fact is a formula and the proof that it is never negative. ``sub`` has their expectations as hypotheses.
+    Each fact is a formula and a proof that the formula is never negative. ``sub`` continues the proof with the
+    hypotheses.
     """
     return {"expect": [[expression(text), proof] for text, proof in facts], "sub": sub}
 

@@ -1,7 +1,8 @@
 """A trusted table of facts about probability distributions (laws) that statements take as known.
 
-They are densities, masses, tails and generating functions. The kernel knows none of them by name. Each row is a
-one-line integral or a finite sum that people check once. A statement lists the rows that it uses in ``laws``.
+The facts are densities, probabilities, tails and generating functions. The kernel does not know these distributions
+by name. Each row is a one-line integral or a finite sum that people check once. A statement lists the rows that it
+uses in ``laws``.
 """
 
 from __future__ import annotations

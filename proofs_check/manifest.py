@@ -1,9 +1,9 @@
 """The manifest: a record of the contents of each statement when people last agreed to it.
 
-The kernel does not yet derive a statement from its obligations (the claims that it checks), so it cannot notice that
-one was deleted. The manifest shows this: a statement that differs from it is OPEN. ``python -m
-dpproof.proofs_check.manifest`` lists the differences. With ``--update`` it records the present statements, and people
-review the change.
+A statement consists of obligations, which are claims that the kernel checks. The kernel cannot notice that an
+obligation was deleted. The manifest shows this: a statement that differs from its record in the manifest is OPEN.
+``python -m dpproof.proofs_check.manifest`` lists the differences. With ``--update`` the command records the present
+statements, and people review the change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ DIGITS = 16
 def contents(entry: Statement) -> dict[str, Any]:
     """Return everything on which the verdict on a statement depends, with hashes in place of texts.
 
-    The hash of an obligation (a claim for the kernel) covers the claim and the note that explains its variables.
+    The hash of an obligation (a claim that the kernel checks) covers the claim and the note that explains its
+    variables.
     """
     found = {
         "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
@@ -49,7 +50,7 @@ def _hash(*texts: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """Return the contents of each statement that the manifest records, by the statement's id."""
+    """Return the contents of all statements as the manifest records them, by the statements' ids."""
     found: Mapping[str, Mapping[str, Any]] = {}
     if RECORD.exists():
         found = json.loads(RECORD.read_text(encoding="utf-8"))

@@ -31,15 +31,15 @@ FORMER = {
     "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
     "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
 }
-"""Former ids of statements, and other names of them, each with the present id.
+"""Former ids of statements, and alternative names, each with the present id.
 
-Ids that ended in ``as_meant`` were renamed here if the correction repairs more than a misprint.
+Some former ids ended in ``as_meant``. They were renamed where the correction repairs more than a misprint.
 """
 
 
 @lru_cache(maxsize=1)
 def papers() -> Mapping[str, Paper]:
-    """Return the records of all papers by their command-line names, in the order of the list of papers.
+    """Return the `Paper` objects of all papers by their command-line names, in the order of the list of papers.
 
     >>> list(papers())[:3]
     ['rlsvi', 'private-ucb', 'sdp-pe']
@@ -106,13 +106,13 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
 def lookup(identity: str) -> Statement:
     """Return the statement with this id or former id.
 
-    Only modules of its paper are imported, up to the one that contains it.
+    The function imports only modules of the statement's paper, up to the module that contains the statement.
 
     >>> lookup("sdp.corollary11.regret_as_meant").id
     'sdp.corollary11.repaired'
 
     Raises:
-        KeyError: if there is none.
+        KeyError: if there is no such statement.
     """
     known = FORMER.get(identity, identity)
     every = (entry for name in _modules(known.partition(".")[0]) for entry in _of_module(name))
@@ -123,7 +123,7 @@ def lookup(identity: str) -> Statement:
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
-    """Return the id of the certificate of an obligation, one of a statement's claims for the kernel."""
+    """Return the id of the certificate for an obligation, which is one of the claims that make up a statement."""
     return f"{entry.id}.{obligation.name}"
 
 
@@ -155,9 +155,10 @@ def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = (
 
 
 def verify(ids: Iterable[str] | None = None) -> list[Result]:
-    """Let the kernel check the certificates of the statements with these ids, or of all. Return the results.
+    """Return the results for the statements with these ids, or for all, after the kernel has checked their proofs.
 
-    A statement is OPEN if a certificate is missing, stale or damaged, or if the statement differs from the manifest.
+    A statement is OPEN if a certificate (a stored proof) is missing, stale or damaged, or if the statement differs
+    from the manifest.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
     'STEPS PROVED'
@@ -171,17 +172,17 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
 
 
 def coq_status(result: Result) -> str:
-    """Return whether Coq proved all claims of a statement again: `CHECKED` or `NOT_CHECKED`.
+    """Return `CHECKED` if Coq proved all claims of a statement again, and otherwise `NOT_CHECKED`.
 
-    It is `NOT_CHECKED` for a statement that is open or assumes something. An open statement may lack exactly those
-    claims that Coq has not checked.
+    The answer is `NOT_CHECKED` for a statement that is open or assumes something. An open statement may lack exactly
+    those claims that Coq has not checked.
     """
     whole = result.verdict.decided and not result.assumptions
     return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Return one result with the keys of ``dpproof verify --json``."""
+    """Return a result as the JSON data that ``dpproof verify --json`` prints."""
     coq, judgement = coq_status(result), result.judgement
     return {
         "id": result.id,

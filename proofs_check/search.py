@@ -1,6 +1,6 @@
-"""Search for proofs and counterexamples of claims. It need not be trusted: the kernel checks every result.
+"""Search for proofs and counterexamples of claims. The search need not be trusted: the kernel checks every result.
 
-It tries proofs of one step first, then monotone steps, Taylor expansions and bisection. The command
+The search tries proofs of one step first, then monotone steps, Taylor expansions and bisection. The command
 ``python -m dpproof.proofs_check.search [IDS]`` writes the certificates of the statements with these ids.
 """
 
@@ -48,7 +48,7 @@ NEAR = [Fraction(sign, 10**k) for sign in (1, -1) for k in (3, 5)]
 
 
 def certificate(identity: str, claim: Goal, verdict: str, proof: Node, prec: int = 80) -> dict[str, Any]:
-    """Return a certificate as JSON data: the claim, the verdict and the proof."""
+    """Return a certificate (a claim, a verdict and a proof) as JSON data, for the kernel to check."""
     return {
         "v": 1, "id": identity, "claim": claim, "claim_sha256": goal_hash(claim),
         "verdict": verdict, "proof": proof, "prec": prec,
@@ -120,7 +120,7 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
 def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
     """Return a point that the kernel accepts as a counterexample to the claim, or None if none is found.
 
-    ``tries`` random points are tried. Equal values of ``seed`` give equal points.
+    The function tries ``tries`` random points. Equal values of ``seed`` give equal points.
     """
     draw = random.Random(seed)
     domain = task(claim, 80).domain
@@ -174,7 +174,7 @@ def _search(identity: str) -> list[tuple[str, str, str | None]]:
 
 
 def main(ids: Sequence[str] = ()) -> int:
-    """Search for a certificate of each claim of the statements with these ids, or of all, and write what is found.
+    """Search for certificates of all claims of the statements with these ids, or of all statements, and store them.
 
     Return 1 if a claim stays open, 2 for an unknown id, and otherwise 0.
     """

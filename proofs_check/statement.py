@@ -17,11 +17,11 @@ Goal = Mapping[str, Any]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
-"""The text in ``reason`` of every definition. No other statement may have it."""
+"""The text in the field ``reason`` of every definition. No other statement may have this text."""
 
 
 class Severity(Enum):
-    """How severe a refutation is. The first member is the most severe."""
+    """How severe the refutation of a statement is. The first member is the most severe."""
 
     _value_: str
     meaning: str
@@ -47,12 +47,13 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Obligation:
-    """A formal claim that the kernel must accept or refute before its statement gets a verdict.
+    """A formal claim of a statement. The kernel must prove or refute it before the statement gets a verdict.
 
     ``goal`` is the claim, and ``note`` explains its variables. ``hint`` is a proof to try first; it need not be
     trusted. Tests need a ``witness`` or a ``mutation``. A ``witness`` is a point at which both sides of the goal
-    agree within 0.1%, so the claim is tight: a change of that size makes it false. A ``mutation`` is a false version
-    of a claim that is not tight, with one constant changed. For a claim to be refuted it is the corrected version.
+    agree within 0.1%, so the claim is tight: a change of that size makes the claim false. If the claim is not tight,
+    a ``mutation`` is a false version of the claim, with one constant changed. If the claim is to be refuted, the
+    ``mutation`` is the corrected claim.
     """
 
     name: str
@@ -65,20 +66,21 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a paper as data, with its quantifiers and hypotheses.
+    """A statement of a paper as data, for example a theorem, with its quantifiers and hypotheses.
 
     ``obligations`` are the claims that the kernel checks. ``rests_on`` lists the ids of statements that the proof
     uses. ``rules`` lists facts of probability or analysis that no machine checks; with them the verdict is at best
-    PROVED GIVEN. ``reading`` says in words how the claims make up the statement; a person must check this. ``reason``
-    explains why a statement without claims is assumed. ``domain`` is the part of the paper's domain that the claims
-    cover, if it is not all of it. A statement with ``parts`` has no claims of its own. It holds if all parts hold,
-    and each part has its own verdict. ``judgement`` says how severe a refutation is. ``laws`` names the rows of
-    `dpproof.proofs_check.laws` that the statement uses. A statement with neither claims, parts nor a reason is open.
+    PROVED GIVEN. ``reading`` says in words how the claims make up the statement; a person must check this text.
+    ``reason`` explains why a statement without claims is assumed. ``domain`` is the part of the paper's domain that
+    the claims cover, if they do not cover all of the domain. A statement with ``parts`` has no claims of its own; it
+    holds if all parts hold. Each part has its own verdict. ``judgement`` says how severe a refutation is. ``laws``
+    names the rows of `dpproof.proofs_check.laws` that the statement uses. A statement with neither claims, parts nor
+    a reason is open.
 
     Raises:
-        ValueError: for an unknown kind, both parts and obligations, a reason beside either of them, another
-            reason than `DEFINITION` for a definition, a law that is not in the table, or an obligation's name
-            that occurs twice.
+        ValueError: for an unknown kind; for both parts and obligations, or one of them with a reason; for a
+            definition whose reason is not `DEFINITION`; for a law that is not in the table; or for two obligations of
+            one name.
     """
 
     id: str
@@ -138,13 +140,13 @@ def make_goal(
     random: Mapping[str, str] | None = None,
     independent: Iterable[Iterable[str]] = (),
 ) -> Goal:
-    """Return a claim in the kernel's format, made from relations that are written as text.
+    """Return a claim in the format of the kernel, made from relations that are written as text.
 
     ``variables`` gives the interval of each variable, ``goal`` is the relation to prove, and ``given`` are the
     hypotheses. ``integers`` are variables that take whole numbers only. ``random`` gives random variables, each with
-    an interval that always contains it. The goal may contain expectations ``E(...)``. A hypothesis with a random
-    variable outside an expectation must hold for all values of the variable. ``independent`` are groups of random
-    variables that are independent of each other.
+    an interval that contains all its values. The goal may contain expectations ``E(...)``. A hypothesis with a random
+    variable outside an expectation must hold for all values of the variable. ``independent`` lists groups of random
+    variables; the groups are independent of each other.
 
     >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
     ['>=', '1', 'x']
@@ -164,7 +166,7 @@ def make_goal(
 
 
 def expression(text: str) -> Any:
-    """Return the formula that a text writes, in the kernel's format (nested lists).
+    """Return the formula that a text stands for, in the format of the kernel (nested lists).
 
     The text may contain ``erfc(x)``, ``pi``, ``sum(i, lo, hi, body)`` and the expectation ``E(x)``.
 
@@ -175,13 +177,13 @@ def expression(text: str) -> Any:
 
 
 def relation(text: str) -> list[Any]:
-    """Return the relation that a text writes, in the kernel's format (nested lists).
+    """Return the relation that a text stands for, in the format of the kernel (nested lists).
 
     >>> relation("1 >= x")
     ['>=', '1', 'x']
 
     Raises:
-        ValueError: if it has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
+        ValueError: if the text has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
     """
     match = re.fullmatch(r"(.*?)(>=|==|>)(.*)", text, re.DOTALL)
     if match is None:

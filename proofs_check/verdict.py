@@ -1,4 +1,4 @@
-"""Verdicts on statements. They are always derived from certificates that the kernel has just checked."""
+"""Verdicts on statements, which are always derived from certificates (proofs) that the kernel has just checked."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Verdict(Enum):
 
 
 class Method(Enum):
-    """The method by which a verdict was reached. The first member is the strongest."""
+    """The method by which a verdict on a statement was reached. The first member is the strongest."""
 
     SYMBOLIC = "SYMBOLIC-EXACT"
     KERNEL = "KERNEL-CERTIFIED"
@@ -107,10 +107,10 @@ class Method(Enum):
 
 @dataclass(frozen=True)
 class Result:
-    """The verdict on a statement, with everything on which it rests.
+    """The verdict on a statement of a paper, with everything on which the verdict rests.
 
-    ``certificates`` are the places of the accepted certificates, ``depends_on`` the ids of statements that the proof
-    uses, ``assumptions`` the facts that are not proved. ``point`` is the counterexample to a refuted statement.
+    ``certificates`` are the files and lines of the accepted proofs, ``depends_on`` the ids of statements that the
+    proofs use, ``assumptions`` the facts that are not proved. ``point`` is the counterexample to a refuted statement.
     """
 
     id: str
@@ -128,12 +128,12 @@ class Result:
     parts: tuple[str, ...]
     reading: tuple[str, ...] = ()
     readings: Mapping[str, str] = field(default_factory=dict)
-    """What people must check by reading: each text, with the id of the first statement that needs it.
+    """The texts that people must check by reading, each with the id of the first statement that needs the text.
 
     The texts of this statement come first.
     """
     laws: tuple[str, ...] = ()
-    """Names of the rows of `dpproof.proofs_check.laws` that this statement, or one on which it rests, uses."""
+    """The facts of `dpproof.proofs_check.laws` that this statement, or one on which it rests, uses, by name."""
     judgement: Judgement | None = None
     conjuncts: tuple[Result, ...] = ()
     """The results of the statement's parts, each with its own verdict."""
@@ -147,7 +147,7 @@ class Result:
 
     @property
     def own_readings(self) -> tuple[str, ...]:
-        """What people must check by reading for this statement itself, without those on which it rests."""
+        """The texts that people must check by reading for this statement alone, without those on which it rests."""
         return tuple(text for text, identity in self.readings.items() if identity == self.id)
 
 
@@ -160,17 +160,19 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
-    """Return the result for ``statement``, from its checked certificates and the results that it needs.
+    """Return the result for ``statement``, from its checked certificates and the results of statements it needs.
 
-    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes it, because the
-    argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted. Otherwise a
-    refuted part or claim makes it REFUTED. Assumptions, its own or those of statements that it needs, make a proof
-    PROVED GIVEN at best. A restricted domain makes it PROVED ON A SUBDOMAIN. If people must read that the claims make
-    up the statement, it is at best STEPS PROVED. The assumptions of a refutation stay listed.
+    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes a claim, because
+    the argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted.
+    Otherwise a refuted part or claim makes the statement REFUTED. If the statement, or one that it needs, has
+    assumptions, the verdict is at best PROVED GIVEN. A restricted domain makes it PROVED ON A SUBDOMAIN. If people
+    must read that the claims make up the statement, the verdict is at best STEPS PROVED. The assumptions of a
+    refutation stay listed.
 
     Args:
         statement: the statement.
-        outcomes: for each claim, the place of its certificate and the kernel's outcome, or None if it was rejected.
+        outcomes: for each claim, the place of its certificate and the kernel's outcome, or None if the kernel
+            rejected the certificate.
         below: the results of the statements in ``parts`` and ``rests_on``, and no others.
 
     Raises:
@@ -208,7 +210,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
 
 
 def opened(result: Result, changed: tuple[str, ...]) -> Result:
-    """Return the result with the verdict OPEN, for a statement that differs from the manifest.
+    """Return the result with the verdict OPEN, because the statement differs from the manifest.
 
     ``changed`` lists the differences.
     """

@@ -1,6 +1,6 @@
-"""Stored certificates: one file for each paper, with one certificate on each line, sorted by id.
+"""Stored certificates (proofs as JSON data): one file for each paper, one certificate on each line, sorted by id.
 
-Certificates are untrusted. Every user of a certificate must let the kernel check it against its goal.
+Certificates are untrusted. Code that uses a certificate must let the kernel check it against the claim.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Stored:
-    """The text of a stored certificate, and its place (the file and the line)."""
+    """A stored certificate: its text, and the file and line where it is stored."""
 
     place: str
     text: str
 
 
 def stored(identity: str) -> Stored:
-    """Return the certificate with this id. Only files that contain the id are parsed.
+    """Return the certificate with this id. The function parses only files that contain the id.
 
     >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'
 
     Raises:
-        LookupError: no file has a certificate of that id.
+        LookupError: no file has a certificate with this id.
     """
     for path in sorted(FOLDER.glob("*.jsonl")):
         if f'"{identity}"' in _text(path) and (found := _all(path).get(identity)):
@@ -40,7 +40,7 @@ def stored(identity: str) -> Stored:
 
 
 def keep(paper: str, texts: Mapping[str, str]) -> None:
-    """Write certificates into the file of a paper. ``texts`` maps ids to lines of JSON. Other ids are kept."""
+    """Write certificates into the file of a paper; ``texts`` maps ids to JSON lines. Other ids stay in the file."""
     path = FOLDER / f"{paper}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     rows = {**{_id(line): line for line in lines}, **texts}

@@ -1,7 +1,7 @@
-"""Compile every recorded lemma again: ``python -m dpproof.proofs_check.coq``. With ``--search``, try others, too.
+"""Let Coq check the recorded lemmas again: ``python -m dpproof.proofs_check.coq``. ``--search`` tries new ones.
 
-The exit code is 0 if all compile and 1 if one no longer compiles. Without coqc nothing is checked, and the exit code
-is 3. With COQ_OPTIONAL=1 in the environment it is then 0.
+The exit code is 0 if Coq accepts all lemmas and 1 if not. Without the program coqc nothing is checked, and the exit
+code is 3, or 0 if COQ_OPTIONAL=1 is in the environment.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from dpproof.proofs_check.statement import Obligation, Statement
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
 OPTIONAL = "COQ_OPTIONAL"
-"""Environment variable that makes a missing coqc no failure. Continuous integration does not set it."""
+"""The environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
 PROBING, STEP, ALL = 60, 10, 900  # seconds allowed for the libraries, a proof step, and the whole file
 BATCH = 40
 
 
 def lemma(entry: Statement, obligation: Obligation) -> Lemma:
-    """Return the Coq lemma of a claim (an obligation of a statement) whose certificate the kernel accepts.
+    """Return the Coq lemma for a claim of a statement, after the kernel has accepted the claim's certificate.
 
     Raises:
-        UntranslatableError: if the claim or its certificate uses what the export does not know.
+        UntranslatableError: if the export does not support something in the claim or its certificate.
         Rejected: if the kernel does not accept the certificate.
         LookupError: if there is no certificate.
     """
@@ -59,7 +59,7 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
 
 
 def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
-    """Return the Coq lemmas of claims, and the reasons why some claims have none. The keys are the claims' hashes."""
+    """Return the Coq lemmas of claims by the claims' hashes, and the reasons why some claims have no lemma."""
     exported: dict[str, Lemma] = {}
     reasons: dict[str, str] = {}
     for entry in map(lookup, ids or statement_ids()):

@@ -1,4 +1,4 @@
-"""Runs of coqc on exported lemmas, and the assumptions that it prints."""
+"""Run coqc, the Coq compiler, on exported lemmas, and read which axioms the proofs assume."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALLOWED = (
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma for Coq: its name, its statement and its proof as texts."""
+    """A lemma for Coq: its name, its statement and its proof, as texts."""
 
     name: str
     statement: str
@@ -53,7 +53,7 @@ def version() -> str | None:
 
 
 def source(lemmas: Iterable[Lemma]) -> str:
-    """Return the text of a Coq file: the tactics, the lemmas, and a command that prints all their assumptions."""
+    """Return the text of a Coq file: the tactics, the lemmas, and a command that prints the axioms they assume."""
     chosen = list(lemmas)
     everything = "(" + ", ".join(x.name for x in chosen) + ")" if chosen else "I"
     ask = f"Definition everything := {everything}.\nPrint Assumptions everything.\n"
@@ -61,10 +61,11 @@ def source(lemmas: Iterable[Lemma]) -> str:
 
 
 def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
-    """Return what coqc prints for a file with this text.
+    """Return what coqc prints when it compiles a file with this text.
 
     Raises:
-        CoqError: if it does not accept the file in time; with its message and the lemma where it stopped.
+        CoqError: if coqc does not accept the file in time; the error has coqc's message and the lemma where it
+            stopped.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = (keep or Path(folder)) / "cross_check.v"
@@ -84,8 +85,8 @@ def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
 def accepted(lemmas: Iterable[Lemma], seconds: int) -> frozenset[str]:
     """Return the names of the lemmas that Coq proves one by one, with a time limit for each step.
 
-    This is for the search only. The interactive coqtop continues after an error, so the libraries are loaded
-    only once.
+    Only the search for new proofs uses this function. It runs the interactive program coqtop, which continues after
+    an error, so the libraries are loaded only once.
     """
     chosen = list(lemmas)
     text = "\n".join([PRELUDE.read_text(encoding="utf-8"), *(_timed(x, seconds) for x in chosen)])
@@ -119,7 +120,7 @@ def foundations(printed: str) -> frozenset[str]:
     frozenset()
 
     Raises:
-        CoqError: if there is no answer.
+        CoqError: if the output does not list assumptions.
     """
     if printed.strip() == "Closed under the global context":
         return frozenset()
@@ -130,5 +131,5 @@ def foundations(printed: str) -> frozenset[str]:
 
 
 def strangers(names: Iterable[str], allowed: Sequence[str] = ALLOWED) -> list[str]:
-    """Return the assumptions that are not on the list of allowed ones."""
+    """Return the axioms in ``names`` that are not in the list ``allowed``."""
     return sorted(x for x in names if not any(re.fullmatch(pattern, x) for pattern in allowed))

@@ -1,4 +1,4 @@
-"""Translation of a claim to a Coq lemma over the reals. Coq proves the claim and not its certificate.
+"""Translate a claim to a Coq lemma over the reals. Coq then proves the claim itself, not the certificate.
 
 Coq's division, logarithm and square root are total (1/0 is a number). So a lemma also states that every
 divisor in the goal is nonzero, every argument of a logarithm is positive, and every argument of a root is not
@@ -26,7 +26,7 @@ class UntranslatableError(ValueError):
 
 
 def name(variable: str) -> str:
-    """Return the Coq name of a variable. The prefix distinguishes it from Coq's own names.
+    """Return the Coq name of a variable, with a prefix that distinguishes it from Coq's own names.
 
     >>> name("S")
     'v_S'
@@ -116,7 +116,7 @@ def conditions(*relations: Tree) -> list[str]:
 
 
 def bounds(variable: str, interval: str) -> list[str]:
-    """Return Coq hypotheses that say that a variable lies in an interval.
+    """Return the Coq hypotheses, as texts, that a variable lies in an interval.
 
     >>> bounds("x", "[0, 1)")
     ['0 <= v_x', 'v_x < 1']
@@ -135,7 +135,7 @@ def bounds(variable: str, interval: str) -> list[str]:
 
 
 def hypotheses(claim: Goal) -> list[str]:
-    """Return all hypotheses of a claim as Coq texts: its intervals, its whole numbers, its relations.
+    """Return the hypotheses of a claim as Coq texts: the intervals of its variables, whole numbers, and relations.
 
     Raises:
         UntranslatableError: for a claim about random variables.
@@ -162,7 +162,7 @@ def proved(claim: Goal) -> str:
 
 
 def refuted(claim: Goal) -> str:
-    """Return the text of the Coq lemma that refutes a claim: its goal is defined and false at some point."""
+    """Return the text of the Coq lemma that refutes a claim: at some point its goal is defined and false."""
     needed = conditions(*claim.get("given", []), claim["goal"])
     return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
 
@@ -172,7 +172,7 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def lemma_name(certificate: str) -> str:
-    """Return the lemma's name for a certificate's id. Each dot becomes a double underscore.
+    """Return the name of the lemma for a certificate's id: each dot becomes a double underscore.
 
     >>> lemma_name("rlsvi.lemma6.specifically.printed")
     'rlsvi__lemma6__specifically__printed'

@@ -1,7 +1,7 @@
-"""Record of the claims that Coq has accepted, and whether Coq has checked a whole statement.
+"""The record of claims that Coq has accepted, and the test whether Coq has checked a whole statement.
 
-The answer is read from the record, so it is the same on every machine. ``make coq`` writes the record
-``checked.json`` only after Coq has compiled all its lemmas together. Each later ``make coq`` compiles them again.
+The record is the file ``checked.json``, so the answers are the same on every machine. ``make coq`` writes this file
+only after Coq has compiled all its lemmas together. Each later ``make coq`` compiles the lemmas again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Any]:
-    """Return the record: the version of Coq, and the lemma's name for the hash of each accepted claim."""
+    """Return the record: the version of Coq, and the name of the lemma for the hash of each accepted claim."""
     if not RECORD.exists():
         return {"coq": None, "lemmas": {}}
     data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -29,22 +29,23 @@ def recorded() -> Mapping[str, Any]:
 
 
 def write(version: str, lemmas: Mapping[str, str]) -> None:
-    """Write a new record: the version of Coq, and the lemma's name for each claim's hash."""
+    """Write a new record: the version of Coq, and the name of the lemma for the hash of each accepted claim."""
     text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
 
 
 def status(entry: Statement, table: Mapping[str, Statement]) -> str:
-    """Return `CHECKED` if Coq accepted every claim of a statement, of its parts and of all it rests on."""
+    """Return `CHECKED` if Coq accepted a statement with its parts and all it rests on, otherwise `NOT_CHECKED`."""
     return CHECKED if accepted(entry, table) else NOT_CHECKED
 
 
 def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
-    """Return whether Coq accepted all claims of a statement, of its parts and of all it rests on.
+    """Return whether Coq accepted all claims of a statement, of its parts, and of the statements it rests on.
 
     A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted theorem,
-    was not checked, so the answer is False. It is also False if a statement uses a fact in ``rules``.
+    was not checked, so the answer is False. The answer is also False if one of these statements uses a fact in
+    ``rules``, which no machine checks.
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]

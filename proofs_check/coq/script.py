@@ -1,6 +1,7 @@
-"""Coq proof scripts for exported lemmas, made from certificates. They need not be trusted: Coq checks them.
+"""Write Coq proofs for exported lemmas, guided by certificates. These proofs need no trust: Coq checks them.
 
-For each kind of proof node in a certificate there are tactics in ``prelude.v``.
+A certificate consists of proof nodes, which are steps of a proof. For each kind of node there are Coq tactics in
+``prelude.v``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class State:
-    """What a proof node must prove: the goal, under the hypotheses, for variables in these intervals."""
+    """What a proof node must prove: the goal, under the hypotheses ``given``, for all variables in ``vars``."""
 
     vars: Mapping[str, str]
     given: tuple[Tree, ...]
@@ -39,7 +40,7 @@ class State:
     depth: int = 0
 
     def fresh(self, stem: str) -> str:
-        """Return a name that begins with ``stem`` and that no enclosing node uses."""
+        """Return a new name that begins with ``stem`` and that no enclosing proof node uses."""
         return f"{stem}_{self.depth}"
 
     def ends(self, v: str) -> tuple[str, str]:
@@ -48,11 +49,11 @@ class State:
         return low, high
 
     def without(self, v: str, **new: str) -> dict[str, str]:
-        """Return the intervals of all variables but ``v``, and those of the new variables."""
+        """Return the intervals of all variables except ``v``, and the intervals ``new`` of new variables."""
         return {w: x for w, x in self.vars.items() if w != v} | new
 
     def put(self, v: str, e: Tree, **new: str) -> State:
-        """Return the state after replacing the variable ``v`` by the formula ``e`` in new variables."""
+        """Return the state in which the formula ``e`` in new variables replaces the variable ``v``."""
         return replace(
             self,
             vars=self.without(v, **new),
@@ -86,12 +87,12 @@ def _difference(s: State) -> Tree:
 
 
 def refutation(claim: Goal, node: Node) -> str:
-    """Return a Coq proof that a claim is false. ``node`` holds the certificate's point."""
+    """Return a Coq proof that a claim is false, at the point that the certificate ``node`` holds."""
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
 def proof(claim: Goal, node: Node) -> str:
-    """Return a Coq proof of the lemma of a claim. ``node`` is the proof in the claim's certificate.
+    """Return a Coq proof of a claim's lemma, made from ``node``, the proof in the claim's certificate.
 
     Raises:
         UntranslatableError: for a kind of proof node without a counterpart.

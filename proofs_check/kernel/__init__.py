@@ -1,7 +1,7 @@
-"""The trusted kernel: it alone decides whether a certificate proves its claim.
+"""The trusted kernel: the small program that alone decides whether a certificate proves its claim.
 
-It uses only the standard library, and neither floats nor assert statements. Every error is a rejection. Only this
-folder and Python's integers must be trusted; how a certificate was found does not matter.
+The kernel uses only the standard library, and neither floats nor assert statements. Every error rejects the
+certificate. Only this folder and Python's integers must be trusted; how a certificate was found does not matter.
 """
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected

@@ -4,7 +4,7 @@ A ``.jsonl`` file has one certificate on each line. Any other file has one certi
 file of the package, such as ``rlsvi.jsonl``, needs no folder.
 
 The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if one cannot be read. A certificate is
-checked against the claim in its own file. Only the registry compares this claim with the paper's.
+checked against the claim in its own file. Only the registry compares this claim with the claim in the paper.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Interval arithmetic on exact rationals, rounded outward, with infinite endpoints.
 
 An endpoint is a pair: (0, q) for the rational q, (-1, 0) and (1, 0) for the two infinities. So tuples compare as the
-numbers do. An interval contains all possible values; its bit `nz` says that zero is certainly not one of them. Every
-result contains the exact values. Endpoints are rounded outward to a relative precision, never to a fixed number of
-places, so 1e-300 keeps all its digits. `prec` is the precision in bits.
+numbers do. An interval contains all possible values of a formula; if its bit `nz` is true, zero is certainly none of
+these values. Every result contains the exact values. Endpoints are rounded outward to a relative precision of `prec`
+bits, never to a fixed number of places, so 1e-300 keeps all its digits.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Rejected(Exception):  # noqa: N818 - a verdict of the kernel, not a mishap
 
 
 class Interval(NamedTuple):
-    """An interval [lo, hi] that contains all possible values. If `nz` is true, none of them is zero."""
+    """An interval [lo, hi] that contains all possible values of a formula. If `nz` is true, no value is zero."""
 
     lo: Number
     hi: Number
@@ -87,7 +87,7 @@ def neg(a: Interval, prec: int) -> Interval:
 def add(a: Interval, b: Interval, prec: int) -> Interval:
     """Return an interval that contains all sums of a value in a and a value in b.
 
-    If both intervals have the same sign and one excludes zero, so does the sum.
+    If the two intervals have the same sign and one of them excludes zero, the sum excludes zero.
     """
     same = (a.lo >= ZERO and b.lo >= ZERO) or (a.hi <= ZERO and b.hi <= ZERO)
     return enclosing(_sum(a.lo, b.lo), _sum(a.hi, b.hi), same and (a.nz or b.nz), prec)
@@ -161,7 +161,7 @@ def _exp_bound(x: Number, prec: int, up: bool) -> Number:
 
 
 def exp(a: Interval, prec: int) -> Interval:
-    """Return an interval that contains the exponentials of all values in a. It excludes zero."""
+    """Return an interval without zero that contains the exponentials of all values in a."""
     return enclosing(_exp_bound(a.lo, prec, False), _exp_bound(a.hi, prec, True), True, prec)
 
 
@@ -219,7 +219,8 @@ def sqrt(a: Interval, prec: int) -> Interval:
 def pi(prec: int) -> Interval:
     """Return an interval that contains pi = 16 atan(1/5) - 4 atan(1/239).
 
-    The sums use integers. Each term is rounded down by less than 1, and the interval allows for these errors.
+    The two sums are computed in integers. Each term is rounded down by less than 1, and the interval covers these
+    errors.
     """
     one, total, terms = 1 << (prec + 32), 0, 0
     for factor, n in ((16, 5), (-4, 239)):
@@ -289,7 +290,7 @@ def _erfc_bound(x: Number, prec: int, up: bool) -> Number:
 
 
 def erfc(a: Interval, prec: int) -> Interval:
-    """Return an interval that contains the complementary error function of all values in a. It excludes zero."""
+    """Return an interval without zero that contains the complementary error function of all values in a."""
     return enclosing(_erfc_bound(a.hi, prec, False), _erfc_bound(a.lo, prec, True), True, prec)
 
 

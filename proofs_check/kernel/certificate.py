@@ -1,4 +1,4 @@
-"""Checking of certificates. `check` compares the claim, and then checks every step of the proof."""
+"""Check certificates: `check` compares the claims, and then checks every step of the proof."""
 
 import hashlib
 import json
@@ -86,14 +86,15 @@ def goal_hash(claim: object) -> str:
 
 
 def check(certificate: object, claim: object) -> Outcome:
-    """Return the outcome if a certificate proves or refutes a claim. Otherwise reject it.
+    """Return the outcome of a certificate that proves or refutes a claim. Reject any other certificate.
 
     Args:
-        certificate: the parsed file. Nothing in it is trusted.
-        claim: the claim of the statement, from the registry and not from the file.
+        certificate: the parsed JSON data of the certificate. Nothing in these data is trusted.
+        claim: the claim of the statement, from the registry and not from the certificate.
 
     Raises:
-        Rejected: with the reason. Every other error on the way is turned into this one.
+        Rejected: the certificate is not accepted; the message gives the reason. All other errors also become
+            `Rejected`.
     """
     try:
         return _check(certificate, claim)
@@ -121,7 +122,7 @@ def _check(certificate: object, claim: object) -> Outcome:
 
 
 def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:
-    """Check that a proof node and all nodes below it prove the task. Otherwise raise an error."""
+    """Raise an error unless a proof node, with all nodes below it, proves the task."""
     t.budget[0] -= 1
     if t.budget[0] < 0 or depth == 0:
         raise Rejected("the proof is too large")
@@ -136,9 +137,9 @@ def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:
 
 
 def refute(t: Task, node: object) -> dict[str, str]:
-    """Return the node's point if it is in the domain, satisfies every hypothesis and violates the goal.
+    """Return the point that a node names, if the point satisfies every hypothesis and violates the goal.
 
-    Otherwise reject it.
+    Reject the node if not, or if the point is outside the domain of the variables.
     """
     values = keys(keys(node, {"point"})["point"], set(t.domain))
     at = {v: rational(x) for v, x in values.items()}

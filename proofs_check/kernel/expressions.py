@@ -1,4 +1,4 @@
-"""Formulas: reading them from JSON, bounding their values, and differentiating them.
+"""Formulas: functions that read a formula from JSON, bound its values, and differentiate it.
 
 Inside the kernel a formula is a Fraction, a variable name, or a tuple (operation, arguments...). The exponent of "^"
 is an integer. ("sum", i, lo, hi, body) is the sum over the whole numbers i from lo to hi, ("E", x) the expectation of
@@ -28,7 +28,7 @@ MAX_SIZE, MAX_DEPTH, MAX_EXPONENT, MAX_SUM = 4000, 100, 64, 20_000
 
 
 def rational(text: object) -> Fraction:
-    """Return the rational number that the text "p/q" or "p" writes. Anything else, such as a float, is rejected."""
+    """Return the rational number that a text "p/q" or "p" stands for. Reject anything else, such as a float."""
     if type(text) is not str or not RATIONAL.match(text) or text.endswith("/0"):
         raise Rejected(f"not a rational string: {str(text)[:60]!r}")
     numerator, _, denominator = text.partition("/")
@@ -38,7 +38,7 @@ def rational(text: object) -> Fraction:
 
 
 def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
-    """Return the formula that JSON data write. All its variables must be among `names`."""
+    """Return the formula that JSON data stand for. All its variables must be among `names`."""
     if depth == 0 or (depth == MAX_DEPTH and len(str(data)) > 20 * MAX_SIZE):
         raise Rejected("a formula is too large")
     if type(data) is str:
@@ -85,7 +85,7 @@ def exponent(text: object) -> int:
 
 
 def node(e: Expr) -> tuple[Any, ...]:
-    """Return the formula if it is an operation. Reject a number or a variable."""
+    """Return the formula unchanged if it is an operation. Reject a number or a variable."""
     if type(e) is not tuple:
         raise Rejected("not a formula")
     return e
@@ -94,8 +94,8 @@ def node(e: Expr) -> tuple[Any, ...]:
 def evaluate(e: Expr, box: Box, prec: int, most: int = MAX_SUM) -> Interval:
     """Return an interval that contains the values of a formula for all values of its variables in their intervals.
 
-    `box` maps variables to intervals. A formula that may be undefined somewhere is rejected. So are sums inside each
-    other with more than `most` terms in all.
+    `box` maps variables to intervals. A formula that may be undefined somewhere is rejected. Nested sums with more
+    than `most` terms in all are also rejected.
     """
     if type(e) is Fraction:
         return ia.point(e)
@@ -140,7 +140,7 @@ BINARY: dict[str, Callable[[Interval, Interval, int], Interval]] = {
 
 
 def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
-    """Return the formula with variables replaced by formulas."""
+    """Return the formula in which `values` replaces variables by formulas."""
     if type(e) is not tuple:
         return values.get(e, e) if type(e) is str else e
     if e[0] == "sum":
@@ -154,7 +154,7 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
 def replaced(e: Expr, old: Expr, new: Expr) -> Expr:
     """Return the formula with every occurrence of the part `old` replaced by `new`.
 
-    No index of an outer sum may occur in `old`.
+    The part `old` must not contain the index of a sum that encloses it.
     """
     if e == old:
         return new
@@ -231,7 +231,7 @@ DERIVATIVES: dict[str, Callable[[tuple[Any, ...], str], Expr]] = {
 def derivative(e: Expr, v: str) -> Expr:
     """Return the derivative of a formula in the variable `v`.
 
-    It may be defined at points where the formula is not, so callers must also evaluate the formula.
+    The derivative may be defined at points where the formula is not, so callers must also evaluate the formula.
     """
     if type(e) is tuple:
         return DERIVATIVES[e[0]](e, v)

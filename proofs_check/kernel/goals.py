@@ -1,10 +1,10 @@
-"""Claims: reading them from JSON, and the tasks (goals with hypotheses) that a proof must solve.
+"""Claims: functions that read a claim from JSON, and the tasks (goals with hypotheses) that a proof must solve.
 
-A claim is {"vars": {name: "[lo, hi)"}, "given": [[rel, a, b], ...], "goal": [rel, a, b]}. It says: for all
-values in the intervals that satisfy the hypotheses, the goal holds and its formulas are defined. Variables
-are real numbers, and those listed in "integers" are whole numbers. "random" names random variables, each with an
-interval that always contains it. A formula may contain their expectations ("E", formula). A hypothesis with a random
-variable outside an expectation holds for all its values. "independent" splits the random variables into independent
+A claim is {"vars": {name: "[lo, hi)"}, "given": [[rel, a, b], ...], "goal": [rel, a, b]}. It says: for all values in
+the intervals that satisfy the hypotheses, the goal holds and its formulas are defined. Variables are real numbers,
+and those listed in "integers" are whole numbers. "random" names random variables, each with an interval that contains
+all its values. A formula may contain expectations ("E", formula). If a hypothesis contains a random variable outside
+an expectation, it holds for all values of the variable. "independent" splits the random variables into independent
 groups.
 """
 
@@ -42,13 +42,13 @@ class Range(NamedTuple):
     open: tuple[bool, bool]
 
     def hull(self, closed: bool = False) -> Interval:
-        """Return the closed interval. If 0 is an excluded endpoint, it is marked as without zero, unless `closed`."""
+        """Return the closed interval. An excluded endpoint 0 marks the interval as without zero, unless `closed`."""
         outside = self.lo > ia.ZERO or self.hi < ia.ZERO
         at_end = (self.lo == ia.ZERO and self.open[0]) or (self.hi == ia.ZERO and self.open[1])
         return Interval(self.lo, self.hi, outside or (at_end and not closed))
 
     def has(self, x: Number, strictly: bool = False) -> bool:
-        """Return whether x is in the interval, or with `strictly` whether it is between the endpoints."""
+        """Return whether x is in the interval, or with `strictly` whether x lies strictly between the endpoints."""
         low = self.lo < x if strictly or self.open[0] else self.lo <= x
         return low and (x < self.hi if strictly or self.open[1] else x <= self.hi)
 
@@ -92,17 +92,17 @@ class Task:
     groups: tuple[frozenset[str], ...]
 
     def box(self, closed: str = "") -> Box:
-        """Return the closed intervals of all variables. The endpoints of the variable `closed` count as included."""
+        """Return the closed interval of each variable. The endpoints of the variable `closed` count as included."""
         return {v: r.hull(v == closed) for v, r in self.domain.items()}
 
     def value(self, e: Expr, box: Box) -> Interval:
-        """Return an interval that contains the values of a formula over a box."""
+        """Return an interval that contains the values of a formula, for variables in the intervals of `box`."""
         return evaluate(e, box, self.prec)
 
     def relation(self, data: object, surely: bool = False) -> Relation:
-        """Return the relation that JSON data write.
+        """Return the relation that JSON data stand for.
 
-        With `surely`, it may name random variables outside expectations. Only a hypothesis may do so.
+        With `surely`, the relation may contain random variables outside expectations. Only a hypothesis may do so.
         """
         if not isinstance(data, list | tuple) or len(data) != 3 or data[0] not in (">=", ">", "=="):
             raise Rejected("not a relation")
@@ -113,18 +113,18 @@ class Task:
         return x
 
     def variable(self, name: object) -> str:
-        """Return the name if it is a variable of the domain. Otherwise reject it."""
+        """Return the name if it is the name of a variable. Otherwise reject it."""
         if type(name) is not str or name not in self.domain:
             raise Rejected("unknown variable in the proof")
         return name
 
     def fresh(self, stem: str) -> str:
-        """Return a name that begins with `stem` and that no variable has."""
+        """Return a new name that begins with `stem` and that no variable has."""
         taken = self.domain.keys() | self.random.keys()
         return next(name for k in range(len(taken) + 1) if (name := stem + "_" * k) not in taken)
 
     def put(self, values: dict[str, Expr], **domain: Range) -> "Task":
-        """Return the task with variables replaced by formulas. `domain` holds the intervals of new variables."""
+        """Return the task in which formulas replace variables. `domain` holds the intervals of new variables."""
         rest = {v: r for v, r in self.domain.items() if v not in values} | domain
 
         def change(x: Relation) -> Relation:
@@ -134,7 +134,7 @@ class Task:
                        given=[change(x) for x in self.given], goal=change(self.goal))  # fmt: skip
 
     def under(self, *extra: Relation, goal: Relation | None = None) -> "Task":
-        """Return the task with more hypotheses, and with another goal if one is given."""
+        """Return the task with the additional hypotheses `extra`, and with another goal if one is given."""
         return replace(self, given=[*self.given, *extra], goal=goal or self.goal)
 
     def field(self) -> nf.Field:
@@ -143,14 +143,14 @@ class Task:
 
 
 def keys(data: object, needed: set[str], optional: frozenset[str] = frozenset()) -> Node:
-    """Return a JSON object if it has all needed keys and no others than these and the optional ones."""
+    """Return a JSON object if it has all needed keys, and no other keys except the optional ones."""
     if type(data) is not dict or not needed <= data.keys() <= needed | optional:
         raise Rejected(f"expected an object with the keys {sorted(needed)}")
     return data
 
 
 def interval(text: object) -> Range:
-    """Return the interval that a text such as "[lo, hi)" writes. Infinite endpoints must be excluded."""
+    """Return the interval that a text such as "[lo, hi)" stands for. Infinite endpoints must be excluded."""
     match = INTERVAL.match(text) if type(text) is str else None
     if not match:
         raise Rejected(f"not an interval: {str(text)[:60]!r}")
@@ -164,7 +164,7 @@ def interval(text: object) -> Range:
 
 
 def ranges(data: object) -> dict[str, Range]:
-    """Return the intervals of variables from a JSON object."""
+    """Return the intervals of variables that a JSON object contains."""
     if type(data) is not dict or not all(
         type(v) is str and NAME.match(v) and not v.startswith(RESERVED) and v != "pi" for v in data
     ):

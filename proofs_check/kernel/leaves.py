@@ -1,6 +1,6 @@
-"""The last nodes of a proof, which prove a goal directly. There is one small function for each kind.
+"""The last nodes of a proof, which prove a goal directly. One function checks each kind of node.
 
-``mono`` is an exception: it fixes a variable at the bound where the goal is least, and another node continues.
+``mono`` is an exception: this node fixes a variable at one of its bounds, and another node continues.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Replay, Tas
 
 
 def range_leaf(t: Task, node: Node, replay: Replay) -> None:
-    """Prove the goal by interval arithmetic: bound the difference of the two sides over the whole domain."""
+    """Prove the goal by interval arithmetic, which bounds the difference of the two sides over the whole domain."""
     keys(node, {"leaf"})
     if not t.goal.holds(t.value(t.goal.difference, t.box())):
         raise Rejected("range: the enclosure does not decide the goal")
@@ -63,9 +63,9 @@ def taylor(t: Task, node: Node, replay: Replay) -> None:
 
 
 def mono(t: Task, node: Node, replay: Replay) -> None:
-    """Prove an inequality whose difference is monotone in a variable, at the bound where it is least.
+    """Prove an inequality whose left minus right side is monotone in a variable, at the bound where it is least.
 
-    Hypotheses on the variable cannot be used there.
+    Hypotheses that contain the variable cannot be used at this bound.
     """
     keys(node, {"leaf", "var", "dir", "sub"})
     v, g, up = t.variable(node["var"]), _inequality(t), node["dir"] == 1
@@ -102,9 +102,10 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
 
 
 def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove an inequality: minus nonnegative multiples of hypotheses, it has no negative coefficients.
+    """Prove an inequality: after nonnegative multiples of hypotheses are subtracted, no coefficient is negative.
 
-    The coefficients are those of a polynomial in the distances of the variables from their bounds.
+    The coefficients belong to left minus right side, as a polynomial in the distances of the variables from their
+    bounds.
     """
     keys(node, {"leaf"}, frozenset({"multipliers", "reflect"}))
     g, field = _inequality(t), t.field()
@@ -118,7 +119,7 @@ def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove an inequality: as a polynomial in one bounded variable, it has no negative Bernstein coefficient."""
+    """Prove a polynomial inequality in one bounded variable: no Bernstein coefficient of left minus right is negative."""
     keys(node, {"leaf", "var", "degree"})
     v, field, degree = t.variable(node["var"]), t.field(), node["degree"]
     low, high, _ = t.domain[v]
@@ -163,7 +164,7 @@ def identity(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove an inequality: its difference, times a positive formula `over`, is a sum of squares."""
+    """Prove an inequality: left minus right side, times a positive formula `over`, is a sum of squares."""
     keys(node, {"leaf", "terms", "over"})
     names, field, terms = set(t.domain), t.field(), node["terms"]
     if (

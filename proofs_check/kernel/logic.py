@@ -1,12 +1,12 @@
 """The inner nodes of a proof: each replaces a task by other tasks, which further nodes must prove.
 
-They handle intervals, substitutions, intermediate relations, cases, whole numbers, finite sums, and expectations. An
-expectation is a positive, normalised, linear functional on random variables. ``expect`` proves that formulas are never
-negative and adds their expectations as hypotheses. Expectations are expanded: constants are taken out, products of
-independent factors are split, and the expectation of a remaining monomial becomes a variable. A claim asserts that
-the monomials in its own expectations are integrable. A monomial that only the formulas of ``expect`` contain must be
-bounded. ``have`` may name other monomials: its proof uses finitely many moments, and some distribution with finitely
-many values has the same moments (docs/notes/kernel.md).
+These nodes handle intervals, substitutions, intermediate relations, cases, whole numbers, finite sums, and
+expectations. An expectation is a positive, normalised, linear functional on random variables. ``expect`` proves that
+formulas are never negative and adds their expectations as hypotheses. Expectations are expanded: constants are taken
+out, products of independent factors are split, and the expectation of a remaining monomial becomes a variable. A
+claim asserts that the monomials in its own expectations are integrable. A monomial that only the formulas of
+``expect`` contain must be bounded. ``have`` may name other monomials: its proof uses finitely many moments, and some
+distribution with finitely many values has the same moments (docs/notes/kernel.md).
 """
 
 from dataclasses import replace
@@ -73,7 +73,7 @@ def _image(e: Expr, new: str, r: Range) -> Range:
 
 
 def subst(t: Task, node: Node, replay: Replay) -> None:
-    """Replace a variable by a monotone function of a new one. The function must reach all values of the variable."""
+    """Replace a variable by a monotone function of a new variable. The function must reach all old values."""
     keys(node, {"subst", "vars", "sub"})
     new = ranges(node["vars"])
     if (
@@ -99,7 +99,7 @@ def have(t: Task, node: Node, replay: Replay) -> None:
 
 
 def cases(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove the goal twice: if a formula is at least 0, and if it is at most 0. It must be defined everywhere."""
+    """Prove the goal twice: if a formula, which is defined everywhere, is at least 0, and if it is at most 0."""
     keys(node, {"cases", "nonnegative", "nonpositive"})
     e = read(node["cases"], set(t.domain))
     field = t.field()
@@ -121,7 +121,7 @@ def _whole(t: Task, name: object) -> tuple[str, int, Number]:
 
 
 def induct(t: Task, node: Node, replay: Replay) -> None:
-    """Prove the goal by induction: at the first number, and at n + 1 with the goal at n as a hypothesis."""
+    """Prove the goal by induction over a whole variable: at its first value, and at n + 1 if the goal holds at n."""
     keys(node, {"induct", "base", "step"})
     v, first, hi = _whole(t, node["induct"])
     if any(v in variables(x.difference) for x in t.given):
@@ -144,10 +144,10 @@ def enumerated(t: Task, node: Node, replay: Replay) -> None:
 
 
 def telescope(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Bound a finite sum of body(i), i from lo to hi, by a function F with F(i+1) - F(i) >= body(i).
+    """Bound a finite sum of body(i), for i from lo to hi, by a function F with F(i+1) - F(i) >= body(i).
 
-    Then F(hi+1) - F(lo) >= sum. The same holds for <= and ==. The sum becomes a new variable, and only this bound on
-    it is known.
+    Then F(hi+1) - F(lo) >= sum. The same holds for <= and ==. The sum becomes a new variable, of which only this
+    bound is known.
     """
     keys(node, {"telescope", "antidifference", "sign", "proof", "sub"})
     total = tree(read(node["telescope"], set(t.domain)))
@@ -195,7 +195,7 @@ def _is_whole(t: Task, e: Expr) -> bool:
 def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Prove that formulas are never negative, and then the goal with their expectations as hypotheses.
 
-    All expectations are expanded and become variables.
+    All expectations are expanded, and the remaining ones become variables.
     """
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
@@ -220,7 +220,7 @@ def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 class Opened:
-    """Expands the expectations of a task, and replaces expectations of monomials by variables."""
+    """An object that expands the expectations in a task and replaces expectations of monomials by variables."""
 
     def __init__(self, t: Task, field: nf.Field) -> None:
         self.task, self.field, self.integrable = t, field, True

@@ -1,11 +1,11 @@
 """Normal forms: formulas as quotients of polynomials in symbols. The denominator is positive on the domain.
 
-A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p). These trusted rules rewrite formulas, and the
-conditions of each are checked:
-log of a product, quotient or power of positive things is the sum; log(exp x) = x; log(sqrt p) = log(p)/2;
-log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and
-p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n. Divisors must be certified
-nonzero, arguments of log positive and of sqrt not negative, or the certificate is rejected.
+A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p) of a quotient p. The following trusted rules
+rewrite formulas, and the conditions of each rule are checked: log of a product, quotient or power of positive things
+is the sum; log(exp x) = x; log(sqrt p) = log(p)/2; log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n
+d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n.
+Divisors must be certified nonzero, arguments of log positive and of sqrt not negative, or the certificate is
+rejected.
 """
 
 from collections.abc import Callable
@@ -107,7 +107,7 @@ class Symbol(NamedTuple):
 
 
 class Field:
-    """Computes normal forms over one domain, given the interval of each variable and its excluded endpoints.
+    """An object that computes normal forms of formulas whose variables lie in given intervals.
 
     ``atoms`` becomes true if a decision used the interval of an atom: a logarithm, an exponential, a root or erfc.
     """
@@ -138,7 +138,8 @@ class Field:
     def shifted(self, p: Poly, reflect: frozenset[str]) -> Poly:
         """Return p as a polynomial in the distances of its symbols from their bounds.
 
-        Symbols in `reflect` are measured from their upper bounds, others from their lower bounds, if these are finite.
+        The distance is from the upper bound for symbols in `reflect`, otherwise from the lower bound. If this bound
+        is infinite, the other bound is used; if both are infinite, the symbol itself.
         """
         total: Poly = {}
         for m, c in p.items():
@@ -147,7 +148,7 @@ class Field:
         return total
 
     def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
-        """Return True if p > 0 is certified, False if only p >= 0 is, and otherwise None.
+        """Return True if p > 0 is certified, False if only p >= 0 is certified, and otherwise None.
 
         The method looks at the signs of coefficients, after positive common factors are removed.
         """
@@ -164,7 +165,7 @@ class Field:
         return strict
 
     def sign(self, p: Poly) -> bool | None:
-        """Return True if p > 0 is certified, False if only p >= 0 is, and otherwise None.
+        """Return True if p > 0 is certified, False if only p >= 0 is certified, and otherwise None.
 
         The signs of coefficients are tried first, then interval arithmetic.
         """
