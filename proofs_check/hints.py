@@ -55,8 +55,8 @@ def mono(var: str, direction: int, sub: Node) -> Node:
 def taylor(var: str, at: str, order: int) -> Node:
     """Return a node that proves an inequality by Taylor's theorem in ``var``, from the signs of derivatives.
 
-    The derivatives below ``order`` are taken at the point ``at``. The derivative of order ``order`` is bounded on the
-    whole interval.
+    The signs of the derivatives below ``order`` are those at the point ``at``. The derivative of order ``order`` must
+    have the right sign on the whole interval.
     """
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 

@@ -120,7 +120,7 @@ def foundations(printed: str) -> frozenset[str]:
     frozenset()
 
     Raises:
-        CoqError: if the output does not list assumptions.
+        CoqError: if the output is not a list of assumptions.
     """
     if printed.strip() == "Closed under the global context":
         return frozenset()
@@ -131,5 +131,5 @@ def foundations(printed: str) -> frozenset[str]:
 
 
 def strangers(names: Iterable[str], allowed: Sequence[str] = ALLOWED) -> list[str]:
-    """Return the axioms in ``names`` that are not in the list ``allowed``."""
+    """Return the assumptions in ``names`` that are not in the list ``allowed``."""
     return sorted(x for x in names if not any(re.fullmatch(pattern, x) for pattern in allowed))

@@ -45,7 +45,7 @@ def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
 
     A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted theorem,
     was not checked, so the answer is False. The answer is also False if one of these statements uses a fact in
-    ``rules``, which no machine checks.
+    ``rules``, which no machine checks, or if there is no claim at all.
     """
     closure = _closure(entry, table)
     known = recorded()["lemmas"]

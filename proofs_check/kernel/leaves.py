@@ -119,7 +119,7 @@ def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
 
 
 def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove a polynomial inequality in one bounded variable: no Bernstein coefficient of left minus right is negative."""
+    """Prove a polynomial inequality in one bounded variable, because no Bernstein coefficient is negative."""
     keys(node, {"leaf", "var", "degree"})
     v, field, degree = t.variable(node["var"]), t.field(), node["degree"]
     low, high, _ = t.domain[v]
