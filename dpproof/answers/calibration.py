@@ -120,9 +120,7 @@ class Asked:
 
     @classmethod
     def advantage(cls, limit: Number) -> Asked:
-        """Return the target that the advantage of every attack is at most ``limit``.
-
-        The advantage is the true minus the false positive rate. Its largest value equals delta at epsilon 0.
+        """Return the target that an attack's true minus false positive rate (delta at epsilon 0) is at most ``limit``.
 
         Raises:
             ValueError: if the advantage is not in (0, 1).
