@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpproof.accountant.numbers.arithmetic import math, np
 from dpproof.accountant.pairs.base import Cells, Floats
+from dpproof.accountant.pairs.subsampled import swapped
 
 _U = 2.0**-53
 _NEGLIGIBLE = 1e-280
@@ -28,6 +29,8 @@ class CoinsUntilHeads:
     """
 
     epsilon: float
+    exchanged: bool = False
+    """Whether P and Q are exchanged. All privacy losses then have the opposite sign."""
 
     def __post_init__(self) -> None:
         if not 1e-9 <= self.epsilon <= 600:
@@ -43,6 +46,8 @@ class CoinsUntilHeads:
 
         Each outcome is a number of tails.
         """
+        if self.exchanged:
+            return swapped(CoinsUntilHeads(self.epsilon).cells(-edges[::-1]))
         upto = np.maximum(np.floor(1 - edges / self.epsilon) + 1, 0.0)
         first = np.concatenate([upto, [0.0]])
         last = np.concatenate([[np.inf], upto])
@@ -53,11 +58,11 @@ class CoinsUntilHeads:
 
     def reversed(self) -> CoinsUntilHeads:
         """Return the pair (Q, P), for the other direction of the neighbouring relation."""
-        raise NotImplementedError("This pair of the sparse vector technique has no reverse.")
+        return CoinsUntilHeads(self.epsilon, not self.exchanged)
 
     def loss_range(self) -> tuple[float, float]:
         """Return lower and upper bounds on the finite privacy losses."""
-        return -math.inf, self.epsilon
+        return (-self.epsilon, math.inf) if self.exchanged else (-math.inf, self.epsilon)
 
     def characteristic(self) -> None:
         """Return None: no characteristic function is computed, so composition uses a grid of losses."""

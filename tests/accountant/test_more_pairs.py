@@ -20,6 +20,7 @@ from dpproof.accountant.pairs import discrete_gaussian
 from dpproof.accountant.pairs.atoms import Atoms
 from dpproof.accountant.pairs.base import Cells, DominatingPair
 from dpproof.accountant.pairs.binomial import ShiftedBinomial
+from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
 from dpproof.accountant.pairs.discrete_gaussian import DiscreteGaussian
 from dpproof.accountant.pairs.exponential_mechanism import (
     BoundedRange,
@@ -566,6 +567,7 @@ _ALL: list[DominatingPair] = [
     RandomisedResponse(2),
     Staircase(2, 0.2),
     Staircase(2, 0.5),
+    CoinsUntilHeads(0.7),
     BoundedRange(2.0),
     FixedSize(DiscreteGaussian(2), 0.3),
     visible_coin(ShiftedBinomial(20, 0.5), 0.4),

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import calibrate_noise
 from dpproof.accountant.pairs.coins_until_heads import CoinsUntilHeads
+from dpproof.accountant.pairs.fixed_size import FixedSize
+from dpproof.accountant.pairs.gaussian import SubsampledGaussian
+from dpproof.accountant.pairs.subsampled import Subsampled
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 from dpproof.accountant.sparse_vector.technique import (
     ACCOUNTANT,
@@ -19,6 +23,7 @@ from dpproof.accountant.sparse_vector.technique import (
     loss_of_runs,
     pure_epsilon,
 )
+from dpproof.accountant.theorems.mixed_composition import _sides
 from tests.rows import tiered
 
 SCALES = st.floats(0.2, 50)
@@ -169,6 +174,41 @@ def test_coins_until_heads_against_enumeration(heads, epsilon):
         assert found.lower <= truth * (1 + 1e-12)
         assert truth * (1 - 1e-12) <= found.upper
         assert found.width < 0.01 * truth + 1e-12
+
+
+@pytest.mark.parametrize(("heads", "epsilon"), [(1, 0.5), (4, 0.3), (3, 2.0)])
+def test_exchanged_coins_against_sixty_digits(heads, epsilon):
+    """The odds of heads are exp(-epsilon) first. The loss of n tails is (n - heads) epsilon."""
+    pair = CoinsUntilHeads(epsilon).reversed()
+    assert pair.reversed() == CoinsUntilHeads(epsilon)
+    composed = PrivacyLoss([[(pair, heads)]])
+    with mpmath.workdps(60):
+        unlikely = 1 / (1 + mpmath.exp(epsilon))
+        for point in (-0.4, 0.1, 0.7, 3.3):
+            few = range(
+                heads + math.floor(point / epsilon) + 1
+            )  # all other numbers of tails have larger losses
+            more = [
+                1 - sum(math.comb(heads - 1 + n, n) * odds**heads * (1 - odds) ** n for n in few)
+                for odds in (unlikely, 1 - unlikely)
+            ]
+            if heads == 1:
+                cells = pair.cells(np.array([point]))
+                assert abs(cells.p[1] - more[0]) <= cells.p_error[1] * more[0]
+                assert abs(cells.q[1] - more[1]) <= cells.q_error[1] * more[1]
+            if point >= 0:
+                truth, found = more[0] - mpmath.exp(point) * more[1], composed.delta(point)
+                assert found.lower <= truth <= found.upper
+                assert found.width < 0.01 * truth + 1e-12
+
+
+def test_everything_that_exchanges_a_pair_takes_coins():
+    coins, step = CoinsUntilHeads(1.0), SubsampledGaussian(0.01, 1.0)
+    unlike = PrivacyLoss([[(step, 1), (coins, 1)], [(step.reversed(), 1), (coins.reversed(), 1)]])
+    assert _sides(unlike, lower=False) is None  # coins do not state which of the two loses a record
+    assert Subsampled(coins, 0.5).reversed().loss_range()[1] == pytest.approx(math.log(2))
+    with pytest.raises(ValueError, match="both directions"):
+        FixedSize(coins, "1/2")
 
 
 @settings(deadline=None, max_examples=200)
