@@ -28,7 +28,7 @@ from dpproof.accountant.pairs.gaussian import SubsampledGaussian
 from dpproof.accountant.pairs.geometric import Geometric
 from dpproof.accountant.pairs.laplace import Laplace
 from dpproof.accountant.pairs.randomised_response import truthful_response
-from dpproof.accountant.pairs.subsampled import Subsampled
+from dpproof.accountant.pairs.subsampled import Subsampled, visible_coin
 from dpproof.accountant.privacy_loss.notion import PrivacyLoss
 
 _RELATIONS = (Adjacency.ADD_REMOVE, Adjacency.REPLACE, Adjacency.BY_SENSITIVITY)
@@ -90,6 +90,52 @@ def _uses_records(event: dp.DpEvent) -> bool:
     return True
 
 
+_CONTRIBUTION = "a user whose contribution to every release is the largest that is allowed"
+_ATTAINED = {
+    Adjacency.ADD_REMOVE: f"{_CONTRIBUTION}, all others' being zero, against none",
+    Adjacency.REPLACE: f"{_CONTRIBUTION}, or its opposite (another answer, if answers are randomised), "
+    "all others' being zero",
+    Adjacency.BY_SENSITIVITY: f"{_CONTRIBUTION}, or zero, all others' being zero",
+}
+
+
+def attained_by(event: dp.DpEvent, adjacency: Adjacency | str) -> str | None:
+    """Return in words which neighbours reach the guarantee of an event, or None if none are known.
+
+    They are known for compositions of Gaussian and Laplace noise, also Poisson-sampled, and of randomised response
+    to a replaced answer.
+
+    >>> attained_by(event_of_training(0.01, 1.0, 1000), "by-sensitivity")
+    "a user whose contribution to every release is the largest that is allowed, or zero, all others' being zero"
+    >>> attained_by(dp.ZCDpEvent(0.5), "add-remove") is None
+    True
+    """
+    relation = Adjacency.of(adjacency)
+    return (
+        _ATTAINED.get(relation)
+        if all(_is_attained(one, relation) for one, n in _flat(event, 1) if n)
+        else None
+    )
+
+
+def _is_attained(event: dp.DpEvent, adjacency: Adjacency) -> bool:
+    """Whether a primitive's pair is its output on two neighbours: neither a surrogate nor rounded."""
+    match event:
+        case dp.PoissonSampledDpEvent():
+            inner = [(one, n) for one, n in _flat(event.event, 1) if n]
+            return len(inner) == 1 and inner[0][1] == 1 and _is_attained(inner[0][0], adjacency)
+        case dp.RandomizedResponseDpEvent():
+            return adjacency is Adjacency.REPLACE
+    return isinstance(
+        event,
+        dp.NoOpDpEvent
+        | dp.NonPrivateDpEvent
+        | dp.GaussianDpEvent
+        | dp.LaplaceDpEvent
+        | dp.DiscreteLaplaceDpEvent,
+    )
+
+
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
     """Return the dominating pairs of an event's primitive events, each with the number of times it is composed.
 
@@ -144,7 +190,11 @@ def _rho(event: dp.ZCDpEvent, adjacency: Adjacency) -> Fraction:
 
 def _gaussian(rate: float, noise: float, adjacency: Adjacency) -> DominatingPair:
     if noise == 0:
-        return Everything() if rate == 1 else Subsampled(Everything(), rate)
+        if rate == 1:
+            return Everything()
+        if adjacency is Adjacency.REPLACE:  # either record is visible in a sample
+            return visible_coin(Everything(), rate)
+        return Subsampled(Everything(), rate)
     return (ReplacedGaussian if adjacency is Adjacency.REPLACE else SubsampledGaussian)(rate, noise)
 
 

@@ -94,15 +94,6 @@ _PROVED = {
 """For each relation: the change of a sum by a sampled user, in clipping norms; the statement; the worst pair."""
 
 
-def attaining_pair(adjacency: Adjacency) -> str | None:
-    """Return a description of the neighbours that reach the guarantee of DP-SGD; None if none are known.
-
-    >>> attaining_pair(Adjacency.EXPERT) is None
-    True
-    """
-    return _PROVED[adjacency][2] if adjacency in _PROVED else None
-
-
 def _guarantee(parameters: DPSGDParameters, distance: int) -> Profile:
     rate, noise, steps = parameters.sampling_rate, parameters.noise_multiplier, parameters.steps
     if rate == 0 or steps == 0:

@@ -45,6 +45,10 @@ ABSENT = {
     "sensitivity": "neighbouring inputs would be equal",
 }
 """Parameters that must not be 0, because there would be nothing to audit, with the reason."""
+LENGTHS = ("compositions", "steps")
+"""Parameters that multiply the numbers which one run releases."""
+LONGEST = 500_000
+"""The largest of them in an audit, which draws thousands of runs. Longer runs would need more than 4 GB."""
 
 
 def _always(_parameters: object) -> bool:
@@ -81,8 +85,14 @@ class Setting:
         """Return the audit of the mechanism.
 
         Raises:
-            NoAuditError: a parameter is 0, so there is nothing to audit.
+            NoAuditError: a parameter is 0, so there is nothing to audit, or a run is too long for an audit.
         """
+        for field in LENGTHS:
+            if (length := getattr(subject.parameters, field, 1)) > LONGEST:
+                raise NoAuditError(
+                    f"{field} ({length}) must be at most {LONGEST} for an audit of {subject.name}, because it draws "
+                    f"thousands of runs. Audit the same claim with fewer {field}."
+                )
         for field, why in ABSENT.items():
             if getattr(subject.parameters, field, 1) == 0:
                 raise NoAuditError(

@@ -223,14 +223,14 @@ def check_ready(claim: Claim) -> None:
         ValueError: naming the value and the rule.
     """
     if kind_of(claim):
-        with _contained(claim.mechanism):
+        with _contained(claim.mechanism), _left_to_the_account():
             _check_event(claim)
         return
     if not claim.outside:
         accountant = accountant_for(claim.mechanism)
         parameters = accountant.parameters.read(claim.parameters)
         check_run(parameters)
-        with contextlib.suppress(ArithmeticError):  # a claim like any other, which comes out not certified
+        with _left_to_the_account():
             accountant.account(parameters, claim.adjacency)
         _refuse_audit_keys(claim, claim.audit.keys() - {"budget"}, "for a mechanism of this project")
         for name, value in (("neighbours", claim.neighbours), ("data", claim.data)):
@@ -259,6 +259,20 @@ def check_ready(claim: Claim) -> None:
         _check_callable(claim.neighbours, "neighbours")
     if claim.data is not None:
         _loaded(claim.data, "data")
+
+
+@contextlib.contextmanager
+def _left_to_the_account() -> Iterator[None]:
+    """Pass only a ValueError, which refuses the claim.
+
+    The claim's account meets any other exception again. Then the claim is not certified, and others are checked.
+    """
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception:
+        pass
 
 
 def _check_event(claim: Claim) -> None:

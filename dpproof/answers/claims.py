@@ -168,8 +168,18 @@ def _account_or_reason(claim: Claim) -> _Known:
     """Return the account, whether it proves or refutes the promise, and the reason why there is none."""
     try:
         return *_accounted(claim), []
-    except ArithmeticError as error:
-        return None, False, False, [f"not certified: {error}"]
+    except (ArithmeticError, MemoryError) as error:
+        return None, False, False, [f"not certified: {_cause(error)}"]
+
+
+def _cause(error: ArithmeticError | MemoryError) -> str:
+    """Return why an account has no answer, and what to do if the question is too large."""
+    if isinstance(error, MemoryError):
+        return f"{error} Claims with fewer steps or compositions, or with more noise, need less memory."
+    kind = type(error)
+    if kind in (OverflowError, ZeroDivisionError, FloatingPointError):
+        return f"a number is too large or too small for double precision ({kind.__name__}: {error})"
+    return str(error)
 
 
 def _decided(claim: Claim, known: _Known, after: _Heard) -> ClaimLedger:
@@ -288,21 +298,27 @@ def _accounted(claim: Claim) -> tuple[Account | None, bool, bool]:
 
 
 def _event(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
-    guarantee = events.guarantee_of_event(claim)
-    attained = guarantee if events.attained_by(claim) else None
-    return events.account_event(claim, guarantee), _settled(claim, guarantee, attained)
+    account, guarantee = events.account_event(claim)
+    return _compared(claim, account, guarantee, guarantee if account.released else None)
 
 
 def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = accounts.account(accountant, parameters, claim.adjacency, delta=claim.delta)
+    assert account.result is not None  # as of every mechanism of the catalogue
+    attained = account.result.attained.guarantee if account.result.attained else None
+    return _compared(claim, account, account.result.guarantee, attained)
+
+
+def _compared(
+    claim: Claim, account: Account, guarantee: Profile, attained: Profile | None
+) -> tuple[Account, tuple[bool, bool]]:
+    """Return the account, and whether it proves or refutes the promise. The account's own epsilon decides first."""
     promised = claim.promise.get("epsilon")
     if promised is not None and account.bound.upper <= exact(promised):
         return account, (True, False)
-    assert account.result is not None  # as of every mechanism of the catalogue
-    attained = account.result.attained.guarantee if account.result.attained else None
-    return account, _settled(claim, account.result.guarantee, attained)
+    return account, _settled(claim, guarantee, attained)
 
 
 def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard:
@@ -324,6 +340,8 @@ def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard
         return None, Outcome.OUT_OF_TIME, [f"{_NOT_AUDITED} {error} {drawn[0]} samples were drawn."]
     except (auditing.NoAuditError, ArithmeticError) as error:
         return None, None, [f"{_NOT_AUDITED} {error}"]
+    except MemoryError as error:
+        return None, None, [f"{_NOT_AUDITED} the audit needs more memory than there is. {error}"]
     except ValueError as error:
         return None, Outcome.REFUSED, [f"{_NOT_AUDITED} {error}"]
 

@@ -9,7 +9,6 @@ from typing import Any
 from dpproof.accountant.claims.claim import Claim
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.guarantees.profile import Profile
-from dpproof.accountant.noise.dp_sgd import attaining_pair
 from dpproof.accountant.numbers.arithmetic import recorded
 from dpproof.answers.account import Account
 
@@ -68,6 +67,23 @@ def kind_of(claim: Claim) -> str | None:
     return prefix if prefix in PREFIXES and claim.mechanism.count(":") > 1 else None
 
 
+def event_of(claim: Claim) -> Any:
+    """Return the DpEvent of the other library's object that the claim names.
+
+    Raises:
+        ValueError: it cannot be loaded, fails, or is none of these.
+    """
+    from dpproof.audits.targets.named import load
+
+    kind, _, target = claim.mechanism.partition(":")
+    try:
+        return PREFIXES[kind](load(target))
+    except ValueError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a user's callable does
+        raise ValueError(f"{kind} ({target!r}) raised {type(error).__name__}: {error}") from error
+
+
 def guarantee_of_event(claim: Claim) -> Profile:
     """Return the certified guarantee of the object of another library that the claim names.
 
@@ -75,30 +91,24 @@ def guarantee_of_event(claim: Claim) -> Profile:
         ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
     """
     from dpproof.accountant.interop.dp_events import privacy_loss_of
-    from dpproof.audits.targets.named import load
 
-    kind, _, target = claim.mechanism.partition(":")
-    try:
-        event = PREFIXES[kind](load(target))
-    except ValueError:
-        raise
-    except (Exception, SystemExit) as error:  # whatever a user's callable does
-        raise ValueError(f"{kind} ({target!r}) raised {type(error).__name__}: {error}") from error
-    return privacy_loss_of(event, claim.adjacency)
+    return privacy_loss_of(event_of(claim), claim.adjacency)
 
 
-def attained_by(claim: Claim) -> str | None:
-    """Return in words which neighbours reach the guarantee of a training run, or None for an event."""
-    return attaining_pair(claim.adjacency) if kind_of(claim) == "training" else None
+def account_event(claim: Claim) -> tuple[Account, Profile]:
+    """Return the account of the other library's object that the claim names, and its guarantee.
 
+    Some fields of the account stay empty. ``released`` is given if neighbours are known that reach the guarantee.
+    """
+    from dpproof.accountant.interop.dp_events import attained_by, privacy_loss_of
 
-def account_event(claim: Claim, guarantee: Profile) -> Account:
-    """Return the result for a claim on an object of another library. The result has no verdict on a statement."""
+    event = event_of(claim)
     with recorded() as used:
+        guarantee = privacy_loss_of(event, claim.adjacency)
         bound = guarantee.epsilon(claim.delta)
     kind, _, target = claim.mechanism.partition(":")
-    pair = attained_by(claim)
-    return Account(
+    pair = attained_by(event, claim.adjacency)
+    account = Account(
         name=kind,
         parameters={kind: target},
         adjacency=claim.adjacency,
@@ -110,6 +120,7 @@ def account_event(claim: Claim, guarantee: Profile) -> Account:
         rests_on=_RESTS_ON,
         released=None if pair is None else replace(bound, of="mechanism", attained_by=pair),
     )
+    return account, guarantee
 
 
 _RESTS_ON = (

@@ -9,6 +9,7 @@ from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.interop.dp_accounting import CertifiedAccountant
 from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
 
@@ -196,3 +197,16 @@ class TestOpacus:
             peer = GaussianAccountant()
         peer.history = list(accountant.history)
         assert peer.get_epsilon(1e-6) < 14 < accountant.epsilon(1e-6).lower
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_a_sampled_sum_without_noise_reveals_either_record(epsilon):
+    """A replaced record is seen with the probability of its sample; otherwise only the noisy release is left."""
+    seen = dp_event.PoissonSampledDpEvent(0.1, dp_event.GaussianDpEvent(0.0))
+    found = privacy_loss_of(
+        dp_event.ComposedDpEvent([seen, dp_event.GaussianDpEvent(2.0)]), Adjacency.REPLACE
+    ).delta(epsilon)
+    noisy = GaussianDP(1).delta(epsilon)  # replaced: twice the contribution over twice the noise
+    assert found.lower <= 0.1 + 0.9 * noisy.upper
+    assert found.upper >= 0.1 + 0.9 * noisy.lower
+    assert found.width < 1e-4

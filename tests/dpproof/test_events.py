@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from dp_accounting import dp_event
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.interop.dp_events import event_of_training, privacy_loss_of
+from dpproof.accountant.privacy_loss.planning import GridTooLargeError
 from dpproof.answers import account as answers
 from dpproof.answers.events import _training
 from dpproof.cli.importing import import_from
@@ -25,6 +27,8 @@ from types import SimpleNamespace
 
 step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
 event = dp_accounting.SelfComposedDpEvent(step, 1000)
+
+concentrated = dp_accounting.ZCDpEvent(0.5)
 
 def make():
     return event
@@ -63,9 +67,73 @@ def test_an_event_or_a_training_is_accounted_for(run, claim_file, module, kind, 
     assert "name no code to run" in entry["remarks"][0]
 
 
-def test_a_smaller_promise_is_not_certified(run, claim_file, module):
-    path = claim(claim_file, 2.1, event=f"{module}:event")
-    assert run("check", path, "--json").code == 3
+def test_an_event_is_broken_only_if_neighbours_reach_its_guarantee(run, claim_file, module):
+    ran = run("check", claim(claim_file, 2.1, event=f"{module}:event"), "--json", "--no-audits")
+    assert (ran.code, ran.json["claims"][0]["verdict"]) == (1, "broken")
+    ran = run("check", claim(claim_file, 0.1, event=f"{module}:concentrated"), "--json", "--no-audits")
+    assert (ran.code, ran.json["claims"][0]["verdict"]) == (3, "not certified")
+
+
+@pytest.mark.parametrize("kind", ["event", "training"])
+def test_the_certified_epsilon_is_itself_kept(run, claim_file, module, kind):
+    name = f"{module}:{'event' if kind == 'event' else 'history'}"
+    bound = privacy_loss_of(event_of_training(0.01, 1.0, 1000), Adjacency.ADD_REMOVE).epsilon(1e-6)
+    ran = run("check", claim(claim_file, bound.upper, **{kind: name}), "--json", "--no-audits")
+    assert (ran.code, ran.json["claims"][0]["verdict"]) == (0, "kept")
+
+
+TOO_LARGE = "history = [(0.5, 0.5, 10**9)]"
+
+
+def test_a_claim_that_is_too_large_does_not_hide_the_others(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("too_large.py").write_text(TOO_LARGE, encoding="utf-8")
+    abouts = {
+        "training": 'training = "too_large:history"',
+        "mechanism": 'mechanism = "dp-sgd"\n'
+        "parameters = { sampling_rate = 0.5, noise_multiplier = 0.5, steps = 1000000000 }",
+        "good": 'mechanism = "gaussian"\nparameters = { sigma = 9.0, sensitivity = 1 }',
+    }
+    text = "".join(CLAIM.format(name=name, about=about) for name, about in abouts.items())
+    Path("claims.toml").write_text(text.replace("add-remove", "replace"), encoding="utf-8")
+    ran = run("check", "claims.toml", "--json")
+    *large, good = ran.json["claims"]
+    assert (ran.code, good["verdict"]) == (3, "kept")
+    for entry in large:
+        assert entry["verdict"] == "not certified"
+        assert "not certified: A grid of" in entry["remarks"][0]
+        assert "fewer steps or compositions" in entry["remarks"][0]
+    assert "steps (1000000000) must be at most 500000 for an audit" in large[1]["remarks"][1]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        GridTooLargeError("A grid is too small."),
+        MemoryError("Unable to allocate 9 GiB."),
+        OverflowError("too large"),
+        ZeroDivisionError("division by zero"),
+        ArithmeticError("undecided"),
+        RecursionError("too deep"),
+    ],
+)
+def test_no_exception_of_one_account_hides_another(run, tmp_path, monkeypatch, error):
+    def fails(parameters, adjacency):
+        raise error
+
+    about = 'mechanism = "{}"\nparameters = {{ {} = 9.0, sensitivity = 1 }}'
+    text = CLAIM.format(name="bad", about=about.format("laplace", "scale"))
+    text += CLAIM.format(name="good", about=about.format("gaussian", "sigma"))
+    path = tmp_path / "claims.toml"
+    path.write_text(text.replace("add-remove", "by-sensitivity"), encoding="utf-8")
+    monkeypatch.setattr(
+        "dpproof.accountant.noise.laplace.ACCOUNTANT", replace(accountant_for("laplace"), account=fails)
+    )
+    ran = run("check", str(path), "--json", "--no-audits")
+    bad, good = ran.json["claims"]
+    assert (bad["verdict"], good["verdict"]) == ("not certified", "kept")
+    assert str(error) in bad["remarks"][0]
 
 
 def test_the_same_pair_refutes_a_training_and_the_mechanism(run, claim_file, module):
