@@ -1,4 +1,4 @@
-"""The settings of an audit. A witness (a recorded violation) stores them, so that the audit can be replayed."""
+"""The settings of an audit. A witness (the record of an audit) stores them, so that the audit can be repeated."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BUDGET = 100_000
 FURTHER = 0.1
 """The default share of the budget that an audit draws after a violation, for a larger lower bound on epsilon."""
 STATED = ("seed", "alpha", "delta", "claim")
-"""The fields of the plan that a witness (a recorded violation) stores at its top level."""
+"""The fields of `AuditPlan` that a witness (the record of an audit) stores at its top level."""
 SPENT = ("budget", "sharpen", "further")
-"""The fields of the plan on the number of samples, which a witness stores under ``replay``."""
+"""The fields of `AuditPlan` that a witness (the record of an audit) stores under ``replay``."""
 
 CALLED = ("scores", "known_ratio", "power")
-"""The fields of the plan that a witness stores under ``replay`` with the arguments of `dpproof.audit`."""
+"""The fields of `AuditPlan` that a witness (the record of an audit) stores with the arguments of the call."""
 
 
 class Asked(TypedDict, total=False):
@@ -58,8 +58,8 @@ class AuditPlan:
         budget: the largest number of samples, or of fair coins in an audit of trainings; None for the target's
             default.
         scores: functions that map an output to a number; the tested events are "the number is large" and "the number
-            is small". `audits.engine.scores.names` lists the names. All scores have equal shares of the bets. None
-            for the target's default.
+            is small". `audits.engine.scores.names` lists the names. All named scores have equal weight. None for the
+            target's default.
         known_ratio: whether the distributions of the outputs are known, and the first score is monotone in their
             likelihood ratio. Then the audit simulates its power. Otherwise it measures the power: it plants
             violations of twice the claim in fresh outputs on the first input, some ten to forty times as many as the
@@ -69,7 +69,7 @@ class AuditPlan:
         power: whether to measure the power. If not, an audit that refutes nothing is inconclusive.
         claim: the name of the claim in the evidence; None for the name that the target gives.
         seconds: the time budget; an audit that takes longer ends with `OutOfTimeError`.
-        replay: JSON data that the witness stores instead of the data that `dpproof.replay` would need.
+        replay: JSON data that the record of the audit stores under ``replay``, in place of the usual data.
         searched: for a replay, the number of the pair that the recorded search found, and the number of samples that
             the search spent. The replay does not search again, so it audits a changed implementation on the same
             pair.
@@ -113,7 +113,7 @@ class AuditPlan:
 
     @property
     def spent(self) -> dict[str, object]:
-        """The fields ``budget``, ``sharpen`` and ``further``, which a witness stores under ``replay``."""
+        """The fields ``budget``, ``sharpen`` and ``further``, which the record of an audit stores."""
         more = {"further": self.further} if self.further else {}
         return {"budget": self.drawn, "sharpen": self.sharpen, **more}
 
@@ -162,7 +162,7 @@ class AuditPlan:
 
     @classmethod
     def of_witness(cls, witness: Mapping[str, object]) -> AuditPlan:
-        """Return the plan that is stored in a witness, which is the JSON data of a recorded violation."""
+        """Return the plan that is stored in a witness, the JSON record of an audit."""
         how = cast(Mapping[str, object], witness["replay"])
         stated = {name: witness[name] for name in STATED}
         called = cast(Mapping[str, object], how.get("arguments", {}))

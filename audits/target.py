@@ -1,4 +1,4 @@
-"""Targets: objects that dpproof can audit by name. A witness (a recorded violation) stores the name of its target.
+"""Targets: objects that dpproof can audit by name. A witness (the record of an audit) stores this name.
 
 A target is defined by the object ``TARGET`` of a module below ``audits/targets`` or ``audits/training``. The target of
 a mechanism of the catalogue has the same path as its accountant: ``accountant.noise.laplace`` is audited by
@@ -27,15 +27,15 @@ ROOT = "dpproof.audits."
 FOLDERS = ("training", "targets")
 CORPUS = f"{ROOT}corpus"
 USUAL = "none"
-"""The word by which a witness names the shipped class, unless the class has another name."""
+"""The word by which the record of an audit names the shipped class, unless the class has another name."""
 LEAVES = f"{ROOT}targets"
 RUN: Mapping[str, type] = {"budget": int, "sharpen": bool}
-"""The fields of the plan that the witness of a betting audit stores under ``replay``, with their types."""
+"""The fields of `AuditPlan` that the record of an audit stores under ``replay``, with their types."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """The data that a witness stores under ``replay`` about its target. Each method checks the type of a field.
+    """The data that the record of an audit stores about its target. Each method checks the type of a field.
 
     >>> Told({"runs": 3}).whole("runs")
     3
@@ -74,14 +74,14 @@ class Audited(Protocol):
 
 
 class Target(Audited, Protocol):
-    """An object with a ready-made audit; a witness stores enough data to build the object again."""
+    """An object with a ready-made audit. The record of the audit stores enough data to build the object again."""
 
     fields: ClassVar[Mapping[str, type]]
-    """The keys that `read` needs in the ``replay`` part of a witness, with the types of their values."""
+    """The keys that `read` needs in the record of an audit, with the types of their values."""
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """Return the target, restored from the data that a witness stores under ``replay``."""
+        """Return the object that ``how``, the record of an earlier audit, describes."""
         ...
 
 
@@ -140,10 +140,10 @@ def mechanism_target(subject: Subject) -> Audited:
 
 
 def leaf_target(name: str) -> MechanismTarget:
-    """Return the target of the mechanism with this command-line name.
+    """Return the object that makes the audits of the mechanism with this command-line name.
 
     Raises:
-        NoAuditError: the mechanism has no target.
+        NoAuditError: dpproof has no audit of the mechanism.
     """
     if not _exists(_leaf(name)):
         known = ", ".join(one for one in CATALOGUE if _exists(_leaf(one)))
@@ -170,7 +170,7 @@ UNNAMED = (
 
 
 def target(name: object) -> type[Target]:
-    """Return the target with this name, as witnesses store it.
+    """Return the class of ready-made audits with this name, as the record of an audit stores the name.
 
     Raises:
         ValueError: there is none; the message lists the known names.
@@ -188,15 +188,15 @@ def target(name: object) -> type[Target]:
 
 
 def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
-    """Return the class with this name in a witness: the shipped class, or a variant of it from the corpus.
+    """Return the class that the record of an audit names: the shipped class, or a faulty variant of it.
 
     The variants of a class in the file ``leaf.py`` are listed under ``VARIANTS`` in ``audits/corpus/leaf.py``. Each
     variant differs from the class in one step.
 
     Args:
         usual: the shipped class.
-        name: the name in the witness.
-        called: the name that the witness uses for the shipped class.
+        name: the name in the record of the audit.
+        called: the name that stands for the shipped class.
 
     Raises:
         ValueError: there is none; the message lists the known names.
@@ -212,7 +212,7 @@ def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
 
 
 def targets() -> list[str]:
-    """Return the names of all targets that a witness may store, in alphabetical order."""
+    """Return the names of all ready-made audits that the record of an audit may store, in alphabetical order."""
     found = []
     for folder in FOLDERS:
         files = Path(importlib.import_module(ROOT + folder).__path__[0]).rglob("*.py")

@@ -25,13 +25,13 @@ Cell = tuple[int, float | int]
 MISSING, NOTHING, NUMBER, TEXT, SEQUENCE, TABLE, GROUP, FAILURE, RECORD, NAME, BYTES, INTEGER, HUGE = range(
     13
 )
-"""The kind of a cell. A cell holds a number, the length of the collection that follows, or the hash of a word
-in [0, 1). In a layout for wide integers, an integer is held as its distance from a centre. An integer that is too
-wide for its layout is hashed like a word."""
+"""The kinds of cells, into which an output is split. A cell holds a number, the length of the collection that follows,
+or the hash of a word in [0, 1). An integer that no double represents is held as its distance from a central value, or
+hashed like a word."""
 KNOWN = 1 << 14
 """The number of words whose conversions are cached."""
 Column = tuple[Any, Any]
-"""One cell of many outputs: its kinds and its values. Each is one number for all outputs, or an array."""
+"""One cell (a number or a word) of many outputs: its kinds and its values, as one number or an array each."""
 
 
 class Form(ABC):
@@ -40,11 +40,11 @@ class Form(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """The number of cells to which one value is converted."""
+        """The number of cells (numbers, words and lengths) to which one value is converted."""
 
     @abstractmethod
     def columns(self) -> Iterator[Column]:
-        """Generate the cells of all values, one column for each cell."""
+        """Generate the cells (numbers, words and lengths) of all values, one column for each cell."""
 
     @abstractmethod
     def texts(self) -> Sequence[str]:
@@ -179,7 +179,7 @@ _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
 
 
 def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the kinds and the values of the first ``width`` cells, ``(rows, width)`` each; a missing cell is 0."""
+    """Return the first ``width`` cells of all values as two arrays ``(rows, width)``: their kinds and their values."""
     kinds, values = np.zeros((rows, width)), np.zeros((rows, width))
     for place, (kind, value) in enumerate(islice(form.columns(), width)):
         kinds[:, place], values[:, place] = kind, value
@@ -188,7 +188,7 @@ def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], ND
 
 @lru_cache(KNOWN)
 def word(text: str) -> Cell:
-    """Return a text as a cell: its number if the text is a finite number, otherwise its hash."""
+    """Return a text as ``(kind, value)``: its number if the text is a finite number, otherwise its hash."""
     try:
         return NUMBER, int(text)
     except ValueError:

@@ -34,7 +34,7 @@ class Candidate:
 
 
 def of_episodes(data: Episodes, adjacency: Adjacency, bounds: Bounds | None) -> Iterator[Candidate]:
-    """Generate candidates in which one user of a batch of trajectories is changed or removed."""
+    """Generate pairs of inputs in which one user of a batch of trajectories is changed or removed."""
     low, high = _rewards_of(data.rewards, bounds)
     backgrounds = {
         f"all rewards are {low!r}": replace(data, rewards=np.full_like(data.rewards, low)),
@@ -93,7 +93,7 @@ def _users_of(data: Episodes) -> Mapping[str, int]:
 
 
 def of_users(data: Users, adjacency: Adjacency, bounds: Bounds | None) -> Iterator[Candidate]:
-    """Generate candidates in which the rewards of one user change."""
+    """Generate pairs of inputs in which the rewards of one user change."""
     low, high = _rewards_of(data.rewards, bounds)
     quiet, loud = (replace(data, rewards=np.full_like(data.rewards, one)) for one in (low, high))
     backgrounds = {"your users": data, f"all rewards are {low!r}": quiet, f"all rewards are {high!r}": loud}

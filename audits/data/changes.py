@@ -99,8 +99,8 @@ def within(bounds: Sequence[float], low: Any, high: Any, name: str) -> tuple[Any
     """Return ``bounds``, converted to the type of the values ``low`` and ``high`` that limit them.
 
     Args:
-        bounds: the bounds.
-        low, high: the smallest and the largest value.
+        bounds: the stated bounds.
+        low, high: the smallest and the largest value in the data.
         name: the name of the values, such as "column 'age'".
     """
     kind: Any = type(high) if type(low) is type(high) else float

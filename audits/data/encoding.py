@@ -40,7 +40,7 @@ from dpproof.audits.data.canonical import Kind, canonical_text, content_kind, ha
 from dpproof.audits.data.exact import BEYOND, EXACT, Wide
 
 COLUMNS = 5
-"""The number of columns of a cell: value, kind, and flags for NaN, infinity (with its sign) and missing."""
+"""The number of columns for one cell of an output: value, kind, and flags for NaN, infinity and missing."""
 LARGEST = 1e300
 
 
@@ -213,7 +213,7 @@ def _exact_cell(kind: int, value: float) -> tuple[int, float]:
 
 
 def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
-    """Return the first ``width`` cells of each output, ``(n, width)``, with 0 for a cell without an integer."""
+    """Return the integers among the first ``width`` numbers and words of each output, ``(n, width)``; others are 0."""
     form = _form_of(outputs)
     if form is not None:
         kinds, values = matrices(form, len(outputs), width)
@@ -229,7 +229,7 @@ def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
 
 
 def values_between(outputs: NDArray[np.generic], start: int, end: int) -> NDArray[np.float64]:
-    """Return the values of the cells ``start`` to ``end - 1``; a missing or infinite value is 0.
+    """Return some cells (numbers, words, lengths) of each output, from ``start`` to ``end - 1``; missing ones are 0.
 
     >>> values_between(np.array([[5, 6, 7], 8], dtype=object), 2, 4).tolist()
     [[6.0, 7.0], [0.0, 0.0]]

@@ -164,12 +164,12 @@ class Wide:
         return 1 + self.parts
 
     def columns(self, rows: Numbers) -> NDArray[np.float64]:
-        """Return the exact columns of integers ``(n, numbers)``, as an array ``(n, numbers * columns_each)``."""
+        """Return integers ``(n, numbers)`` as exact columns of doubles, ``(n, numbers * columns_each)``."""
         found = [self.of_number(rows[:, place], centre) for place, centre in enumerate(self.centres)]
         return np.hstack(found) if found else np.empty((len(rows), 0))
 
     def of_number(self, numbers: Numbers, centre: int) -> NDArray[np.float64]:
-        """Return each number's distance from the centre, then the differences of their parts, modulo 2^32."""
+        """Return each number's distance from ``centre``, then the differences of their 32-bit parts."""
         if numbers.dtype.kind != "O":
             numbers = numbers.astype(np.int64) if numbers.dtype.kind != "u" else numbers
         mask = numbers.dtype.type(2**PART - 1) if numbers.dtype.kind != "O" else 2**PART - 1

@@ -1,9 +1,9 @@
 """Extreme neighbours of a given data set: pairs on which a faulty mechanism is likely to violate its claim.
 
-In each pair one record changes from one extreme to another. The other records are those of the data, or they are all
-equal to one extreme, or half of them equal each extreme. Extremes are observed records, because a mechanism may rely on
-a property that all records have, such as a start before the end. Records that nobody has are tried only with stated
-bounds: an observed record, in which the columns with bounds may have any values between them.
+In each pair one record changes from one extreme record to another. The other records are those of the data, or they
+all equal one extreme record, or half of them equal each of the two. Extremes are observed records, because a
+mechanism may rely on a property that all records have, such as a start before the end. Records that nobody has are
+tried only with stated bounds: a record of the data, in which the values in the columns with bounds are replaced.
 Under ``replace`` all inputs have as many records as the data.
 """
 

@@ -117,7 +117,7 @@ class Evidence:
         weakness: the reason why a verdict is "inconclusive", and what to do about it; otherwise an empty text.
         unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks that the
             outputs are independent. The verdict is then "inconclusive", and ``event`` is kept.
-        shown: an illustration of a violation by fresh outputs on both inputs.
+        shown: an illustration of a violation by fresh outputs on the two inputs.
         shortened: the assumption that replaces a part of these checks if the time was short; otherwise an empty text.
     """
 
@@ -143,7 +143,7 @@ class Evidence:
 
     @property
     def taken_on_trust(self) -> list[str]:
-        """The unchecked assumptions of the answer, one sentence each."""
+        """The assumptions of the result that dpproof has not checked, one sentence each."""
         trusted = (one for one in self.pairs if one["status"] != "checked")
         pairs = [f"{one['description']}: {one['relation']} neighbours ({one['why']})" for one in trusted]
         return [*pairs, INDEPENDENCE, *([self.shortened] if self.shortened else [])]
@@ -257,7 +257,7 @@ class Evidence:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evidence as JSON data; ``"witness"`` is the input of `dpproof.replay`; infinity is ``"inf"``."""
+        """Return the evidence as JSON data, with ``"witness"`` for `dpproof.replay`; infinity is ``"inf"``."""
         more: dict[str, Any] = {"unconfirmed": True} if self.unconfirmed else {}
         more |= {} if self.without_bits is None else {"without_bits": self.without_bits.value}
         return {
@@ -282,7 +282,7 @@ class Evidence:
         }
 
     def witness(self) -> dict[str, Any]:
-        """Return the witness: JSON data with everything that a replay needs or compares."""
+        """Return the witness of the audit: JSON data with everything that a replay needs or compares."""
         return {
             "claim": self.claim,
             "verdict": self.verdict.value,

@@ -1,4 +1,4 @@
-"""Replay: run an audit again from its witness (its recorded data), and check that the result is the same."""
+"""Replay: run an audit again from its witness (its record), and check that the result is the same."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dpproof.audits.target import Told, target
 from dpproof.audits.time_budget import ending_where
 
 STATED = ("claim", "verdict", "seed", "alpha", "delta")
-"""The keys of a witness that a replay compares for a mechanism with randomness of its own."""
+"""The keys of a witness (the record of an audit) that a replay compares if no seed determines the randomness."""
 
 UNCONFIRMED = ("verdict", "unconfirmed")
-"""The keys that may differ for an unconfirmed violation, because a replay with more time may confirm it."""
+"""The keys that may differ if time was too short to confirm a violation, because a replay may confirm it."""
 
 
 class ReplayError(ValueError):
-    """Raised when a witness cannot be replayed, or when its replay has another result.
+    """Raised when a witness (the record of an audit) cannot be replayed, or when its replay has another result.
 
     Attributes:
         found: the evidence of the replay; None if the replay did not run.

@@ -1,4 +1,4 @@
-"""The result of an audit in words: the lower bound on epsilon, the event that shows it, and the pair of inputs."""
+"""The result of an audit in words: a lower bound on epsilon, an event that shows it, and the pair of inputs."""
 
 from __future__ import annotations
 

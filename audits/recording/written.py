@@ -2,8 +2,8 @@
 
 The supported values are numbers, texts, lists, tuples, dictionaries, arrays, fractions, enumeration members,
 dataclasses, ``functools.partial`` objects, bound methods of these, and functions by the name under which they are
-imported. A lambda or a function inside another function has no such name. The witness (the recorded data) of its
-audit then does not contain the call.
+imported. A lambda or a function inside another function has no such name. The witness (the record) of its audit then
+does not contain the call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 1_000_000
-"""The largest number of characters of all arguments together. Longer arguments are not stored in a witness."""
+"""The largest number of characters of all arguments together. Longer arguments are not stored."""
 
 
 class UnwritableError(TypeError):
@@ -31,7 +31,7 @@ class UnwritableError(TypeError):
 
 
 def call_of(function: str, **arguments: object) -> dict[str, Any]:
-    """Return a call of a dpproof function as JSON data for a witness; empty if an argument cannot be converted.
+    """Return a call of a dpproof function as JSON data; empty if an argument cannot be converted.
 
     >>> call_of("audit", claim="a")
     {'audit': 'call', 'function': 'audit', 'arguments': {'claim': 'a'}}

@@ -1,4 +1,4 @@
-"""One call of an audit: a claim, a mechanism and its inputs. A witness (a recorded violation) can repeat the call.
+"""One call of an audit: a claim, a mechanism and its inputs. A witness (the record of an audit) can repeat it.
 
 Users call `dpproof.audits.front`, which calls this module. The type of the inputs decides on the method: one pair of
 neighbours, several pairs, pairs made from data, the steps of a training, or canaries (records that take part at
@@ -74,8 +74,7 @@ def audit(
             ``f(data, rng)`` that returns one; or an object with a method ``sample(data, n, rng)``; or a `Mechanism`
             with options, such as `command` returns. Outputs may have any type that `dpproof.audits.data.canonical`
             supports. If ``inputs`` is `Steps`, the sampler starts a training.
-        inputs: a pair of `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or
-            `Canaries`.
+        inputs: a pair of `Neighbours`, `WorstOf` or `EachOf` several pairs, `Steps` of a training, or `Canaries`.
         scores: as in `AuditPlan`.
         asked: the seed and any other field of an `AuditPlan`, by its name.
 
@@ -106,7 +105,7 @@ def audit(
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one call of `audit`, which a witness can store.
+    """The arguments of one call of `audit`, which the record of the audit can store.
 
     Attributes:
         curve: the claimed guarantee.
@@ -126,10 +125,10 @@ class Call:
 
     @classmethod
     def read(cls, how: Told) -> Call:
-        """Return the call, restored from a witness.
+        """Return the call that ``how``, the record of an earlier audit, describes.
 
         Raises:
-            ValueError: the witness names none of `FUNCTIONS`.
+            ValueError: the record names none of `FUNCTIONS`.
         """
         function = how.text("function")
         if function not in FUNCTIONS:
@@ -151,7 +150,7 @@ FUNCTIONS: Mapping[str, tuple[str, Callable[[Mapping[str, Any], Told], Inputs]]]
     "audit_steps": ("start", lambda given, _how: Steps(given.get("pair"))),
     "audit_worst": ("sampler", lambda given, _how: WorstOf(given["pairs"], given["share"])),
 }
-"""For each function that a witness may name: which argument is the sampler, and how to restore the inputs."""
+"""For each function that the record of an audit may name: its argument for the sampler, and its inputs."""
 
 
 def _shares(how: Told) -> tuple[float, ...] | None:

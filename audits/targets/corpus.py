@@ -1,4 +1,4 @@
-"""Audits of the corpus: of mechanisms whose privacy is known. A witness stores the name of the mechanism's case."""
+"""Audits of the corpus, a collection of mechanisms whose privacy is known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND = "corpus"
 
 @dataclass(frozen=True)
 class Cased:
-    """A target that audits the case of the corpus with this name."""
+    """An object that audits one test case, found by its name in the corpus."""
 
     fields: ClassVar[Mapping[str, type]] = {"case": str, "budget": int}
 
@@ -28,7 +28,7 @@ class Cased:
 
     @classmethod
     def read(cls, how: Told) -> Cased:
-        """Return the target, restored from a witness."""
+        """Return the target that ``how``, the record of an earlier audit, describes."""
         return cls(how.text("case"))
 
 

@@ -1,6 +1,6 @@
-"""Audits of a function with the name ``package.module:name``, or of a command; a witness can repeat them.
+"""Audits of a function with a name ``package.module:name``, or of a command, that can be replayed from their record.
 
-A replay imports and runs the code that the witness names. Replay only witnesses whose code you trust.
+A replay imports and runs the code that the record of an audit names. Replay only records whose code you trust.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def load(target: str, label: str = "name") -> Any:
 
 @dataclass(frozen=True)
 class Named:
-    """A claim about a named function or a command, which can be audited. Its witness has all that a replay needs.
+    """A claim about a named function or a command, which can be audited and replayed.
 
     Attributes:
         promise: the claimed guarantee, a dictionary with the keys ``"epsilon"``, or ``"epsilon"`` and ``"delta"``, or
@@ -122,7 +122,7 @@ class Named:
 
     @classmethod
     def read(cls, how: Told) -> Named:
-        """Return the target, restored from a witness."""
+        """Return the target that ``how``, the record of an earlier audit, describes."""
         relation = Adjacency.of(how.text("adjacency"))
         return cls(
             _promise(how.table("promise")),

@@ -172,7 +172,7 @@ class Primitive:
 
     @classmethod
     def read(cls, how: Told) -> Audited:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         parameters = accountant_for(how.text("name")).parameters.read(how.table("parameters"))
         return mechanism_target(Subject(how.text("name"), parameters, Adjacency.of(how.text("adjacency"))))
 

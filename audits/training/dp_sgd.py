@@ -298,7 +298,7 @@ class LoopAudit:
 
     @classmethod
     def read(cls, how: Told) -> LoopAudit:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(Settings.read(how.table("settings")), View(how.text("view")), how.whole("steps"))
 
 

@@ -81,7 +81,7 @@ class ExpertCanaries:
 
     @classmethod
     def read(cls, how: Told) -> ExpertCanaries:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(ExpertSettings.read(how.table("settings")), how.whole("runs"))
 
 

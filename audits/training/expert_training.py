@@ -193,7 +193,7 @@ class ExpertTraining:
 
     @classmethod
     def read(cls, how: Told) -> ExpertTraining:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(ExpertSettings.read(how.table("settings")), View(how.text("view")))
 
 

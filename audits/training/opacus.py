@@ -166,7 +166,7 @@ class OpacusAudit:
 
     @classmethod
     def read(cls, how: Told) -> OpacusAudit:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(Settings.read(how.table("settings")))
 
 

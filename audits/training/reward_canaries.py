@@ -67,7 +67,7 @@ class RewardCanaries:
 
     @classmethod
     def read(cls, how: Told) -> RewardCanaries:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(
             RLSVIParameters.read(how.table("parameters")),
             how.text("noise_rule"),

@@ -16,7 +16,7 @@ SHARES = (0.04, 0.12, 0.3, 0.6)
 
 
 LIMIT = 700.0
-"""The largest epsilon. Beyond it e^epsilon overflows, and no audit could observe events that are so rare."""
+"""The largest epsilon that an audit tests. A larger e^epsilon overflows, and events would be too rare to be seen."""
 
 
 class PrivacyCurve(Protocol):
@@ -48,12 +48,12 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
     arXiv:1311.0776v4, Theorem 3.3) are left out.
 
     Args:
-        curve: the claim.
-        delta: the stated delta.
+        curve: the claimed guarantee.
+        delta: the delta at which the claim is stated.
         stated: the claimed epsilon at ``delta``.
 
     Raises:
-        ValueError: the claimed epsilon at ``delta`` is infinite, or a pure claim's epsilon exceeds `LIMIT`.
+        ValueError: the claimed epsilon at ``delta`` is infinite, or exceeds `LIMIT` for a claim with delta 0.
     """
     pure = curve.epsilon(0.0).upper
     if LIMIT < pure < math.inf:

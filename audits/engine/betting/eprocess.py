@@ -35,18 +35,18 @@ from dpproof.audits.engine.scores.tails import BOTH, LEVELS
 Floats = NDArray[np.float64]
 
 MULTIPLES: Floats = np.array([1 + 0.03 * 1.5**k for k in range(14)])
-"""The epsilons of the reference violations, as multiples of the stated epsilon."""
+"""The epsilons of the violations for which the bets are optimised, as multiples of the stated epsilon."""
 PRIOR: Floats = np.array([0.5, 0.5, 0.7, 0.8, 0.9, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.2, 1.4, 0.7])
 SMALLEST, LARGEST = 0.05, 200.0
-"""The smallest epsilon to which `MULTIPLES` are applied, and the largest epsilon of a reference violation."""
+"""The smallest epsilon to which `MULTIPLES` are applied, and the largest epsilon after multiplication."""
 CASH = 0.01
-"""The share of every portfolio's wealth that is not bet, so that no sample can lose all of the wealth."""
+"""The share of its wealth that a portfolio (a mix of bets) keeps, so that no sample can lose all of it."""
 STEPS = 200
 
 
 @functools.lru_cache(maxsize=64)
 def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float], ...]) -> Floats:
-    """Return the coefficients that, times the counts of samples, give the log wealth of each portfolio.
+    """Return coefficients which, times the counts of samples, give the log wealth of each portfolio (a mix of bets).
 
     Args:
         points: the points (epsilon, delta) of the claimed curve, the stated one last.
@@ -128,7 +128,7 @@ ROUND_UP = 1 + 1e-12
 SLACK = 4e-3
 """Added to a threshold on the log wealth, to cover the rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
 SINGLY = 0.15
-"""The share of the initial wealth that all single bets have together; the portfolios have the rest."""
+"""The share of the initial wealth for bets on one tail each; portfolios (mixes of bets) have the rest."""
 EPSILON_LIMIT = 40.0
 VOID = -1e300
 """The log wealth that is assigned to a bet that could lose more than all of its wealth."""
@@ -142,8 +142,9 @@ def rejects(log_wealth: float, alpha: float) -> bool:
 class LogWealth:
     """A function from counts of samples to the log wealth of all bets against a claim.
 
-    The bets are single bets on all tails of a score, at all points of the claimed curve, and portfolios of these
-    bets. Valid by docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
+    Each bet starts with a share of the wealth 1; large wealth refutes the claim. A single bet is a bet on one tail:
+    the event that a score is at least, or at most, a threshold. A portfolio is a mix of single bets. Valid by
+    docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
 
     Args:
         points: points (epsilon, delta) that the claim implies, the stated one last.
@@ -173,7 +174,7 @@ class LogWealth:
         self._log_shares = np.log((1 - SINGLY) * PRIOR / PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
-        """Return the log wealth of every single bet, an array (..., levels, kinds, points, stakes)."""
+        """Return the log wealth of each bet on one tail: (..., tail sizes, kinds of tail, claimed points, stakes)."""
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
@@ -181,14 +182,14 @@ class LogWealth:
         return log_sums(self.parts(counts))
 
     def parts(self, counts: Ints) -> Floats:
-        """Return the log wealth of every bet, an array (..., bets); single bets come first, then portfolios."""
+        """Return the log wealth of every bet, (..., bets): first bets on one tail each, then mixes of bets."""
         numbers = counts.astype(np.float64)
         singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
         rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
         return np.concatenate(rows, axis=-1)
 
     def of_portfolios(self, counts: Ints) -> Floats:
-        """Return the log wealth of the portfolios alone, a lower bound on the log wealth of all bets."""
+        """Return the log wealth of the portfolios (mixes of bets) alone, a lower bound on that of all bets."""
         return log_sums(self._together(counts.astype(np.float64)))
 
     def _together(self, numbers: Floats) -> Floats:
@@ -196,7 +197,7 @@ class LogWealth:
         return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
-        """Return the level, kind, curve point and staked share of the single bet with the largest wealth."""
+        """Return the bet on one tail with the largest wealth: the tail's size and kind, the point and the stake."""
         parts = self.components(counts)
         level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
         return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
@@ -210,8 +211,8 @@ def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | Non
     several tests is needed (docs/notes/audit_betting.md, Theorem 5).
 
     Args:
-        counts: the samples won, lost and passed for each tail, as an int64 array (scores, levels, kinds, 3). They may
-            be taken at any stopping time.
+        counts: the number of samples on which the bet on each tail was won, lost and not placed, as an int64 array
+            (scores, tail sizes, kinds of tail, 3). They may be taken at any stopping time.
         delta: the delta of the bound, in [0, 1).
         alpha: the largest probability that the bound is false, in (0, 1).
         shares: the share of the initial wealth that each score has, fixed before any sample; equal unless given.

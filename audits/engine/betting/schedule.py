@@ -17,11 +17,11 @@ AHEAD = 8
 PATIENCE = 0.4
 """The next check comes after at most this share of the samples that seem to be missing for a refutation."""
 ENTRY = 4.0
-"""The log wealth falls by about this much at the start. Its growth is measured from this lower value."""
+"""The log wealth of the bets falls by about this much at the start. Growth is measured from this lower value."""
 
 
 class Pace:
-    """A rule for the size of the next block of samples: smaller when the wealth is closer to refuting the claim.
+    """A rule for the size of the next block of samples: smaller when the bets are closer to refuting the claim.
 
     The rule sees only earlier blocks, so the size of a block does not depend on its own samples
     (docs/notes/audit_betting.md, Lemma 2).
@@ -34,7 +34,7 @@ class Pace:
         self.share = SHARES[0]
 
     def heed(self, log_wealth: float, hurdle: float) -> None:
-        """Set ``share`` from the present log wealth and the log wealth ``hurdle`` that refutes the claim."""
+        """Set ``share`` from the log wealth of the bets and from ``hurdle``, the log wealth that refutes."""
         earned = max(log_wealth + ENTRY, 1e-9)
         wanted = PATIENCE * (hurdle - log_wealth) / earned
         self.share = next((share for share in SHARES if share <= wanted), SHARES[-1])

@@ -34,7 +34,7 @@ POSTERIOR = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The result of betting on a stream of samples.
+    """The result of betting against a claim on a stream of samples; large wealth refutes the claim.
 
     Attributes:
         bets: the bets against the claim.
@@ -67,7 +67,7 @@ class Trial:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The numbers of samples on which a bet won, lost, or was not placed: (scores, levels, kinds, 3)."""
+        """How many samples each bet won, lost or passed: (scores, tail sizes, kinds of tail, 3)."""
         return np.stack([stream.tails.counts for stream in self.streams])
 
 

@@ -48,7 +48,7 @@ COLUMNS = 8
 
 
 def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint64]]) -> Iterator[list[Bins]]:
-    """Generate, for some columns and then for whole rows, the number of the bin of each row of each call.
+    """Generate a number for each row of each call: its bin (range of values) in a column, or for the whole row.
 
     The edges of the bins are computed from one half of the rows of each call, which `calls_differ` also learns from.
 
@@ -72,7 +72,7 @@ def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
     (docs/notes/audit_pairs.md, Theorem 7).
 
     Args:
-        inputs: for each input, the bins of the rows of its calls.
+        inputs: for each input and each of its calls, the number of the bin (range of values) of each row.
         level: a bound on the probability of a false alarm.
 
     >>> rng = np.random.default_rng(0)
@@ -137,7 +137,7 @@ class RowRecord:
     """The outputs of an audit on each input, in the order they were drawn.
 
     Attributes:
-        largest: the largest number of rows of one input in one block.
+        largest: the largest number of outputs of one input in one block.
     """
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class RowRecord:
             self._kept[label] += min(room, len(rows))
 
     def check(self) -> None:
-        """Raise an error if the recorded rows share randomness.
+        """Raise an error if the recorded rows (outputs) share randomness.
 
         Raises:
             MechanismError: rows share randomness.
@@ -191,8 +191,8 @@ def _by_column(calls: list[list[Ids]]) -> list[Ids]:
 def check_fresh_calls(made: Mechanism, pair: Neighbours, seed: int, layout: Layout, largest: int) -> str:
     """Raise an error if rows share randomness or calls have different distributions, in a few fresh calls.
 
-    A mechanism that is called once for each output does not know how many outputs are requested, so its calls are not
-    compared. If the time budget is short, the calls have fewer rows.
+    A row is one output. A mechanism that is called once for each output does not know how many outputs are requested,
+    so its calls are not compared. If the time budget is short, the calls have fewer rows.
 
     Returns:
         The assumption that is not checked because the calls had fewer rows; an empty text otherwise.

@@ -21,32 +21,32 @@ from dpproof.audits.engine.power.planting import Doubled, Planted
 
 Values = NDArray[np.generic]
 Event = Callable[[Outputs], Values]
-"""A function that returns for each output whether it is in the event, or a score whose tails are the events."""
+"""A function that returns for each output whether it is in an event, or a number; its tails are then the events."""
 Floats = NDArray[np.float64]
 
 FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
 """Bounds on the probability of a planted event: at least `FLOOR`, and at most `TAIL` for tails and for claims with
 several points. Any other event, or its complement, has at most the probability `HALF`."""
 TRIES = 64
-"""The largest number of events that are drawn until one has an allowed probability."""
+"""The largest number of events that are drawn until one event has an allowed probability."""
 DECLARED = 64
-"""The number of varying columns that are searched for bits, of which pairs are formed."""
+"""The number of varying columns of the outputs that are searched for bits, to form pairs of bits."""
 LOW = 8
 """The number of lowest bits of a whole number from which an event takes three to eight adjacent ones."""
 FEWEST = 16
-"""If a score has fewer cells (ranges of values) than this, its tails are used as events."""
+"""If the values of a score are divided into fewer ranges than this, the score's tails are used as events."""
 DEPTHS: Floats = np.exp(-0.35 * np.arange(1, 32)) * 0.7
-"""The probabilities of the tails on each side whose thresholds divide the values of a score into cells."""
+"""The values of a score are divided into ranges at the thresholds of tails with these probabilities, on each side."""
 
 
 @dataclass(frozen=True)
 class EventClass:
-    """A kind of events in which violations are planted, such as tails of one coordinate.
+    """A kind of events, such as tails of one coordinate, in which an audit plants violations to measure its power.
 
     Attributes:
         name: the name of the kind in the evidence.
         law: a description of how an event is drawn.
-        applies: a function that tells whether outputs like those of the sketch have such events.
+        applies: a function from some outputs to whether these outputs have such events.
         draw: a function that draws an event, or a score whose upper and lower tails are the events.
         deep: whether the events are tails of probability at most `TAIL`.
     """
@@ -61,7 +61,7 @@ class EventClass:
 def planted_in(
     chosen: EventClass, sketch: Outputs, twice: Doubled, rng: np.random.Generator
 ) -> Planted | None:
-    """Return a violation of twice the claim, to be planted in an event of a kind; None if no event was found."""
+    """Return a violation of twice the claim in an event of the kind ``chosen``; None if no event is found."""
     most = HALF if len(twice.odds) == 1 and not chosen.deep else TAIL
     for _ in range(TRIES):
         values = chosen.draw(sketch, rng)

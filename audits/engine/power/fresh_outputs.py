@@ -29,11 +29,11 @@ NUMBERS = 1 << 24
 """About the largest amount of numbers that are kept in memory for several kinds of events, and the largest amount of
 numbers in a planted stream."""
 CHUNKS, SMALLEST = 32, 64
-"""A chunk has 1 / `CHUNKS` of the samples of an audit, but at least `SMALLEST` outputs."""
+"""A chunk (the outputs that are drawn together) has 1 / `CHUNKS` of an audit's samples, but at least `SMALLEST`."""
 FARTHEST = 512
 """For outputs that are not arrays of numbers, events use at most this many numbers and words of an output."""
 AHEAD = 8
-"""The number of chunks that are drawn ahead by workers."""
+"""The number of chunks of outputs that an executor draws ahead."""
 INPUT = 0
 """The label of the input on which the outputs are drawn."""
 OF_SKETCH, OF_CHUNKS = 0, 99
@@ -77,7 +77,7 @@ class Outputs:
         return [list(_tokens(output)) for output in self.rows]
 
     def seen(self, view: View) -> NDArray[Any]:
-        """Return the outputs, converted by the ``view`` of a score."""
+        """Return the outputs, converted by ``view``, the function that makes the input of a score."""
         if id(view) not in self._seen:
             self._seen[id(view)] = view, view(self.rows)  # a view that is held keeps its id
         return self._seen[id(view)][1]
@@ -89,7 +89,7 @@ class FreshOutputs:
     Args:
         made, pair, seed: the mechanism, its inputs and the audit's seed.
         layout: the conversion of outputs to numbers.
-        samples: the number of samples of one planted audit.
+        samples: the number of samples of one audit of a planted violation.
         executor: draws chunks ahead in parallel, if given.
 
     Attributes:
@@ -152,7 +152,7 @@ def draw_sketch(
 
 
 def planted_samples(samples: int, layout: Layout) -> int:
-    """Return the number of samples in a planted stream: as many as in the audit, or fewer if memory is short."""
+    """Return the number of samples to which a violation is added: those of the audit, or fewer if memory is short."""
     return min(samples, max(1, NUMBERS // max(layout.width, 1)))
 
 

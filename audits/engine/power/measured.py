@@ -21,7 +21,7 @@ from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
 RUNS = 200
-"""The largest number of planted audits for a kind of event."""
+"""The largest number of audits of planted violations, for each kind of event."""
 WANTED, HOPED, LEVEL = 0.9, 0.98, 0.01
 """The power that is stated, the power for which the bet is optimal, and the probability of a false statement."""
 GAIN, LOSS = math.log(HOPED / WANTED), math.log((1 - HOPED) / (1 - WANTED))
@@ -48,9 +48,10 @@ class ClassPower:
     Attributes:
         name: the name of the kind of event.
         law: a description of how events were drawn.
-        seen, runs: ``seen`` of ``runs`` planted audits refuted the claim; ``seen`` is ``None`` for simulated power.
+        seen, runs: ``seen`` of ``runs`` audits of planted (known) violations refuted the claim; ``seen`` is ``None``
+            for simulated power.
         enough: whether power 90 % is stated.
-        outputs: the number of fresh outputs in the planted audits; each is used at most once.
+        outputs: the number of fresh outputs in these audits; each output is used at most once.
         multiple: the epsilon of the planted violations is at most this multiple of the claimed epsilon.
     """
 
@@ -213,7 +214,7 @@ def unmeasured(why: str) -> Power:
 
 
 def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | None:
-    """Return how many planted audits, of at most `RUNS`, detect the violation, and whether that is enough.
+    """Return how many audits, of at most `RUNS`, detect a planted violation, and whether that is enough.
 
     Args:
         sees: a function from the number of an audit to whether the audit detects its violation; None if no event was

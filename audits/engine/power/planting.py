@@ -1,4 +1,4 @@
-"""Planted audits: the same audit, run on a stream that contains a known violation.
+"""Plant violations: run an audit on samples to which a known violation was added, to measure the audit's power.
 
 The possible outputs are divided into cells, such as an event and its complement. For each sample of a planted stream,
 a coin gives the label 0 or 1. A cell is drawn from the distribution for this label, and the next fresh output of the
@@ -45,7 +45,7 @@ FARTHEST, PLACES = 12.0, 2001
 
 @dataclass(frozen=True)
 class Doubled:
-    """A condition on the size of planted violations: two distributions may differ by at most twice the claim.
+    """The condition that two distributions differ by at most twice the claim, for violations that an audit plants.
 
     Attributes:
         odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order. For each
@@ -142,16 +142,16 @@ def _shift(epsilon: float, delta: float) -> float | None:
 Ints = NDArray[np.int64]
 
 MOST, SPARE = 4, 1024
-"""A planted audit draws at most `MOST` times its samples plus `SPARE` outputs. If more are needed, it is a miss."""
+"""An audit of a planted violation uses at most `MOST` times its samples plus `SPARE` outputs; else it is a miss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A violation to plant: two distributions over cells, which are sets of outputs.
+    """A violation to plant: two distributions, for the two inputs, over cells, which are sets of outputs.
 
     Attributes:
         cells: a function that returns the number of the cell of each output.
-        laws: the probabilities of the cells under the two labels: ``(2, cells)``.
+        laws: the two distributions, as an array ``(2, cells)``.
     """
 
     cells: Callable[[Outputs], Ints]
@@ -159,7 +159,7 @@ class Planted:
 
 
 class Planting:
-    """An object that runs planted audits one after the other, each on fresh outputs.
+    """An object that runs audits of planted (known) violations one after the other, each on fresh outputs.
 
     Args:
         fresh: the source of the outputs.
@@ -198,7 +198,7 @@ class Planting:
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Return whether one audit of a stream with this planted violation refutes the claim.
 
-        An audit that finds too few outputs in a cell ends early and does not refute it.
+        The audit does not refute the claim if there are too few outputs of the kinds that it needs.
         """
         most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
         pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)

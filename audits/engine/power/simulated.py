@@ -31,7 +31,7 @@ LARGEST, SMALLEST = 64.0, 0.05
 WITHIN, NEAR = 1.03, 1.014
 """The precision of the smallest detected epsilon as a factor, and the factor around a guess that is tried first."""
 LUCK = 5.5
-"""Nine of ten audits refute if the mean log wealth exceeds the log wealth that refutes by about this much."""
+"""Nine of ten audits refute the claim if the mean log wealth of their bets exceeds the hurdle by about this much."""
 
 
 def would_have_seen(
@@ -65,10 +65,10 @@ def would_have_seen(
 
 
 def smallest_seen(power: Callable[[float], int], claimed: float, guess: float = math.inf) -> float:
-    """Return the smallest epsilon above the claimed one, within 3 %, that enough simulated audits refute.
+    """Return the smallest true epsilon above the claimed one at which enough simulated audits refute the claim.
 
-    The epsilon is doubled until it is detected and then bisected. Values close to the guess are tried first. The
-    result is infinity if nothing up to `LARGEST` times the claim is detected.
+    The result is exact within 3 %. The function doubles the epsilon until it is detected and then bisects. It first
+    tries values close to the guess. The result is infinity if nothing up to `LARGEST` times the claim is detected.
 
     Args:
         power: a function from the true epsilon to the number of audits, out of `RUNS`, that refute the claim.

@@ -29,8 +29,8 @@ from dpproof.audits.engine.scores.layout import Layout
 from dpproof.audits.time_budget import check_time
 
 LARGEST, DEAR = 1 << 17, 1 << 16
-"""The largest number of samples in a block, which fits into processor caches, and a smaller one for mechanisms
-that are expensive to call. Each block has a seed of its own."""
+"""The largest number of samples that are drawn together in a block, which fits into processor caches, and a smaller
+number for mechanisms that are expensive to call."""
 NUMBERS = 1 << 22
 REPEATED = 1 << 12
 """To find a state between calls, the audit draws about this many of the first and of the last samples again."""
@@ -109,7 +109,7 @@ def draw_blocks(
 
 
 def largest_block(width: int, budget: int, together: int) -> int:
-    """Return the largest number of samples in a block.
+    """Return the largest number of samples in a block, which is the number of samples that are drawn together.
 
     Args:
         width: the number of columns to which one output is converted for the scores.

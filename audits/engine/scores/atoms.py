@@ -37,11 +37,11 @@ class Atoms:
 
     @property
     def name(self) -> str:
-        """The name of the score, with the view of the outputs."""
+        """The name of the score, with the name of its ``view``, which converts the outputs."""
         return "atoms" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score from the values that occur at least ``fewest`` times in each coordinate."""
+        """Return a function from outputs to scores, which uses values that occur at least ``fewest`` times."""
         digits = _digits(outputs)
         tables = [_atoms(column, labels, self.fewest) for column in _columns(outputs, digits).T]
         found = [(i, values, odds) for i, (values, odds) in enumerate(tables) if values.size]
@@ -138,7 +138,7 @@ BIT_VIEWS = (lowest_bit, lowest_bit_of_cells)
 
 
 def only_bits(score: Score) -> bool:
-    """Return whether a score sees only the floating-point bits of numbers.
+    """Return whether a score (a number computed from an output) depends only on floating-point bits.
 
     >>> only_bits(float_bits()), only_bits(Atoms())
     (True, False)

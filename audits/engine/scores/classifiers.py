@@ -26,7 +26,7 @@ class Classifier:
             standardised coordinates.
         kind: the name of the classifier.
         training: the number of samples before the first fit.
-        view: converts outputs to the columns that the score uses.
+        view: a function that converts outputs to the columns that the score uses.
     """
 
     make: Callable[[int, int], Any]
@@ -37,11 +37,11 @@ class Classifier:
 
     @property
     def name(self) -> str:
-        """The name of the classifier, with the view of the outputs."""
+        """The name of the classifier, with the name of its ``view``, which converts the outputs."""
         return self.kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score after a fit to flattened outputs. The score is constant 0 unless both labels occur."""
+        """Return a function from outputs to scores, fitted to outputs and labels; 0 unless both labels occur."""
         x, y = flattened(outputs)[-MOST:], labels[-MOST:]
         if np.unique(y).size < 2:
             return lambda drawn: np.zeros(len(drawn))

@@ -72,7 +72,7 @@ class Layout:
 
     @classmethod
     def of(cls, blocks: Sequence[Block], *, nan: bool = False) -> Layout:
-        """Return the layout for the blocks of a probe; ``nan`` is True if NaN is an allowed output."""
+        """Return the layout for the first outputs, ``blocks``; ``nan`` is True if NaN is an allowed output."""
         fractions, block = any(map(_has_fractions, blocks)), _numeric(joined(blocks))
         if not nan and len({part.shape[1:] for part in blocks}) == 1 and _is_plain(block):
             dtype = _dtype(block)
@@ -204,7 +204,7 @@ class Layout:
         return Atoms(view=partial(low_bytes_of_cells, width=self.cells, count=count), weight=weight)
 
     def scores(self) -> tuple[Score, ...]:
-        """Return the default scores of an audit, with their shares of the bets."""
+        """Return the default scores of an audit, with their weights."""
         return (*self._values(), *self._digits())
 
     def _values(self) -> tuple[Score, ...]:
@@ -230,12 +230,12 @@ def _ignores_places(score: Score) -> bool:
 
 
 def wide_columns(outputs: NDArray[np.generic], wide: Wide) -> NDArray[np.float64]:
-    """Return the exact columns of outputs that are integers: the input of some scores."""
+    """Return outputs that are integers as exact columns of doubles."""
     return wide.columns(outputs.reshape(len(outputs), -1))
 
 
 def low_bytes_of_cells(outputs: NDArray[np.generic], width: int, count: int) -> NDArray[np.int64]:
-    """Return the lowest bits and bytes of the integers among the first cells: the input of some scores."""
+    """Return the lowest bits and bytes of the integers among the first numbers and words of each output."""
     return low_bytes(integers_of(outputs, width), count)
 
 

@@ -37,11 +37,11 @@ class BestCoordinate:
 
     @property
     def name(self) -> str:
-        """The name, with the view of the outputs."""
+        """The name of the score, with the name of its ``view``, which converts the outputs."""
         return "best coordinate" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score, after choosing the coordinate that distinguishes the inputs best by one of its tails."""
+        """Return a function from outputs to one coordinate, the one that distinguishes the inputs best by a tail."""
         x = flattened(outputs)[-MOST:]
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])
@@ -76,11 +76,11 @@ class BitParity:
 
     @property
     def name(self) -> str:
-        """The name, with the view of the outputs."""
+        """The name of the score, with the name of its ``view``, which converts the outputs."""
         return "parity of two bits" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score, after choosing the two bits; the score is 0 unless both labels occur."""
+        """Return a function from outputs to scores, after choosing the two bits; 0 unless both labels occur."""
         signs = _signs(outputs)
         if np.unique(labels).size < 2 or signs.shape[1] < 2:
             return lambda drawn: np.zeros(len(drawn))
@@ -113,9 +113,10 @@ class LinearDiscriminant:
     Attributes:
         ridge: the weight of the identity matrix when it is mixed with the covariance of the standardised coordinates.
             ``None`` stands for d / (n + d), for n samples in d dimensions.
-        limit: the largest dimension; beyond it, only the coordinates whose means differ most are used.
-        view: converts outputs to the columns that the score uses, for example a few relevant coordinates.
-        weight: the weight of its bets; a score without a weight has weight 1.
+        limit: the largest dimension; if the outputs have more coordinates, those whose means differ most are used.
+        view: a function that converts outputs to the columns that the score uses, for example a few relevant
+            coordinates.
+        weight: the weight of the score relative to other scores; a score without a weight has weight 1.
     """
 
     ridge: float | None = 1e-10
@@ -127,12 +128,12 @@ class LinearDiscriminant:
 
     @property
     def name(self) -> str:
-        """The name of the score, which depends on ``ridge``, with the view of the outputs."""
+        """The name of the score, which depends on ``ridge``, with the name of its ``view``."""
         kind = "linear-discriminant-shrunk" if self.ridge is None else "linear-discriminant-sharp"
         return kind + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the score after a fit to flattened outputs. The score is 0 unless both labels occur twice."""
+        """Return a function from outputs to scores, fitted to the samples; 0 unless both labels occur twice."""
         x = flattened(outputs)
         if np.bincount(labels, minlength=2).min() < 2:
             return lambda drawn: np.zeros(len(drawn))

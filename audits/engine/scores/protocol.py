@@ -26,16 +26,16 @@ View = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def whole(outputs: NDArray[np.generic]) -> NDArray[Any]:
-    """Return the outputs unchanged; this is the default view of a score."""
+    """Return the outputs unchanged. By default, scores use this function as their ``view``."""
     return outputs
 
 
 class Score(Protocol):
-    """The interface of a score for an audit."""
+    """The interface of a score, which makes a function from outputs to numbers. An audit bets on these numbers."""
 
     @property
     def name(self) -> str:
-        """The name of the score in a witness."""
+        """The name of the score in the record of an audit."""
         ...
 
     @property
@@ -59,7 +59,7 @@ class Score(Protocol):
 
 
 def shares(scores: Sequence[Score]) -> Floats:
-    """Return each score's share of the wealth, proportional to its weight; a score without a weight has weight 1."""
+    """Return each score's share of the bets, proportional to its weight; a score without a weight has weight 1."""
     weights = np.array([float(getattr(score, "weight", 1.0)) for score in scores])
     return np.asarray(weights / weights.sum())
 
@@ -104,7 +104,7 @@ class Identity:
     weight: float = 1.0
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return the same score for all samples. The score raises ValueError for more than one number per output."""
+        """Return the function that returns the outputs; it raises ValueError for more than one number per output."""
         return _only_number
 
 
@@ -119,7 +119,7 @@ class Projection:
     view: View = whole
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """The same for all samples."""
+        """Return the function from outputs to scores, which is the same for all samples."""
         return self._projected
 
     def _projected(self, drawn: NDArray[np.generic]) -> NDArray[Any]:
@@ -142,7 +142,7 @@ class LogLikelihoodRatio:
     view: View = whole
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """The same for all samples."""
+        """Return the function from outputs to scores, which is the same for all samples."""
         return self.ratio
 
 

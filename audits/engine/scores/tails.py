@@ -21,7 +21,7 @@ Floats = NDArray[Any]
 Ints = NDArray[np.int64]
 
 LEVELS: Floats = np.array([0.5, 0.4, 0.32, 0.25, 0.19, 0.14, 0.1, 0.065, 0.04, 0.022, 0.01, 0.003, 0.0005])
-"""The levels of tails: the shares of all samples, from both inputs, that lie in a tail."""
+"""The sizes of tails: the shares of all samples, from both inputs, that lie in a tail of a score."""
 KINDS = ("upper", "lower", "both")
 UPPER, LOWER, BOTH = range(3)
 MEMORY = 1 << 14
@@ -32,7 +32,7 @@ than `FEW` scores, the samples in the new tails are also counted again, to choos
 COMPARED = 4000
 """If there are more scores than this, each threshold is compared with all scores; otherwise by binary search."""
 CLEARLY = 2.0
-"""The two sides indicate the same input only if this fits better than opposite inputs by this many deviations."""
+"""The upper and lower tails indicate the same input only if this fits better by this many standard deviations."""
 
 
 class TailCounts:

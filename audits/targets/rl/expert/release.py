@@ -160,7 +160,7 @@ class ExpertAudit:
 
     @classmethod
     def read(cls, how: Told) -> Self:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(accountant_for(cls.kind).parameters.read(how.table("parameters")))
 
 

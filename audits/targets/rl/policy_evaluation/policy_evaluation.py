@@ -96,7 +96,7 @@ class PolicyEvaluationAudit:
 
     @classmethod
     def read(cls, how: Told) -> PolicyEvaluationAudit:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(
             PolicyEvaluationParameters.read(how.table("parameters")), Adjacency.of(how.text("adjacency"))
         )

@@ -83,7 +83,7 @@ class RLSVIAudit:
 
     @classmethod
     def read(cls, how: Told) -> RLSVIAudit:
-        """Return the audit, restored from a witness."""
+        """Return the audit that ``how``, the record of an earlier audit, describes."""
         return cls(RLSVIParameters.read(how.table("parameters")), how.text("noise_rule"))
 
 
