@@ -75,7 +75,7 @@ VARIANTS = {
     "batch clipping": BatchClipping,
     "shuffled batches": ShuffledBatches,
 }
-"""The faulty loops, by the names that witnesses use for them."""
+"""The faulty loops, by the names that the records of audits use for them."""
 
 
 SIZES = RLSVIParameters(states=101, actions=1, horizon=2, episodes=200)

@@ -20,7 +20,7 @@ class HalfNoise(EngineRun):
 
 HALF = "half noise"
 VARIANTS = {HALF: HalfNoise}
-"""The faulty run, by the name that witnesses use for it."""
+"""The faulty run, by the name that the records of audits use for it."""
 
 
 def _case(name: str, settings: Settings, expected: Finding, reason: str) -> TargetCase:

@@ -50,7 +50,7 @@ VARIANTS = {
     "FIRST_VISIT_UNPROTECTED": FirstVisitUnprotected,
     "REUSED_NOISE": ReusedNoise,
 }
-"""The faulty algorithms, by the names that witnesses use for them."""
+"""The faulty algorithms, by the names that the records of audits use for them."""
 
 
 def _case(

@@ -37,4 +37,4 @@ VARIANTS = {
     "unscaled noise": UnscaledNoise,
     "shown coin": ShownCoin,
 }
-"""The faulty trainings, by the names that witnesses use for them."""
+"""The faulty trainings, by the names that the records of audits use for them."""

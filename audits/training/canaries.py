@@ -54,7 +54,7 @@ class Canaries:
 def record_canaries(
     canaries: Sequence[object], others: Sequence[object], score: Callable[[Any], NDArray[np.float64]]
 ) -> Canaries:
-    """Return canaries that are added to a list of records, or left out.
+    """Return canaries (test records) that are added to a list of records, or left out, as their coins decide.
 
     Args:
         canaries: the records, users or trajectories that take part only if their coin decides so.
@@ -100,10 +100,10 @@ def _same(one: object, other: object) -> bool:
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
 ) -> tuple[Coins, NDArray[np.float64], Neighbours]:
-    """Return the coins and the scores of one run, ``(count,)`` each, and two neighbouring inputs as a pair.
+    """Return the coins and scores of the canaries in one run, ``(count,)`` each, and two neighbouring inputs.
 
-    The function throws the coins and runs the mechanism once. The pair consists of the input of the run and one of
-    its neighbours.
+    A canary is a test record that takes part if its coin decides so. The function throws the coins and runs the
+    mechanism once. The two inputs are the input of the run and one of its neighbours.
 
     Raises:
         InvalidNeighboursError: flipping one coin does not lead to a neighbour.

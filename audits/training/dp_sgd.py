@@ -184,7 +184,7 @@ class Loop:
         return noisy
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """Return the places of the records in the next batch, out of ``there`` records with the canary last."""
+        """Return the places of the records in the next batch, out of ``there`` records with the test record last."""
         return np.flatnonzero(self.rng.random(there) < self.settings.sampling_rate)
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
@@ -196,7 +196,7 @@ class Loop:
         return self.settings.noise_multiplier * self.settings.clip
 
     def run(self, steps: int, canary: bool) -> tuple[NDArray[np.float64], float]:
-        """Take some steps, with or without the canary, and return the changes in one random fresh direction.
+        """Take some steps, with or without the canary (a test record), and return the changes in a random direction.
 
         Returns:
             The component of each noisy sum in this direction, in units of the clipping norm ``(steps,)``; and the
@@ -225,7 +225,7 @@ def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
 
 
 class View(enum.Enum):
-    """What an auditor observes of a training, and how often a coin decides whether the canary is included."""
+    """What an auditor observes of a training, and how often a coin decides on the canary, a test record."""
 
     STEP = "step"
     """The noisy sum of each step of one run; a coin for every step."""
@@ -311,12 +311,12 @@ def _start(settings: Settings, length: int, rng: np.random.Generator) -> Trainin
 
 
 def canary_pair() -> Neighbours:
-    """Return the two inputs as a pair: False without the canary, True with the canary as one more record."""
+    """Return the two inputs as a pair: False without the canary (a test record), True with it as one more record."""
     return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 
 def one_canary_more(first: bool, second: bool) -> None:
-    """Raise ValueError unless exactly one of the two inputs has the canary."""
+    """Raise ValueError unless exactly one of the two inputs has the canary (a test record)."""
     if first == second:
         raise ValueError("The canary must be in exactly one of the two inputs.")
 

@@ -42,7 +42,7 @@ SHOWN = 1e-6
 LONGEST_RUN = 20_000
 """The largest number of steps of a run."""
 CANARIES, MANY = "canaries", 1_000
-"""The word for an audit with many canaries in one run, and the number of these canaries."""
+"""The word for an audit with many canaries (test experts) in one run, and the number of these canaries."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,11 @@ class Viewed:
     view: str
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. The budget counts coins, or runs for the view "canaries".
+        """Run the audit, and return the evidence. The budget counts coins, or runs if ``view`` is "canaries".
 
         Raises:
-            NoAuditError: torch is not installed, or the training is too long for the view.
-            ValueError: the view is unknown, or an argument is outside its range.
+            NoAuditError: torch is not installed, or the training is too long for this ``view``.
+            ValueError: ``view`` is unknown, or an argument is outside its range.
         """
         asked = replace(plan, delta=SHOWN if plan.delta is None else plan.delta)
         if self.view == CANARIES:

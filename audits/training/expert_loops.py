@@ -28,10 +28,10 @@ from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEATURES, ACTIONS = 128, 2
 """The number of coordinates of the other experts' observations, and the number of actions. With many coordinates the
-first weights are small, so little of a canary's gradient is in the second layer."""
+first weights are small, so little of the gradient of a canary (a test expert) is in the second layer."""
 LOUD, OUT_OF_REACH, EACH, RELEASED = 100.0, 1e6, 2, 64
-"""The value of a canary's coordinate, its reward, the number of transitions of each other expert, and the number of
-released transitions."""
+"""The value of the coordinate of a canary (a test expert), the canary's reward, the number of transitions of each other
+expert, and the number of released transitions."""
 
 
 def _others(settings: ExpertSettings, number: int, seed: int) -> Transitions:
@@ -69,7 +69,7 @@ def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions
 
 @lru_cache(maxsize=2)
 def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
-    """Return three fixed data sets: the transitions of the other experts, released transitions, and the canaries."""
+    """Return three fixed sets of transitions: of ordinary experts, released ones, and of all test experts."""
     return (
         _others(settings, EACH * settings.others, 21),
         _others(settings, RELEASED, 22),
@@ -78,7 +78,7 @@ def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Tran
 
 
 def private_data(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions:
-    """Return the data of the other experts and of the canaries whose coin is True."""
+    """Return the data of the ordinary experts, and of the canaries (test experts) whose coin is True."""
     others, _, _ = fixed_data(settings)
     return Transitions.joined(others, _canaries(settings, coins)) if coins.any() else others
 
@@ -118,7 +118,7 @@ class _Seen:
 
 
 class Watched:
-    """A training that records what each step reveals about the canaries.
+    """A training that records what each step reveals about the canaries, test experts who may take part.
 
     Args:
         settings: the settings of the training.
@@ -150,7 +150,7 @@ class Watched:
         self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
-        """Take a step, and return for each of m canaries the log-likelihood ratio of taking part, ``(m,)``.
+        """Take a step, and return for each of m test experts the log-likelihood ratio of taking part, ``(m,)``.
 
         Args:
             private: the experts' data for this step and later ones; unchanged unless given.
@@ -162,12 +162,12 @@ class Watched:
         return self._ratios(self._along(ways, self._heard[0]), strengths)
 
     def trace(self) -> Floats:
-        """Take all steps, and return for each of m canaries the sum of the `losses`, ``(m,)``."""
+        """Take all steps, and return for each of m test experts the sum of the `losses`, ``(m,)``."""
         steps = range(self.settings.parameters.steps)
         return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
-        """Take all steps, and return the change of the parameters in each canary's direction, ``(m,)``."""
+        """Take all steps, and return the change of the parameters in each of m test experts' directions, ``(m,)``."""
         ways, _ = self._moves()
         before = self.training.theta.clone()
         self.training.advance(self.settings.parameters.steps)

@@ -1,7 +1,7 @@
 """Audits of selective DP-SGD with canaries (test experts), which observe single steps, whole runs or final models.
 
-Neighbouring inputs differ in one expert who is added or removed. The claim is the accountant's guarantee for the
-same parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant, with the claimed budget and few
+Neighbouring inputs differ in one expert who is added or removed. The claim is the accountant's guarantee for the same
+parameters. The audit runs `mechanisms.rl.expert.offline.training` or a variant, with the claimed budget and few
 experts. torch is an extra, and is imported when an audit begins.
 
 Source: Nasr et al., arXiv:2302.07956 (white box); Steinke, Nasr and Jagielski, arXiv:2305.08846 (one run).
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
 FEWEST_OTHERS, MOST_OTHERS = 24, 4_000
-"""The smallest and the largest number of experts besides the canaries."""
+"""The smallest and the largest number of experts besides the canaries (test experts)."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class ExpertTraining:
     """The audit of selective DP-SGD, or of a variant of it, against the guarantee of the training.
 
     Attributes:
-        settings: the settings of the training, with one canary.
+        settings: the settings of the training, with one canary (test expert).
         view: what the audit observes: ``STEP`` tests the guarantee of one step; ``TRACE`` and ``FINAL`` test that of
             all steps.
     """
@@ -212,7 +212,7 @@ def _both(settings: ExpertSettings) -> tuple[Transitions, Transitions]:
 def watched(
     settings: ExpertSettings, data: Transitions, rng: np.random.Generator, steps: int | None = None
 ) -> Watched:
-    """Return a training on ``data`` that records what each step reveals about the canaries; needs torch."""
+    """Return a training on ``data`` that records what each step reveals about the test experts; needs torch."""
     from dpproof.audits.training.expert_loops import Watched
 
     return Watched(settings, data, rng, steps)

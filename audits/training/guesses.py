@@ -21,13 +21,13 @@ from dpproof.audits.engine.power.simulated import RUNS, smallest_seen
 from dpproof.audits.engine.sampling.callables import POWER, generator
 
 ROOTS = (5.0, 15.0)
-"""The default numbers of guesses, as multiples of the square root of the number of canaries. Few guesses are best if
-some canaries show strong evidence, and many guesses if most canaries show weak evidence."""
+"""The default numbers of guesses, as multiples of the square root of the number of canaries (test records). Few guesses
+are best if some canaries show strong evidence, and many guesses if most canaries show weak evidence."""
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """The result of an audit's guesses in one run: for some canaries, whether they took part.
+    """The result of an audit's guesses which canaries (test records) took part in one run.
 
     Attributes:
         canaries: the number m of canaries, each of which took part if its fair coin decided so.
@@ -67,7 +67,7 @@ def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tupl
     """Return the numbers of guesses that an audit tries: different even numbers, fixed before the run.
 
     Args:
-        canaries: the number of canaries, at least 2.
+        canaries: the number of canaries (test records that may take part in the run), at least 2.
         shares: the shares of the canaries to guess about. Without shares, the numbers of guesses are `ROOTS` times
             the square root of ``canaries``.
 
@@ -80,7 +80,7 @@ def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tupl
 
 
 def guess(scores: NDArray[np.float64], coins: NDArray[np.bool_], guesses: int) -> Guesses:
-    """Return how many guesses are right: the highest scores are guessed to have taken part, the lowest not.
+    """Return the result of guessing that the test records with the highest scores took part, the lowest not.
 
     Half of the guesses are about the highest scores. If scores are equal, their places decide, so the guesses depend
     on the scores alone.
@@ -116,7 +116,7 @@ def one_run_would_have_seen(
     """Return the smallest epsilon at ``delta`` that a one-run audit detects with power 0.9, within 3 %; or infinity.
 
     Args:
-        canaries: the number of canaries.
+        canaries: the number of canaries (test records that may take part in the run).
         needed: for each number of guesses, the smallest number of right guesses that refutes the claim.
         claimed: the claimed epsilon at ``delta``.
         delta: the delta of the result, in [0, 1).

@@ -279,7 +279,9 @@ class OneRun:
 
 
 def audit_one_run(curve: PrivacyCurve, mechanism: Auditable, one_run: OneRun, plan: AuditPlan) -> Evidence:
-    """Return the evidence on a claim from one output per run, by guessing which canaries took part; see `OneRun`.
+    """Return the evidence on a claim from one output per run, by guessing which test records took part.
+
+    `OneRun` describes the method.
 
     Raises:
         InvalidNeighboursError: flipping one coin does not lead to a neighbour.

@@ -106,7 +106,7 @@ class EngineRun:
             yield batch
 
     def step(self, canary: bool) -> float:
-        """Take one step, with or without the canary among the records, and return what the step shows.
+        """Take one step, with or without the canary (a test record), and return what the step shows.
 
         Returns:
             The change of the weight of the canary's feature, in units of the clipping norm; positive in the canary's

@@ -34,9 +34,10 @@ DELTA = 1e-5
 
 @dataclass(frozen=True)
 class RewardCanaries:
-    """The audit of one run, or a few runs, of RLSVI or of a variant of it, against the guarantee of RLSVI.
+    """The audit of one run, or a few runs, of RLSVI or of a variant of it, with many users as canaries.
 
-    Source of the claim: arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
+    A canary is a user whose rewards a fair coin decides. The claim is the guarantee of RLSVI. Source of the claim:
+    arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
 
     Attributes:
         parameters: as for `reward_canaries`.
@@ -79,7 +80,9 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Return canaries for RLSVI: one user for each state except the start state; other users have reward 0.
+    """Return `Canaries` for RLSVI: users whose rewards coins decide, one for each state except the start state.
+
+    All other users have reward 0.
 
     Args:
         parameters: the parameters of RLSVI, with at least 3 states, 2 steps, and as many episodes as states.

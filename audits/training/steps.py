@@ -67,7 +67,7 @@ def audit_steps(
     steps: Steps,
     plan: AuditPlan,
 ) -> Evidence:
-    """Return the evidence on the guarantee of a single step, from as many steps of one run as needed; see `Steps`.
+    """Return the evidence on the guarantee of a single step, from the steps of one run; see `Steps`.
 
     Raises:
         MechanismError: an observed output is NaN.
@@ -113,7 +113,7 @@ def audit_steps(
 def labelled_steps(
     start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Generate blocks of a training run: the observed outputs and the coins of its steps.
+    """Generate blocks of steps of a training run: the observed outputs and the coins that decided the inputs.
 
     Raises:
         MechanismError: an observed output is NaN.

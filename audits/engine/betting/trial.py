@@ -62,7 +62,7 @@ class Trial:
 
     @property
     def ended(self) -> dict[str, int]:
-        """The number of samples at which the time budget ended the stream, as JSON data for a witness; else empty."""
+        """The number of samples at which the time budget ended the stream, as JSON data; empty if it did not."""
         return {"last": self.samples} if self.cut else {}
 
     @property

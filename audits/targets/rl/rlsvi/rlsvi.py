@@ -29,7 +29,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 KIND = "rlsvi"
 PUBLISHED = "CORRECT"
-"""The name in a witness for the noise of the published algorithm."""
+"""The name in the record of an audit for the noise of the published algorithm."""
 DELTA = 1e-6
 NUMBERS = 50_000_000
 """With the default budget, an audit draws about this many random numbers at most."""
