@@ -86,16 +86,17 @@ def _compared(key: str, old: Any, new: Any) -> Iterable[str]:
 
 
 def write(statements: Iterable[Statement]) -> None:
-    """Write a new manifest with the present contents of the statements."""
+    """Write a new manifest, the record of what people agreed to, with the present contents of the statements."""
     rows = {x.id: contents(x) for x in statements}
     RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     recorded.cache_clear()
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print the differences from the manifest, and return 1 if there are any.
+    """Print how the statements differ from the manifest (their record), and return the exit code.
 
-    ``--update`` records them instead.
+    The exit code is 1 if they differ, 2 for an unknown option, and otherwise 0. ``--update`` also records the present
+    statements; the exit code is then 0.
     """
     from dpproof.proofs_check.registry import statements
 

@@ -95,7 +95,7 @@ def statements() -> tuple[Statement, ...]:
 
 
 def statement_ids(prefix: str = "") -> tuple[str, ...]:
-    """Return the ids that begin with ``prefix``, in the papers' order.
+    """Return the ids of all statements whose id begins with ``prefix``, in the papers' order.
 
     >>> "rlsvi.lemma6" in statement_ids("rlsvi.")
     True
@@ -123,7 +123,7 @@ def lookup(identity: str) -> Statement:
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
-    """Return the id of the certificate for an obligation, which is one of the claims that make up a statement."""
+    """Return the id of the certificate (the stored proof) for an obligation, one of the claims of a statement."""
     return f"{entry.id}.{obligation.name}"
 
 
@@ -158,7 +158,7 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     """Return the results for the statements with these ids, or for all, after the kernel has checked their proofs.
 
     A statement is OPEN if a certificate (a stored proof) is missing, stale or damaged, or if the statement differs
-    from the manifest.
+    from the manifest, the record of what people agreed to.
 
     >>> verify(["rlsvi.eq2"])[0].verdict.value
     'STEPS PROVED'

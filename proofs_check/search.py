@@ -174,7 +174,7 @@ def _search(identity: str) -> list[tuple[str, str, str | None]]:
 
 
 def main(ids: Sequence[str] = ()) -> int:
-    """Search for certificates of all claims of the statements with these ids, or of all statements, and store them.
+    """Search for proofs of all claims of the statements with these ids, or of all statements, and store the proofs.
 
     Return 1 if a claim stays open, 2 for an unknown id, and otherwise 0.
     """

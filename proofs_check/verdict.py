@@ -138,7 +138,7 @@ class Result:
     conjuncts: tuple[Result, ...] = ()
     """The results of the statement's parts, each with its own verdict."""
     changed: tuple[str, ...] = ()
-    """Differences between the statement and the manifest. If there are any, the statement is open."""
+    """Differences between the statement and its record in the manifest. If there are any, the statement is open."""
 
     @property
     def severity(self) -> Severity | None:
@@ -160,10 +160,10 @@ Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
 def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
-    """Return the result for ``statement``, from its checked certificates and the results of statements it needs.
+    """Return the result for ``statement``, from its checked proofs and the results of the statements it needs.
 
-    A missing or rejected certificate makes the statement OPEN, even if another certificate refutes a claim, because
-    the argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted.
+    A missing or rejected proof (certificate) makes the statement OPEN, even if another certificate refutes a claim,
+    because the argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted.
     Otherwise a refuted part or claim makes the statement REFUTED. If the statement, or one that it needs, has
     assumptions, the verdict is at best PROVED GIVEN. A restricted domain makes it PROVED ON A SUBDOMAIN. If people
     must read that the claims make up the statement, the verdict is at best STEPS PROVED. The assumptions of a
@@ -210,7 +210,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
 
 
 def opened(result: Result, changed: tuple[str, ...]) -> Result:
-    """Return the result with the verdict OPEN, because the statement differs from the manifest.
+    """Return the result with the verdict OPEN, because the statement differs from its record in the manifest.
 
     ``changed`` lists the differences.
     """

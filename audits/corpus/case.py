@@ -110,7 +110,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetCase:
-    """A test case whose mechanism has a ready-made audit; the mechanism may have a planted fault.
+    """A test case whose mechanism has a ready-made audit; the mechanism may have a fault.
 
     Attributes:
         name, expected, reason, requires: as in `CorpusCase`.

@@ -26,7 +26,7 @@ from dpproof.mechanisms.rl.rlsvi.users import Users
 
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
-"""The largest number of pairs that an audit makes from a data set."""
+"""The largest number of pairs of neighbouring inputs that an audit makes from a data set."""
 LEAST, RECORDS = 6, 120_000
 """For large data sets: the smallest number of pairs, and the largest number of records in all pairs together."""
 

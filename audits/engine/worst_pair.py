@@ -41,7 +41,7 @@ from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import during
 
 FEWEST = 64
-"""The smallest number of samples for each pair and round, in addition to those on which scores are fitted."""
+"""The smallest number of samples for each pair of inputs in a round of the search, besides those for fitting scores."""
 
 
 def child_seed(seed: int, *place: int) -> int:
@@ -135,7 +135,7 @@ SHARE = 0.2
 
 @dataclass(frozen=True)
 class WorstOf:
-    """Several pairs, among which an audit first searches for the one with the strongest evidence.
+    """Several pairs of neighbouring inputs, among which an audit searches for the one with the strongest evidence.
 
     Each round of the search spends an equal part of ``share * budget`` on the remaining pairs, and keeps the half of
     them with the stronger evidence against the claim. The last pair is audited with fresh samples and all of alpha.
@@ -159,9 +159,10 @@ class WorstOf:
 
 @dataclass(frozen=True)
 class EachOf:
-    """Several pairs that an audit tests one after the other, each with an equal share of alpha and the budget.
+    """Several pairs of neighbouring inputs that an audit tests in turn, each with an equal share of the budget.
 
-    The verdict is a violation if one pair shows one, and "consistent" only if it is "consistent" for all pairs.
+    Each pair also has an equal share of the error probability alpha. The verdict is a violation if one pair shows a
+    violation, and "consistent" only if it is "consistent" for all pairs.
 
     Raises:
         ValueError: there are no pairs.
@@ -175,7 +176,7 @@ class EachOf:
 
 
 def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan: AuditPlan) -> Evidence:
-    """Return the evidence on the pair that a search chooses; ``replay["search"]`` records the search.
+    """Return the evidence on the pair of inputs that a search chooses; ``replay["search"]`` records the search.
 
     Raises:
         MechanismError, ValueError: as for `dpproof.audit`, or if the budget is too small for so many pairs.

@@ -32,7 +32,7 @@ from dpproof.audits.recording.written import call_of
 from dpproof.audits.time_budget import check_time, last_sample
 
 STEPS = 2_000
-"""The default number of coins."""
+"""The default number of steps, each of which has a coin."""
 Training = Callable[[bool], Any]
 """A function that continues the training. The audit calls this function once per coin, with True if the canary is among
 the records. The function returns the observed output of the step."""

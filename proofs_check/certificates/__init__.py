@@ -18,14 +18,14 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored certificate: its text, and the file and line where it is stored."""
+    """A stored certificate (a proof that the kernel can check): its text, and the file and line where it is stored."""
 
     place: str
     text: str
 
 
 def stored(identity: str) -> Stored:
-    """Return the certificate with this id. The function parses only files that contain the id.
+    """Return the stored proof (certificate) with this id. The function parses only files that contain the id.
 
     >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'

@@ -44,7 +44,7 @@ BATCH = 40
 
 
 def lemma(entry: Statement, obligation: Obligation) -> Lemma:
-    """Return the Coq lemma for a claim of a statement, after the kernel has accepted the claim's certificate.
+    """Return the Coq lemma for a claim of a statement, if the kernel accepts the claim's proof (certificate).
 
     Raises:
         UntranslatableError: if the export does not support something in the claim or its certificate.

@@ -1,4 +1,4 @@
-"""Translate a claim to a Coq lemma over the reals. Coq then proves the claim itself, not the certificate.
+"""Translate a claim to a Coq lemma over the reals. Coq proves the claim itself; it does not check our proof.
 
 Coq's division, logarithm and square root are total (1/0 is a number). So a lemma also states that every
 divisor in the goal is nonzero, every argument of a logarithm is positive, and every argument of a root is not
@@ -172,7 +172,7 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def lemma_name(certificate: str) -> str:
-    """Return the name of the lemma for a certificate's id: each dot becomes a double underscore.
+    """Return the name of the Coq lemma for the id of a stored proof: each dot becomes a double underscore.
 
     >>> lemma_name("rlsvi.lemma6.specifically.printed")
     'rlsvi__lemma6__specifically__printed'

@@ -20,7 +20,7 @@ Check certificates again. FILE is a path, or one of: {NAMES}"""
 
 
 def main(paths: list[str]) -> int:
-    """Check the certificates in these files, print one line for each, and return the exit code."""
+    """Check the certificates (proofs) in these files, print one line for each, and return the exit code."""
     if not paths or {"-h", "--help"} & set(paths):
         print(USAGE)
         return 0 if paths else 2

@@ -21,7 +21,7 @@ EXP_LIMIT = 20_000
 
 
 class Rejected(Exception):  # noqa: N818 - a verdict of the kernel, not a mishap
-    """Raised if a certificate does not prove its claim. The message says why."""
+    """Raised if a certificate (a proof as data) does not prove its claim. The message says why."""
 
 
 class Interval(NamedTuple):

@@ -119,14 +119,14 @@ FRACTIONS: Floats = np.array([0.06, 0.2, 0.45, 0.8, 0.99])
 STAKES: Floats = np.exp(-0.1 - 0.5 * np.arange(24))
 """Stakes of the bets for the lower bound on epsilon."""
 LEVEL_PRIOR: Floats = np.array([1, 1, 1, 0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.06, 0.04])
-"""The initial wealth of the bets on each of `dpproof.audits.engine.scores.tails.LEVELS`, up to a common factor."""
+"""The initial stakes on tails of each size in `dpproof.audits.engine.scores.tails.LEVELS`, up to a common factor."""
 KIND_PRIOR: Floats = np.array([1.0, 1.0, 6.0])
 SIDES: Floats = np.array([0.5, 0.5, 1.0])
 """What a bet on an upper, a lower, or both tails pays for each sample, in units of delta."""
 ROUND_UP = 1 + 1e-12
 """A factor that is applied to e^epsilon and delta, to cover all rounding errors."""
 SLACK = 4e-3
-"""Added to a threshold on the log wealth, to cover the rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
+"""Added to the log wealth that refutes a claim, for the rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
 SINGLY = 0.15
 """The share of the initial wealth for bets on one tail each; portfolios (mixes of bets) have the rest."""
 EPSILON_LIMIT = 40.0

@@ -52,7 +52,7 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Return the probabilities that a bet on the reference pair is won or lost between two thresholds.
+    """Return the probabilities that a bet is won or lost between two thresholds, on two standard distributions.
 
     Returns:
         Array (2 levels + 1,) that sums to one: won beyond each threshold but not the next one, lost in the same

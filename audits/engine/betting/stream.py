@@ -33,7 +33,7 @@ CELLS = 32
 GROUPS = (1, 8)
 """The factors by which the histograms are coarser than the finest histogram, which has `CELLS` bins."""
 STAKES: Floats = np.array([0.3, 0.99])
-"""The shares of the wealth that are bet; the rest is kept as cash."""
+"""The shares of its wealth that a bet on the posterior stakes on each sample; it keeps the rest."""
 DOUBT = 0.5
 """The number that is added to each label's count in a bin before a probability is estimated."""
 REFRESH = 2.0
@@ -70,7 +70,7 @@ class PosteriorBets:
         self.forget()
 
     def forget(self) -> None:
-        """Drop the samples but keep the wealth. This is called when the score has changed."""
+        """Drop the samples but keep the wealth that the bets have won. This is called when the score has changed."""
         self._past: list[tuple[Floats, Ints]] = []
         self._seen = 0
         self._next = self._next_guess = 0.0
@@ -87,7 +87,7 @@ class PosteriorBets:
         return self._logs.ravel() - math.log(self._logs.size)
 
     def bet(self, scores: Floats, labels: Ints) -> None:
-        """Update the wealth with a block of fresh samples, using the posterior that was estimated before."""
+        """Update the wealth of the bets with a block of fresh samples, which the estimated posterior has not seen."""
         if self._edges.size and self._spent < LAST:
             fresh = self._counted(scores, labels)
             self._logs += (fresh.ravel() @ self._gains).reshape(self._logs.shape)

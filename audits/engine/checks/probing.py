@@ -85,8 +85,8 @@ def _dependent(ranks: NDArray[np.float64], level: float) -> bool:
 FEW, MANY = 64, 2048
 """The number of outputs that are compared between two generators; the second number if the first are equal."""
 LOOKED_AT, PART = 512, 16
-"""The number of additional outputs on each input for choosing the layout, at most the budget divided by `PART`. They
-show unusual outputs that occur once in a hundred outputs (docs/notes/audit_power.md)."""
+"""The number of additional outputs on each input for choosing how to convert outputs to numbers, at most the budget
+divided by `PART`. They show unusual outputs that occur once in a hundred outputs (docs/notes/audit_power.md)."""
 SAMPLES, TRIALS, LOTS, LOOKS = 0, 1, 3, 12
 """The numbers of the random streams of the probe; `_check_independence` uses `LOTS` and `LOTS` + 1."""
 

@@ -25,8 +25,9 @@ Event = Callable[[Outputs], Values]
 Floats = NDArray[np.float64]
 
 FLOOR, TAIL, HALF = 0.01, 0.1, 0.5
-"""Bounds on the probability of a planted event: at least `FLOOR`, and at most `TAIL` for tails and for claims with
-several points. Any other event, or its complement, has at most the probability `HALF`."""
+"""Bounds on the probability of an event in which a violation is planted: at least `FLOOR`, and at most `TAIL` for tails
+and for claims with several points (epsilon, delta). Any other event, or its complement, has at most the probability
+`HALF`."""
 TRIES = 64
 """The largest number of events that are drawn until one event has an allowed probability."""
 DECLARED = 64

@@ -27,7 +27,7 @@ SKETCH, FEWEST = 4096, 1024
 """The largest and the smallest number of outputs for choosing events. These outputs are used for nothing else."""
 NUMBERS = 1 << 24
 """About the largest amount of numbers that are kept in memory for several kinds of events, and the largest amount of
-numbers in a planted stream."""
+numbers in a stream to which a violation is added."""
 CHUNKS, SMALLEST = 32, 64
 """A chunk (the outputs that are drawn together) has 1 / `CHUNKS` of an audit's samples, but at least `SMALLEST`."""
 FARTHEST = 512
@@ -89,7 +89,7 @@ class FreshOutputs:
     Args:
         made, pair, seed: the mechanism, its inputs and the audit's seed.
         layout: the conversion of outputs to numbers.
-        samples: the number of samples of one audit of a planted violation.
+        samples: the number of samples of one audit of a planted (known) violation.
         executor: draws chunks ahead in parallel, if given.
 
     Attributes:

@@ -33,13 +33,13 @@ from dpproof.audits.time_budget import check_time
 Floats = NDArray[np.float64]
 
 MULTIPLE = 2
-"""The epsilon of a planted violation is at most this multiple of the claimed epsilon, at every delta."""
+"""The epsilon of a planted (known) violation is at most this multiple of the claimed epsilon, at every delta."""
 NODES = 96
 """The number of epsilons at which a claimed curve is evaluated. Between two of them the stricter bound is used."""
 ODDS_DOWN, DELTA_DOWN = 1 - 1e-12, 1 - 1e-6
 """Factors that are applied to e^(2 epsilon) and delta, to cover all rounding errors."""
 GRID = 1 << 53
-"""Probabilities of planted events are multiples of 1 / GRID, like random doubles, so the bound holds exactly."""
+"""Event probabilities are multiples of 1 / GRID, like random doubles, so the bound on a violation holds exactly."""
 FARTHEST, PLACES = 12.0, 2001
 
 
@@ -196,7 +196,7 @@ class Planting:
         self._next = 0
 
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
-        """Return whether one audit of a stream with this planted violation refutes the claim.
+        """Return whether one audit of samples to which this violation was added refutes the claim.
 
         The audit does not refute the claim if there are too few outputs of the kinds that it needs.
         """

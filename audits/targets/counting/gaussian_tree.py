@@ -93,7 +93,7 @@ def streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
 
 
 def tree_streams(parameters: Streamed, adjacency: Adjacency) -> Neighbours:
-    """Return the pair of `streams`, or a pair in which the contribution of a replaced user moves to a later step."""
+    """Return two neighbouring streams as in `streams`, or two in which a replaced user contributes at another step."""
     if adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED:
         return streams(parameters, adjacency)
     first, second = np.zeros((2, parameters.restarts + 1, parameters.leaves))

@@ -165,7 +165,7 @@ class ExpertAudit:
 
 
 class ReleaseAudit(ExpertAudit):
-    """The audit of the release of stable prefixes, with and without one of many equal experts.
+    """The audit of the release of stable prefixes (first steps), with and without one of many equal experts.
 
     The number of equal experts is chosen so that their counts are close to the cutoff of the release. Trajectories
     have up to three steps and two actions, and every round draws a new trajectory. The audit does not cover logged

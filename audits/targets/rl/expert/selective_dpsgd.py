@@ -56,8 +56,8 @@ _KINDS: Mapping[str, Callable[[SelectiveDPSGDParameters], tuple[float, float, in
     "independent": lambda p: (p.sampling_rate * p.branch_probability, 1.0, p.steps),
     "fixed": lambda p: (p.sampling_rate, 1.0, p.noisy_steps),
 }
-"""The sampling rate, the probability of a noisy step and the number of steps, for each kind of coin. A hidden coin is
-treated as visible, because plain steps may reveal it."""
+"""The sampling rate, the probability of a noisy step and the number of steps, for each kind of coin. The coin decides
+whether a step is noisy. A hidden coin is treated as visible, because steps without noise may reveal it."""
 
 
 class SelectiveAudit(ExpertAudit):
