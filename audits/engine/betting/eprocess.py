@@ -126,7 +126,7 @@ SIDES: Floats = np.array([0.5, 0.5, 1.0])
 ROUND_UP = 1 + 1e-12
 """A factor that is applied to e^epsilon and delta, to cover all rounding errors."""
 SLACK = 4e-3
-"""Added to the log wealth that refutes a claim, for the rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
+"""Added to the log wealth that refutes a claim, for rounding errors of 1e9 samples (docs/notes/audit_betting.md)."""
 SINGLY = 0.15
 """The share of the initial wealth for bets on one tail each; portfolios (mixes of bets) have the rest."""
 EPSILON_LIMIT = 40.0
