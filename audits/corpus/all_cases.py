@@ -16,7 +16,7 @@ from dpproof.audits.corpus.case import CorpusCase
 
 @cache
 def all_cases() -> tuple[CorpusCase, ...]:
-    """Return all cases, in order."""
+    """Return all test cases of the corpus, in the order of their modules."""
     return tuple(case for module in _modules() for case in module.CASES)
 
 

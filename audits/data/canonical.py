@@ -30,7 +30,7 @@ class UnreadableOutputError(ValueError):
 
 
 class Kind(enum.Enum):
-    """The kind of an output; several types can be of one kind."""
+    """The kind of an output, such as a number, a text or a sequence; several types can be of one kind."""
 
     NOTHING, NUMBER, TEXT, COMPLEX, BYTES, MEMBER, SEQUENCE, TABLE, GROUP, RECORD, OTHER = range(11)
 

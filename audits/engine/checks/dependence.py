@@ -101,10 +101,10 @@ def _halves(rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 KEPT = 1 << 18
-"""The largest number of rows of each input that are kept."""
+"""The largest number of outputs of each input that are kept for the checks."""
 CALLS, FEWEST, MOST, MORE = 4, 512, 1 << 13, 4
-"""The number of fresh calls on each input, and their numbers of rows: `MORE` times the largest call of the audit,
-but at least `FEWEST` and at most `MOST`."""
+"""The number of fresh calls of the mechanism on each input, and their numbers of rows (outputs): `MORE` times the
+largest call of the audit, but at least `FEWEST` and at most `MOST`."""
 FRESH, TIMED = 10, 11
 """The numbers of the random streams for the fresh calls, and for a call that is only timed."""
 LEAST, SHARE = 64, 0.5

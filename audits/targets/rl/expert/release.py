@@ -132,7 +132,7 @@ class ExpertAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> Audited:
-        """Return the audit of the mechanism."""
+        """Return the audit of the mechanism that ``subject`` describes."""
         return cls(subject.parameters, subject.curve)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:

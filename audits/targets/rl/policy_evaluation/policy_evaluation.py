@@ -68,7 +68,7 @@ class PolicyEvaluationAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> PolicyEvaluationAudit:
-        """Return the audit of the mechanism."""
+        """Return the audit of the mechanism that ``subject`` describes."""
         return cls(cast(PolicyEvaluationParameters, subject.parameters), subject.adjacency, subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:

@@ -1,8 +1,7 @@
 """The audit of the central counts of PRIVATE-UCB: the noisy counters run on inputs that attain the guarantee.
 
-A cell is a step, a state and an action. In the first input, the first user stays in one state and action with costs
-1. In the second input, this user leaves them as early as possible, or is absent. The audit uses the counters that
-differ, after each of the first users.
+In the first input, the first user stays in one state and action with costs 1. In the second input, this user leaves
+them as early as possible, or is absent. The audit uses the counters that differ, after each of the first users.
 """
 
 from __future__ import annotations

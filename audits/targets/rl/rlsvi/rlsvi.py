@@ -64,7 +64,7 @@ class RLSVIAudit:
 
     @classmethod
     def of(cls, subject: Subject) -> RLSVIAudit:
-        """Return the audit of the mechanism."""
+        """Return the audit of the mechanism that ``subject`` describes."""
         return cls(cast(RLSVIParameters, subject.parameters), curve=subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:
