@@ -1,8 +1,8 @@
 """Test cases of private policy evaluation: correct noise on the worst batches, and faults in the noise scale.
 
-Every user has one trajectory. In one kind of pair, every user visits every state, and one user's returns are 0 or at
-the bound. In other kinds, some states are visited by one user or two, or by no user or one. A faulty case is the
-algorithm DP-LSW with another noise scale.
+Every user has one trajectory. In one kind of neighbouring inputs, every user visits every state, and one user's
+returns are 0 or at the bound. In other kinds, some states are visited by one user or two, or by no user or one. A
+faulty case is the algorithm DP-LSW with another noise scale.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
 
 
 def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the first ``width`` cells of all values as two arrays ``(rows, width)``: their kinds and their values."""
+    """Return the first numbers and words of all values as two arrays ``(rows, width)``: kinds and values."""
     kinds, values = np.zeros((rows, width)), np.zeros((rows, width))
     for place, (kind, value) in enumerate(islice(form.columns(), width)):
         kinds[:, place], values[:, place] = kind, value

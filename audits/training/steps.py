@@ -42,7 +42,7 @@ WITHOUT = "the records, without or with a canary"
 
 @dataclass(frozen=True)
 class Steps:
-    """The inputs of an audit that observes every step of one training run; a coin per step decides on the canary.
+    """The inputs of an audit that observes every step of a training run; coins decide when a test record takes part.
 
     A false alarm has probability at most ``alpha``, for any dependence of a step on earlier steps. The audited
     function takes a random generator and starts a training: it returns a second function. The audit calls this second

@@ -21,7 +21,7 @@ from dpproof.audits.engine.sampling.callables import POWER, generator
 from dpproof.audits.time_budget import OutOfTimeError
 
 RUNS = 200
-"""The largest number of audits of planted violations, for each kind of event."""
+"""The largest number of audits of planted (known) violations, for each kind of event."""
 WANTED, HOPED, LEVEL = 0.9, 0.98, 0.01
 """The power that is stated, the power for which the bet is optimal, and the probability of a false statement."""
 GAIN, LOSS = math.log(HOPED / WANTED), math.log((1 - HOPED) / (1 - WANTED))
