@@ -48,7 +48,7 @@ ABSENT = {
 LENGTHS = ("compositions", "steps")
 """Parameters that multiply the numbers which one run releases."""
 LONGEST = 500_000
-"""The largest of them in an audit, which draws thousands of runs. Longer runs would need more than 4 GB."""
+"""The largest number of compositions or steps in an audit, which draws thousands of runs. More need over 4 GB."""
 
 
 def _always(_parameters: object) -> bool:
