@@ -13,10 +13,13 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from dpproof.audits.data.handed import sealed
-from dpproof.audits.data.tables import Record, Table
+from dpproof.audits.data.tables import Record, Table, remade
 
 Bounds = tuple[float, float] | Mapping[Any, tuple[float, float]]
 """The smallest and the largest allowed number: one pair for all numbers, or a pair for each column by its name."""
+
+NUMBERLESS = frozenset((str, bytes, type(None)))
+"""Types of values without numbers."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,16 @@ class Column:
 
 
 def _column(values: Sequence[Any], bounds: tuple[float, float] | None, name: str) -> Column:
-    numbers = [one for one in values if _is_number(one)]
-    if numbers and all(_is_number(one) or _missing(one) for one in values):
+    if bounds is not None:
+        _check_finite(values, bounds, name)
+    numbers = values if _are_numbers(values) else [one for one in values if _is_number(one)]
+    if numbers and (numbers is values or all(_is_number(one) or _missing(one) for one in values)):
         low, high = min(numbers), max(numbers)
         if bounds is None or all(isinstance(one, bool) for one in numbers):
             return Column(low, high)
         return Column(*within(bounds, low, high, name), True)
-    if bounds is not None and any(_numbers(values)):
-        inside = [*_numbers(values)]
+    inside = [] if bounds is None else [*_numbers(values)]
+    if bounds is not None and inside:
         fullest = max(values, key=lambda one: sum(1 for _ in _numbers(one)))
         low, high = within(bounds, min(inside), max(inside), name)
         return Column(_filled(fullest, low), _filled(fullest, high), True)
@@ -51,15 +56,36 @@ def _column(values: Sequence[Any], bounds: tuple[float, float] | None, name: str
     return Column(ranked[0][0], ranked[-1][0])
 
 
+def _check_finite(values: Sequence[Any], bounds: Sequence[float], name: str) -> None:
+    for one in () if _are_numbers(values) else _reals(values):
+        if one == one and not _is_number(one):
+            raise ValueError(
+                f"bounds ({bounds!r}) must contain all values of {name}, but {one!r:.40} is outside all bounds."
+                " Clip the data first, or leave out bounds."
+            )
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Whether all values are finite numbers that a double can hold."""
+    if not set(map(type, values)) <= {bool, int, float}:
+        return all(map(_is_number, values))
+    try:
+        return bool(np.isfinite(np.array(values, float)).all())
+    except OverflowError:
+        return False
+
+
 def _filled(value: Any, number: float) -> Any:
     """Return a value, which may be nested, with all its numbers replaced by one number."""
     match value:
         case np.ndarray():
             return np.full(value.shape, _like(value.dtype.type, number), value.dtype)
+        case dict():
+            return remade(value, [(key, _filled(one, number)) for key, one in value.items()])
         case Mapping():
             return {key: _filled(one, number) for key, one in value.items()}
         case list() | tuple():
-            return getattr(type(value), "_make", type(value))(_filled(one, number) for one in value)
+            return remade(value, [_filled(one, number) for one in value])
     return _like(type(value), number) if _is_number(value) and not isinstance(value, bool) else value
 
 
@@ -146,7 +172,7 @@ def changes(table: Table, bounds: Bounds | None) -> list[Change]:
     """
     records, columns = table.records, _columns(table, bounds)
     observed = _Observed(records, [column.bounded for column in columns])
-    sizes = [_size(record) for record in records]
+    sizes = _sizes(records)
     small, large = records[int(np.argmin(sizes))], records[int(np.argmax(sizes))]
     low, high = (observed.nearest(tuple(getattr(one, end) for one in columns)) for end in ("low", "high"))
     found = [Change(low, high), Change(small, large), Change(_typical(table, sizes), _farthest(records))]
@@ -198,7 +224,7 @@ class _Observed:
 def _check_fits(table: Table, record: Record, bounds: Bounds | None) -> None:
     """Check that a data set can hold a record that was made from bounds."""
     try:
-        table.built([(0, record)])
+        table.built([*enumerate([record, *table.records[1:]])])
     except (OverflowError, TypeError, ValueError) as wrong:
         raise ValueError(
             f"bounds ({bounds!r:.80}) must fit the type of the data. No data set can hold the record"
@@ -245,9 +271,11 @@ def _named(table: Table) -> bool:
 
 def _with(records: Sequence[Record], at: int, value: Any) -> Record:
     """Return an observed record with this value in the column, or the first record with the value put in."""
+    same = next((record for record in records if record[at] is value), None)
+    if same is not None:
+        return same
     key = sealed(value)
-    found = (record for record in records if record[at] is value or sealed(record[at]) == key)
-    return next(found, _changed(records[0], at, value))
+    return next((one for one in records if sealed(one[at]) == key), _changed(records[0], at, value))
 
 
 def _changed(record: Record, at: int, value: Any) -> Record:
@@ -256,17 +284,22 @@ def _changed(record: Record, at: int, value: Any) -> Record:
 
 def _numbers(value: Any) -> Iterator[float]:
     """Generate all finite numbers in a value, which may be nested."""
+    return (float(one) for one in _reals(value) if _is_number(one))
+
+
+def _reals(value: Any) -> Iterator[Any]:
+    """Generate all numbers in a value, which may be nested."""
     match value:
         case np.ndarray():
-            yield from (float(one) for one in value.ravel().tolist() if _is_number(one))
+            yield from (one for one in value.ravel().tolist() if isinstance(one, Real))
         case Mapping():
             for one in value.values():
-                yield from _numbers(one)
+                yield from _reals(one)
         case list() | tuple():
             for one in value:
-                yield from _numbers(one)
-        case _ if _is_number(value):
-            yield float(value)
+                yield from _reals(one)
+        case Real():
+            yield value
 
 
 def _inner(value: Any) -> Iterator[float]:
@@ -284,6 +317,15 @@ def _inner(value: Any) -> Iterator[float]:
             yield from _numbers(value)
 
 
+def _sizes(records: Sequence[Record]) -> Sequence[float]:
+    """Return the L2 norm of the numbers in each record, for all records at once if the columns are plain."""
+    columns = [column for column in zip(*records, strict=True) if not set(map(type, column)) <= NUMBERLESS]
+    if columns and all(map(_are_numbers, columns)):
+        found: list[float] = np.hypot.reduce(np.array(columns, float).T, axis=1).tolist()
+        return found
+    return [_size(record) for record in records]
+
+
 def _size(record: Record) -> float:
     return float(np.hypot.reduce(np.array(list(_inner(record)) or [0.0])))
 
@@ -299,10 +341,11 @@ def _typical(table: Table, sizes: Sequence[float]) -> Record:
 
 def _farthest(records: Sequence[Record]) -> Record:
     """Return the record farthest from the medians of the columns, in units of each column's standard deviation."""
-    columns = [
-        [one if _is_number(one) else math.nan for one in column] for column in zip(*records, strict=True)
-    ]
-    table = np.array(columns, float)
+    columns = (
+        column if _are_numbers(column) else [one if _is_number(one) else math.nan for one in column]
+        for column in zip(*records, strict=True)
+    )
+    table = np.array([np.array(column, float) for column in columns])
     table = table[~np.isnan(table).all(axis=1)]
     if not table.size:
         return records[-1]

@@ -19,14 +19,16 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
 from dpproof.audits.data.changes import Bounds, Change, bounded_columns, changes, check_bounds, shown
-from dpproof.audits.data.handed import sealed
+from dpproof.audits.data.handed import digest, sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
-from dpproof.audits.data.tables import Placed, Record, Table, table_of
+from dpproof.audits.data.tables import UNKNOWN, Placed, Record, Table, table_of
 from dpproof.mechanisms.rl.rlsvi.users import Users
 
 TABLES = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.EXPERT)
 MOST = 24
 """The largest number of pairs of neighbouring inputs that an audit makes from a data set."""
+SETTINGS = 11
+"""The largest number of settings of one change."""
 LEAST, RECORDS = 6, 120_000
 """For large data sets: the smallest number of pairs, and the largest number of records in all pairs together."""
 
@@ -72,8 +74,8 @@ class Extremes:
     def most(self) -> int:
         """The largest number of pairs. It is smaller for large data sets, because large inputs take long to run."""
         parts = self.data if isinstance(self.data, tuple) else ()
-        lengths = [len(one) for one in (self.data, *parts[:1]) if hasattr(one, "__len__")]
-        records = max(lengths, default=1)
+        sized = (one for one in (self.data, *parts[:1]) if getattr(one, "shape", True))
+        records = max((len(one) for one in sized if hasattr(one, "__len__")), default=1)
         return min(MOST, max(LEAST, RECORDS // max(records, 1)))
 
     @property
@@ -156,14 +158,18 @@ def _of_table(asked: Extremes) -> Iterator[Candidate]:
 
 def _tabled(table: Table, changes: Sequence[Change], adjacency: Adjacency) -> Iterator[Candidate]:
     """Generate every change in every setting, ordered by the sum of the places of the change and the setting."""
-    settings = _replaced if adjacency is Adjacency.REPLACE else _removed
-    made = [list(settings(table.records, change, table.unit)) for change in changes]
     seals = _Seals()
-    longest = max(map(len, made), default=0)
-    for reach in range(len(made) + longest):
-        for which, settled in enumerate(made[: reach + 1]):
-            if reach - which < len(settled):
-                yield _candidate(table, settled[reach - which], adjacency, changes[which].unseen, seals)
+    streams = [_of_change(table, change, adjacency, seals) for change in changes]
+    for begun in range(1, len(streams) + SETTINGS):
+        for stream in streams[:begun]:
+            yield from islice(stream, 1)
+
+
+def _of_change(table: Table, change: Change, adjacency: Adjacency, seals: _Seals) -> Iterator[Candidate]:
+    """Generate a change in every setting. Each is made when it is needed, because it may be large."""
+    settings = _replaced if adjacency is Adjacency.REPLACE else _removed
+    for setting in settings(table.records, change, table.unit):
+        yield _candidate(table, setting, adjacency, change.unseen, seals)
 
 
 @dataclass(frozen=True)
@@ -183,21 +189,32 @@ class _Seals:
 
     def of_all(self, placed: Sequence[Placed]) -> str:
         """Return a text that is equal for equal records at equal places only."""
-        return repr([(place, self._of(record)) for place, record in placed])
+        held = self._held
+        keys = [(held.get(id(record)) or self._of(record))[1] for _, record in placed]
+        return digest(f"{[place for place, _ in placed]} {keys}")
 
-    def _of(self, record: Record) -> str:
-        if id(record) not in self._held:
-            self._held[id(record)] = record, sealed(record)
-        return self._held[id(record)][1]
+    def _of(self, record: Record) -> tuple[Record, str]:
+        self._held[id(record)] = record, sealed(record)
+        return self._held[id(record)]
 
 
 def _candidate(
     table: Table, setting: Setting, adjacency: Adjacency, unseen: Sequence[Record], seals: _Seals
 ) -> Candidate:
     inputs = (setting.first, setting.second)
-    first, second = (table.built(placed) for placed in inputs)
+    first, second = (_built(table, placed) for placed in inputs)
     made = f" (not in your data: {', '.join(map(shown, unseen))})" if unseen else ""
     return Candidate(first, second, adjacency, f"{setting.description}{made}", *map(seals.of_all, inputs))
+
+
+def _built(table: Table, placed: Sequence[Placed]) -> Any:
+    try:
+        return table.built(placed)
+    except Exception as wrong:  # whatever the constructor of a user's type does
+        raise ValueError(
+            f"data must be of a type that can hold {len(placed)} {table.unit}s, but this raises"
+            f" {type(wrong).__name__}: {wrong}. Give the records in a list, or {UNKNOWN}."
+        ) from wrong
 
 
 def _replaced(records: Sequence[Record], change: Change, unit: str) -> Iterator[Setting]:

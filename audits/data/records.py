@@ -6,15 +6,43 @@ tuple of the same values have the same key; and NaN has the same key as NaN.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from dpproof.audits.data.canonical import UnreadableOutputError, canonical_text
+
+DEEPEST = 100
+"""The largest number of collections that may be inside each other."""
+
+
+NESTED = (list, tuple, dict)
+
+
+def _parts(several: Iterable[Any]) -> Iterable[Any]:
+    return chain.from_iterable(one.values() if isinstance(one, dict) else one for one in several)
+
+
+def check_depth(name: str, value: object) -> None:
+    """Raise ValueError if lists, tuples and dictionaries are nested more deeply than `DEEPEST`.
+
+    >>> check_depth("data", [[1, 2], {"a": [3]}])
+    """
+    level: list[Any] = [value]
+    seen: set[int] = set()
+    for _ in range(DEEPEST):
+        nested = [one for one in level if isinstance(one, NESTED) and id(one) not in seen]
+        if not any(issubclass(kind, NESTED) for kind in set(map(type, _parts(nested)))):
+            return
+        seen.update(map(id, nested))
+        level = list(_parts(nested))
+    raise ValueError(f"{name} must have at most {DEEPEST} collections inside each other. Flatten it.")
 
 
 class UncomparableError(TypeError):
@@ -30,12 +58,85 @@ class Records:
         keys: the key of each record, in the order of the records.
         ordered: whether the order of the records matters, as in a list but not in a set.
         header: other properties that neighbours must share, such as the names of columns.
+        shared: the number of further records, without keys, that another input has too, at the same places.
     """
 
     unit: str
     keys: Sequence[Hashable]
     ordered: bool = True
     header: Hashable = None
+    shared: int = 0
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return len(self.keys) + self.shared
+
+
+def both_records(first: Any, second: Any) -> tuple[Records, Records]:
+    """Return the records of two inputs. Equal records at the start and at the end of both have no keys.
+
+    >>> both_records([1, 2, 3], [1, 3])[0]
+    Records(unit='element', keys=['2'], ordered=True, header=None, shared=2)
+    """
+    if all(isinstance(data, dict) and not isinstance(data, Counter) for data in (first, second)):
+        return _unshared(first, second), _unshared(second, first)
+    start, end = _common(first, second)
+    one, other = (records_of(_between(data, start, end)) for data in (first, second))
+    return replace(one, shared=start + end), replace(other, shared=start + end)
+
+
+def _unshared(data: dict[Any, Any], other: dict[Any, Any]) -> Records:
+    """Return the items of a dictionary; those with the same value in another dictionary have no keys."""
+    left = {key: value for key, value in data.items() if other.get(key, NESTED) is not value}
+    return replace(records_of(left), shared=len(data) - len(left))
+
+
+def _between(data: Any, start: int, end: int) -> Any:
+    """Return an input without some records at its start and at its end."""
+    if not start + end:
+        return data
+    return getattr(data, "iloc", data)[start : len(data) - end]
+
+
+def _common(first: Any, second: Any) -> tuple[int, int]:
+    """Return the numbers of equal records at the start and at the end; zeros if this is not seen quickly."""
+    columns = _plain_columns(first), _plain_columns(second)
+    if not all(columns) or len(columns[0]) != len(columns[1]):
+        return 0, 0
+    least = min(len(columns[0][0]), len(columns[1][0]))
+    if not all(getattr(column, "size", len(column)) for column in (*columns[0], *columns[1])):
+        return 0, 0
+    same = np.ones((2, least), bool)
+    for one, other in zip(*columns, strict=True):
+        if type(one) is not type(other) or getattr(one, "dtype", 0) != getattr(other, "dtype", 0):
+            return 0, 0
+        if getattr(one, "shape", ())[1:] != getattr(other, "shape", ())[1:]:
+            return 0, 0
+        same[0] &= _same(one[:least], other[:least])
+        same[1] &= _same(one[len(one) - least :], other[len(other) - least :])
+    start = least if same[0].all() else int(same[0].argmin())
+    end = least if same[1].all() else int(same[1][::-1].argmin())
+    return start, min(end, least - start)
+
+
+def _plain_columns(data: Any) -> Sequence[Any]:
+    """Return the columns of a list, a tuple, an array or a pandas frame; an empty list for other data."""
+    if type(data) in (list, tuple):
+        return [data]
+    if type(data) is np.ndarray and data.ndim and data.dtype.kind in "biuf":
+        return [data]
+    if hasattr(data, "itertuples") and hasattr(data, "iloc"):
+        return [np.asarray(data.index), *(np.asarray(data.iloc[:, at]) for at in range(data.shape[1]))]
+    return []
+
+
+def _same(one: Any, other: Any) -> Any:
+    """Whether the parts of two columns are the same objects, or have the same bits."""
+    if isinstance(one, np.ndarray) and not one.dtype.hasobject:
+        bits = [np.ascontiguousarray(each).view(np.uint8).reshape(len(each), -1) for each in (one, other)]
+        return (bits[0] == bits[1]).all(axis=1)
+    return np.fromiter(map(operator.is_, one, other), bool, len(one))
 
 
 def is_collection(value: object) -> bool:

@@ -26,7 +26,14 @@ import numpy as np
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.episode_relations import EPISODE_CHECKS
-from dpproof.audits.data.records import Records, UncomparableError, is_collection, records_of
+from dpproof.audits.data.records import (
+    Records,
+    UncomparableError,
+    both_records,
+    check_depth,
+    is_collection,
+    records_of,
+)
 from dpproof.mechanisms.rl.rlsvi.users import Users, differ_only_in_rewards_of_one_user
 
 ADDED = (Adjacency.ADD_REMOVE, Adjacency.EXPERT)
@@ -92,8 +99,9 @@ def standing_of(
 def _check_readable(data: object, which: str) -> None:
     """Reject an iterator, or a collection with one inside. The first call would exhaust it."""
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, list | tuple) else ()
-    for value, what in ((data, "is"), *((part, "holds") for part in parts)):
-        if isinstance(value, Iterator):
+    check_depth(f"The {which} input", data)
+    for kind, what in ((type(data), "is"), *((kind, "holds") for kind in set(map(type, parts)))):
+        if issubclass(kind, Iterator):
             raise ValueError(
                 f"The {which} input {what} an iterator, which can be read only once. Give a list instead."
             )
@@ -217,6 +225,8 @@ def _rows(parts: Mapping[object, object]) -> list[tuple[Any, ...]]:
 
 
 def _differ(one: object, other: object) -> bool:
+    if one is other:
+        return False
     if is_collection(one) and is_collection(other):
         a, b = records_of(one), records_of(other)
         return (a.header, _in_order(a)) != (b.header, _in_order(b))
@@ -229,7 +239,7 @@ def _in_order(records: Records) -> Any:
 
 def _compared(first: object, second: object, adjacency: Adjacency) -> _Comparison:
     """Compare the records of two inputs under a relation."""
-    one, other = records_of(first), records_of(second)
+    one, other = both_records(first, second)
     if None not in (one.header, other.header) and one.header != other.header:
         said = f"the {one.unit}s must have the same shape or columns, not {one.header} and {other.header}"
         return _Comparison(said, broken=True)
@@ -243,10 +253,10 @@ def _compared(first: object, second: object, adjacency: Adjacency) -> _Compariso
 
 
 def _replaced(one: Records, other: Records) -> _Comparison:
-    many, unit = len(one.keys), one.unit
-    if many != len(other.keys):
+    many, unit = one.count, one.unit
+    if many != other.count:
         return _Comparison(
-            f"the inputs have {many} and {len(other.keys)} {unit}s, but must have equally many", True
+            f"the inputs have {many} and {other.count} {unit}s, but must have equally many", True
         )
     apart = _changed(one, other)
     if apart == 1:
@@ -275,7 +285,7 @@ def _more(one: Records, other: Records, *, one_expert: bool) -> _Comparison:
     small, large = sorted((one, other), key=lambda records: len(records.keys))
     more, unit = len(large.keys) - len(small.keys), one.unit
     if more != 1 and not (one_expert and more):
-        said = f"the inputs have {len(one.keys)} and {len(other.keys)} {unit}s"
+        said = f"the inputs have {one.count} and {other.count} {unit}s"
         return _Comparison(
             f"{said}, but one must have {'more' if one_expert else 'exactly one more'}", broken=True
         )
@@ -290,7 +300,7 @@ def _more(one: Records, other: Records, *, one_expert: bool) -> _Comparison:
             f"one input has {more} {unit}s more, but dpproof cannot see whether one expert has them all",
             certain=False,
         )
-    return _Comparison(f"one input has 1 {unit} more than {len(small.keys)}")
+    return _Comparison(f"one input has 1 {unit} more than {small.count}")
 
 
 def _contains(large: Records, small: Records) -> bool:

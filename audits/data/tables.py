@@ -18,10 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.audits.data.records import check_depth
+
 Record = tuple[Any, ...]
 """One record: a tuple with its value in each column."""
 Placed = tuple[int, Record]
 """A place in the original data set, and a record. The rebuilt record gets the key or index of this place."""
+COUNTED = 1_000_000
+"""The largest number of elements of a Counter."""
 UNKNOWN = "give pair=(x, y), two neighbouring inputs of your own"
 
 
@@ -56,6 +60,7 @@ def table_of(data: Any) -> Table:
     Raises:
         ValueError: the data set is of an unknown kind, or holds no records.
     """
+    check_depth("data", data)
     table = _read(data)
     if not table.records:
         raise ValueError(f"data ({data!r:.60}) must hold at least one record")
@@ -72,25 +77,46 @@ def _read(data: Any) -> Table:
         case tuple() if data and all(isinstance(part, np.ndarray) and part.ndim for part in data):
             return _of_parts(data)
         case Counter():
-            raise ValueError(
-                f"data (a Counter) must list its records. Give list(data.elements()), or {UNKNOWN}"
-            )
+            return _of_counter(data)
         case dict():
             return _of_dictionary(data)
         case np.ndarray() if data.ndim and data.dtype.names is not None:
             raise ValueError(
                 f"data (a structured array) must be a data frame. Give pandas.DataFrame(data), or {UNKNOWN}"
             )
+        case np.ndarray() if not data.ndim:
+            raise ValueError(
+                f"data (an array without dimensions) must have one. Give data.reshape(1) for one record, or {UNKNOWN}"
+            )
         case set() | frozenset():
             raise ValueError(
                 f"data (of type {type(data).__name__}) must have an order. Give sorted(data), or {UNKNOWN}"
             )
         case list() | tuple():
-            return _of_records(data, "record", lambda placed, join: type(data)(join(r) for _, r in placed))
+            return _of_records(
+                data, "record", lambda placed, join: remade(data, [join(r) for _, r in placed])
+            )
     raise ValueError(
         f"data (of type {type(data).__name__}) must be a list, an array, a data frame, a pandas Series, a"
         f" dictionary from a key to a record, Episodes or Users. For anything else {UNKNOWN}."
     )
+
+
+def remade(data: Any, parts: Iterable[Any]) -> Any:
+    """Return a list, a tuple or a dictionary of the same type with other elements or items.
+
+    >>> remade((1, 2), [3])
+    (3,)
+    """
+    kind = type(data)
+    if kind in (list, tuple):
+        return kind(parts)
+    if isinstance(data, tuple):
+        return getattr(kind, "_make", kind)(parts)
+    made = copy.copy(data)  # which keeps its attributes, and the default of a defaultdict
+    made.clear()
+    (made.update if isinstance(data, dict) else made.extend)(parts)
+    return made
 
 
 Join = Callable[[Record], Any]
@@ -102,9 +128,18 @@ def _of_records(
     """Return the table of a sequence of records."""
     names, split, join = _columns_of(records)
     whole = names == (0,) and any(map(_holds, records))
-    return Table(
-        unit, [split(one) for one in records], names, lambda placed: together(placed, join), whole=whole
-    )
+    rows = [split(one) for one in records]
+    made: dict[int, tuple[Record, Any]] = {}
+
+    def joined(row: Record) -> Any:
+        """Return one record for all places of a row, so that inputs share most of their records."""
+        held = made.get(id(row))
+        if held is None:
+            held = made[id(row)] = row, join(row)
+        return held[1]
+
+    plain = names == (0,) and not whole
+    return Table(unit, rows, names, lambda placed: together(placed, join if plain else joined), whole=whole)
 
 
 def _columns_of(records: Sequence[Any]) -> tuple[tuple[Hashable, ...], Callable[[Any], Record], Join]:
@@ -114,7 +149,11 @@ def _columns_of(records: Sequence[Any]) -> tuple[tuple[Hashable, ...], Callable[
     if all(type(one) is kind for one in records):
         if isinstance(first, dict) and all(one.keys() == first.keys() for one in records):
             names = tuple(first)
-            return names, lambda one: tuple(one[k] for k in names), lambda r: dict(zip(names, r, strict=True))
+            return (
+                names,
+                lambda one: tuple(one[k] for k in names),
+                lambda r: remade(first, zip(names, r, strict=True)),
+            )
         if kind in (list, tuple) and first and _rectangular(records):
             return tuple(range(len(first))), tuple, kind
         make = getattr(kind, "_make", None)  # of a named tuple
@@ -174,7 +213,8 @@ def _of_parts(parts: tuple[NDArray[Any], ...]) -> Table:
 
     def built(placed: Sequence[Placed]) -> Any:
         cuts = zip(tables, pairwise(ends), strict=True)
-        return tuple(table.built([(p, r[low:high]) for p, r in placed]) for table, (low, high) in cuts)
+        made = [table.built([(p, r[low:high]) for p, r in placed]) for table, (low, high) in cuts]
+        return remade(parts, made)
 
     return Table("row", rows, tuple(range(ends[-1])), built, whole=any(table.whole for table in tables))
 
@@ -189,12 +229,23 @@ def _of_dictionary(data: dict[Any, Any]) -> Table:
         )
 
     def together(placed: Sequence[Placed], join: Join) -> Any:
-        made = copy.copy(data)  # which keeps its type, and the default of a defaultdict
-        made.clear()
-        made.update((keys[place], join(record)) for place, record in placed)
-        return made
+        return remade(data, ((keys[place], join(record)) for place, record in placed))
 
     return _of_records(values, "record", together)
+
+
+def _of_counter(data: Counter[Any]) -> Table:
+    """Return the table whose records are the elements that a Counter counts."""
+    if not all(type(count) is int and count > 0 for count in data.values()) or data.total() > COUNTED:
+        raise ValueError(
+            f"data (a Counter) must have whole counts above 0, with a sum of at most {COUNTED}."
+            f" Give dict(data) if each key with its count is one record, or {UNKNOWN}"
+        )
+
+    def built(placed: Sequence[Placed]) -> Any:
+        return remade(data, Counter(record[0] for _, record in placed))
+
+    return Table("counted element", [(one,) for one in data.elements()], (0,), built)
 
 
 def _frame(data: Any) -> Table | None:
@@ -229,6 +280,13 @@ def _rows(
     names: tuple[Hashable, ...],
     made: Callable[[list[int], dict[Hashable, list[Any]]], Any],
 ) -> Table:
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise ValueError(
+            f"data (a data frame): the name of each column must be unique, but {twice!r} is not."
+            f" Rename the columns, or {UNKNOWN}"
+        )
+
     def built(placed: Sequence[Placed]) -> Any:
         columns = {name: [record[at] for _, record in placed] for at, name in enumerate(names)}
         return made([place for place, _ in placed], columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
@@ -239,7 +240,9 @@ def claim(ledger: ClaimLedger, entry: Mapping[str, object]) -> Json:
 
 def refusal(found: Refusal) -> Json:
     """Return a claim that cannot be checked, with its place in the file and the error, as JSON data."""
-    place = {"file": str(found.path), "place": found.place, "line": found.line}
+    here = Path.cwd()
+    file = found.path.relative_to(here) if found.path.is_relative_to(here) else found.path
+    place = {"file": str(file), "place": found.place, "line": found.line}
     return {**place, "name": found.name, "message": found.message}
 
 

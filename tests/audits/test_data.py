@@ -7,7 +7,7 @@ import json
 import math
 import random
 import time
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.handed import Handed, sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError
 from dpproof.audits.data.tables import table_of
+from dpproof.audits.engine.checks.kept_state import ALIKE, STATE, WEAKNESS
 from dpproof.audits.engine.sampling.callables import ChangedInputError
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.claim_file.entry import claim_from
@@ -214,6 +215,8 @@ def test_bounds_apply_to_all_numbers_and_what_they_leave_out_is_said(data, bound
         ([(1, 2), (3, 4)], {1: (3, 9)}, "all values of column 1, 2 to 4"),
         (np.array([1, 2], np.uint8), (0, 300), "fit the type"),
         (["a", "b"], (0, 1), "apply to numbers only"),
+        ([0, np.inf], (0, 1), "but inf is outside all bounds"),
+        ([[1, np.inf], [2]], (0, 2), "but inf is outside all bounds"),
         ([("a", 1), ("b", 2)], {0: (0, 1)}, "column 0 holds no numbers"),
     ],
 )
@@ -226,7 +229,9 @@ def test_bounds_that_cannot_be_used_are_refused(data, bounds, rule):
     ("data", "rule"),
     [
         ({1, 2}, "Give sorted"),
-        (Counter("ab"), "elements"),
+        (Counter({"a": 2.5}), "whole counts above 0"),
+        (np.array(3.0), "without dimensions"),
+        ([json.loads("[" * 200 + "]" * 200)], "inside each other"),
         (np.array([(1, 2.0)], [("a", int), ("b", float)]), "structured array"),
         ("ab", "must be a list"),
     ],
@@ -247,6 +252,66 @@ def test_a_series_and_missing_values_of_pandas_are_data():
                 held = pair.first if isinstance(data, pandas.Series) else pair.first["x"]
                 assert (held.dtype, held.name) == (series.dtype, "x")
                 assert set(held.index) <= {7, 9}
+
+
+Row = namedtuple("Row", "age height")
+
+
+class Named(list):
+    def __init__(self, name, values):
+        super().__init__(values)
+        self.name = name
+
+
+@rows(
+    "data",
+    [
+        Row(1.5, 2.5),
+        Row(np.arange(3.0), np.ones(3)),
+        [OrderedDict(a=1), OrderedDict(a=2)],
+        Counter("aab"),
+        Named("x", [1, 2]),
+    ],
+)
+@pytest.mark.parametrize("bounds", [None, (0, 9)])
+def test_a_rebuilt_data_set_keeps_its_type(data, bounds):
+    bounds = None if isinstance(data, Counter) else bounds
+    for pair in Extremes(data, REPLACE, bounds).pairs():
+        assert type(pair.first) is type(data)
+        assert pair.standing.word == "checked" or isinstance(data, Row)
+        assert getattr(pair.first, "name", None) == getattr(data, "name", None)
+        if isinstance(data, list):
+            assert {type(one) for one in pair.second} == {type(one) for one in data}
+
+
+def test_data_that_cannot_be_rebuilt_or_compared_are_refused_in_words():
+    with pytest.raises(ValueError, match=r"can hold 1 records, .* Give the records in a list"):
+        Extremes(Row(1, 2), Adjacency.ADD_REMOVE).pairs()
+    with pytest.raises(InvalidNeighboursError, match="inside each other"):
+        dpproof.audit(scalar, pair=(json.loads("[" * 900 + "]" * 900), []), **ASKED)
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"'a' is not. Rename the columns"):
+        Extremes(pandas.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), REPLACE).pairs()
+
+
+def test_large_data_cost_little_per_pair():
+    """Data with equal contents have equal seals, and the parts that two inputs share are not compared again."""
+    values = np.random.default_rng(0).random(20_000).tolist()
+    for data in (values, list(zip(values, range(20_000), strict=True)), dict(enumerate(values))):
+        begin = time.process_time()
+        pairs = Extremes(data, REPLACE).pairs()
+        assert all(not pair.handed(label).changed for pair in pairs for label in (0, 1))
+        assert time.process_time() - begin < 3
+        assert {pair.standing.why[:10] for pair in pairs} == {"1 of 20000"}
+    one, other = [2**63, 1], [2**63 + 1, 1]
+    assert sealed(one * 20) != sealed(other * 20)
+    assert sealed([0.0] * 20) != sealed([-0.0] * 20)
+    assert sealed([[1], [2, 3]] * 20) != sealed([[1, 2], [3]] * 20)
+    handed = Handed(values)
+    handed.value[7] = float(repr(values[7]))
+    assert not handed.changed
+    handed.value[7] += 1
+    assert handed.changed
 
 
 def test_a_dictionary_keeps_its_type():
@@ -358,3 +423,40 @@ def test_all_pairs_of_random_data_are_neighbours_and_the_data_stay():
                 else:
                     assert any(small == large[:at] + large[at + 1 :] for at in range(len(large)))
         assert sealed(data) == before
+
+
+def first_only():
+    """Return a function that keeps its first input."""
+    kept = []
+
+    def function(data, n, rng):
+        kept.append(data)
+        return sum(kept[0]) + geometric(1 / 10, rng, n)
+
+    return function
+
+
+class Fitted:
+    """A function that keeps a result of its first input."""
+
+    total = None
+
+    def __call__(self, data, rng):
+        self.total = sum(data) if self.total is None else self.total
+        return self.total + int(geometric(1 / 10, rng, 1)[0])
+
+
+def nothing(data, n, rng):
+    return geometric(1, rng, n)
+
+
+@rows(
+    ("made", "kept"),
+    [(first_only, True), (Fitted, True), (lambda: noisy_total, False), (lambda: nothing, False)],
+)
+def test_a_function_that_answers_from_its_first_input_is_not_called_consistent(made, kept):
+    function = made()
+    found = dpproof.audit(function, [0, 1, 1, 0], adjacency="replace", epsilon=3, budget=3000, power=False)
+    assert found.not_covered[0] == STATE
+    assert (ALIKE in found.not_covered) == (function is not noisy_total)
+    assert (found.weakness == WEAKNESS) == kept
