@@ -444,6 +444,7 @@ def test_a_file_that_is_no_name_is_refused_by_its_key(tmp_path, visits):
 
 def test_a_refused_claim_names_its_file_below_the_current_directory(run, tmp_path, monkeypatch):
     path = tmp_path / "claims.toml"
-    path.write_text(text_of(epsilon="-1"), encoding="utf-8")
+    few = "{ budget = 10 }"
+    path.write_text(text_of(audit=few) + text_of(name='"other"', epsilon="-1"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert run("check", path, "--json").json["refused"][0]["file"] == "claims.toml"
