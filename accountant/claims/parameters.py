@@ -208,8 +208,9 @@ class Ranges:
 
     @staticmethod
     def _is_range(value: object) -> bool:
-        numbers = isinstance(value, list | tuple) and len(value) == 2 and all(map(Domain().admits, value))
-        return bool(numbers and value[0] < value[1])  # type: ignore[index]
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            return False
+        return all(map(Domain().admits, value)) and bool(value[0] < value[1])
 
     def read(self, text: str) -> list[Any]:
         """Return the two numbers of ``text``, which are separated by a space."""

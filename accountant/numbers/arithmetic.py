@@ -173,8 +173,8 @@ def _lru_cache(maxsize: int | None = 128) -> Callable[[Callable[..., Any]], Call
             assume(*used)
             return value
 
-        remembered.cache_clear = computed.cache_clear  # type: ignore[attr-defined]
-        remembered.cache_info = computed.cache_info  # type: ignore[attr-defined]
+        shown: Any = remembered  # the type of a function has no attributes of its own
+        shown.cache_clear, shown.cache_info = computed.cache_clear, computed.cache_info
         return remembered
 
     return decorate

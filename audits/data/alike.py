@@ -76,7 +76,8 @@ class _Words(Form):
 
     def columns(self) -> Iterator[Column]:
         yield TEXT, np.array(list(map(len, self.values)), np.float64)
-        yield tuple(np.array(one, np.float64) for one in zip(*self.words, strict=True))  # type: ignore[misc]
+        first, second = ([cell[place] for cell in self.words] for place in (0, 1))
+        yield np.array(first, np.float64), np.array(second, np.float64)
 
     def texts(self) -> Sequence[str]:
         return list(map(canonical_text, self.values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,9 @@ class RewardMap:
             ValueError: unless it is two finite numbers, the smaller one first.
         """
         try:
-            ends = [] if isinstance(reward_range, str) else [float(end) for end in reward_range]  # type: ignore[attr-defined]
+            if isinstance(reward_range, str) or not isinstance(reward_range, Iterable):
+                raise TypeError
+            ends = [float(end) for end in reward_range]
         except (TypeError, ValueError, OverflowError):
             ends = []
         if len(ends) != 2:

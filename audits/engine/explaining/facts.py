@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,9 +99,9 @@ def _of_sequence(
             yield f"part {place + 1} of the output is {value!r:.40}", None
 
 
-def _double(value: object) -> float:
+def _double(value: SupportsFloat) -> float:
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except OverflowError:
         return math.inf
 
