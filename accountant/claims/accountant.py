@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.calibration import Goal, Target, meet
 from dpproof.accountant.claims.decimals import as_typed, at_nearest_doubles, beyond_decimals, sides
 from dpproof.accountant.claims.parameters import Parameters
@@ -98,11 +98,26 @@ class Accountant:
         if given is not None:
             return Adjacency.of(given)
         if self.adjacency is None:
-            known = ", ".join(relation.value for relation in Adjacency)
-            raise ValueError(
-                f"adjacency is missing, and {self.name} has no default. The relations are: {known}"
-            )
+            known = ", ".join(relation.value for relation in self.relations)
+            raise ValueError(f"adjacency is missing, and {self.name} has no default. Give one of: {known}")
         return self.adjacency
+
+    @property
+    def relations(self) -> tuple[Adjacency, ...]:
+        """The neighbouring relations under which a guarantee of the mechanism is proved.
+
+        >>> from dpproof.accountant.catalogue import accountant_for
+        >>> [relation.value for relation in accountant_for("dp-sgd").relations]
+        ['add-remove', 'replace']
+        """
+        return tuple(relation for relation in Adjacency if self._proved(relation))
+
+    def _proved(self, relation: Adjacency) -> bool:
+        try:
+            self.account(self.example, relation)
+        except UnprovedAdjacencyError:
+            return False
+        return True
 
     def least_noise(
         self, parameters: Any, adjacency: Adjacency | str, epsilon: Any, delta: Any

@@ -170,10 +170,7 @@ def calibrate(
     """
     check_run(parameters)
     by_epsilon = asked.quantity == "epsilon"
-    if by_epsilon:
-        meets, misses = _least_noise(accountant, parameters, adjacency, asked)
-    else:
-        meets, misses = accountant.least_noise_for(asked.goal, parameters, adjacency)
+    meets, misses = _least_noise(accountant, parameters, adjacency, asked)
     with recorded() as used:
         found, below = (accountant.account(choice, adjacency) for choice in (meets, misses))
         met = _met(found.guarantee, asked.limit, asked.at) if by_epsilon else _kept(found.guarantee, asked)
@@ -202,18 +199,27 @@ def calibrate(
 def _least_noise(
     accountant: Accountant, parameters: Parameters, adjacency: Adjacency, asked: Asked
 ) -> tuple[Any, Any]:
-    """Return the result of `Accountant.least_noise`. If delta 0 is out of reach, the error asks for a delta."""
+    """Return the result of `Accountant.least_noise`, with errors about the target, not about the noise searched."""
+    by_epsilon = asked.quantity == "epsilon"
     try:
-        return accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
+        if by_epsilon:
+            return accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
+        return accountant.least_noise_for(asked.goal, parameters, adjacency)
+    except UnprovedAdjacencyError:
+        raise
     except (ValueError, ArithmeticError) as error:
-        if exact(asked.at) != 0 or isinstance(error, UnprovedAdjacencyError):
-            raise
-        if accountant.account(parameters, adjacency).guarantee.epsilon(0).upper < math.inf:
-            raise
-        raise UnreachableTargetError(
-            f"delta ({asked.at}) must be above 0, because {accountant.name} has no guarantee at delta 0 with "
-            "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
-        ) from None
+        begun = accountant.account(parameters, adjacency).guarantee  # refuses other wrong parameters itself
+        if by_epsilon and exact(asked.at) == 0 and begun.epsilon(0).upper == math.inf:
+            raise UnreachableTargetError(
+                f"delta ({asked.at}) must be above 0, because {accountant.name} has no guarantee at delta 0 with "
+                "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
+            ) from None
+        if str(error).startswith(f"{accountant.noise} ("):
+            raise UnreachableTargetError(
+                f"The target {asked} cannot be met, because the noise for it is outside the range that dpproof can "
+                f"compute with: {str(error).rstrip('.')}. Give another target."
+            ) from None
+        raise
 
 
 def _kept(guarantee: Profile, asked: Asked) -> Bound:

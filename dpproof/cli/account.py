@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -83,14 +84,16 @@ def _calibrate(
     from dpproof.answers import calibration
 
     check_file("plot", plot, DRAWN)
+    relation = accountant.relation(adjacency)
     missing = (
         [] if target_advantage or target_tpr else [("--target-epsilon", target_epsilon), ("--delta", delta)]
     )
     if lacking := [flag for flag, value in missing if value is None]:
+        with contextlib.suppress(ArithmeticError, MemoryError):
+            accountant.account(parameters, relation)  # with an impossible relation no target is of use
         raise ValueError(
             f"Missing option {', '.join(lacking)}. Alternatively, give --target-advantage or --target-tpr."
         )
-    relation = accountant.relation(adjacency)
     asked = calibration.asked_for(target_epsilon, 0 if delta is None else delta, target_advantage, target_tpr)
     if what_if and asked.quantity != "epsilon":
         raise ValueError("--what-if can be used only with --target-epsilon.")

@@ -6,7 +6,7 @@ The functions here check all input before the first audit begins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from functools import partial
 from itertools import chain
@@ -21,6 +21,7 @@ from dpproof.accountant.claims.spelling import one_of
 from dpproof.answers import audit as auditing
 from dpproof.answers.audit import AuditOptions
 from dpproof.audits.engine.scores.names import check_scores
+from dpproof.audits.target import leaf_target
 from dpproof.claim_file import read_all
 from dpproof.cli.importing import import_from
 from dpproof.cli.mechanism_flags import values_of
@@ -77,8 +78,11 @@ def jobs_of(
             f"for {target}. It applies only to your own functions and programs",
         )
         values = values_of(target, flags)
-        meant = accountant_for(target).adjacency
-        _check_complete(_parameters_missing(target, values), _missing(promise, meant))
+        accountant = accountant_for(target)
+        audited = leaf_target(target).relations or accountant.relations
+        _check_complete(
+            _parameters_missing(target, values), [] if accountant.adjacency else _missing(promise, audited)
+        )
         relation = _relation(promise, target)
         stated = {} if promise.delta is None else {"delta": promise.delta}
         if promise.epsilon is not None:
@@ -184,12 +188,12 @@ def _relation(promise: Promise, name: str | None = None) -> Adjacency:
     return meant
 
 
-def _missing(promise: Promise, meant: Adjacency | None) -> list[str]:
-    """Return a message if the relation is missing and there is no default."""
-    if promise.adjacency is not None or meant is not None:
+def _missing(promise: Promise, known: Iterable[Adjacency]) -> list[str]:
+    """Return a message if the relation, which has no default, is missing. ``known`` are those to choose from."""
+    if promise.adjacency is not None:
         return []
-    known = ", ".join(relation.value for relation in Adjacency)
-    return [f"--adjacency is missing and has no default. Choose one of: {known}."]
+    listed = ", ".join(relation.value for relation in known)
+    return [f"--adjacency is missing and has no default. Choose one of: {listed}."]
 
 
 def _parameters_missing(name: str, values: Mapping[str, object]) -> list[str]:
@@ -206,7 +210,7 @@ def _check_complete(*missing: list[str]) -> None:
 
 
 def _callable_claim(target: str, promise: Promise) -> Claim:
-    lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, None)]
+    lacking = [*([] if promise.epsilon is not None else [NO_PROMISE]), *_missing(promise, Adjacency)]
     if promise.neighbours is promise.data is None:
         lacking.append(NO_NEIGHBOURS)
     _check_complete(lacking)

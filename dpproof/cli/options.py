@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency
 
@@ -145,12 +146,15 @@ class AllMissing(click.Command):
         lacking = [one for name, one in options.items() if one.required and name not in given]
         helped = not given.keys() <= options.keys()  # the help is no option of the command's own
         if lacking and not helped and not ctx.resilient_parsing:
-            raise ValueError(f"Missing option {', '.join(map(_missing, lacking))}")
+            raise ValueError(f"Missing option {', '.join(self._told(one) for one in lacking)}")
         return super().parse_args(ctx, args)
 
-
-def _missing(option: click.Option) -> str:
-    return f"{option.opts[0]!r} ({(option.help or '').rstrip('.')})"
+    def _told(self, option: click.Option) -> str:
+        """Return an option and its help. The relations are those under which the mechanism has a guarantee."""
+        if option.name == "adjacency" and self.name is not None and self.name in CATALOGUE:
+            proved = ", ".join(relation.value for relation in accountant_for(self.name).relations)
+            return f"{option.opts[0]!r} (Neighbouring relation: {proved})"
+        return f"{option.opts[0]!r} ({(option.help or '').rstrip('.')})"
 
 
 def command_for(accountant: Accountant, body: Any, searched: str | None = None) -> click.Command:

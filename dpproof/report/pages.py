@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
 import inspect
@@ -15,7 +14,6 @@ from pathlib import Path
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.accountant.claims.accountant import Accountant
-from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.answers import coverage
 from dpproof.claim_file.schema import schema_text
 from dpproof.glossary import GLOSSARY
@@ -199,17 +197,8 @@ def example(accountant: Accountant) -> str:
     fields = {field.name: getattr(accountant.example, field.name) for field in accountant.parameters.fields()}
     plain = {field.name: field.default for field in accountant.parameters.fields()}
     flags = [f"--{name.replace('_', '-')} {value}" for name, value in fields.items() if value != plain[name]]
-    relation = [] if accountant.adjacency else [f"--adjacency {_proved(accountant).value}"]
+    relation = [] if accountant.adjacency else [f"--adjacency {accountant.relations[0].value}"]
     return " ".join(["dpproof account", accountant.name, *flags, "--delta 1e-06", *relation])
-
-
-def _proved(accountant: Accountant) -> Adjacency:
-    """Return the first relation under which the example has a proved guarantee."""
-    for relation in Adjacency:
-        with contextlib.suppress(UnprovedAdjacencyError):
-            accountant.account(accountant.example, relation)
-            return relation
-    raise LookupError(f"nothing is proved of the example of {accountant.name}")
 
 
 def public_names() -> str:

@@ -39,7 +39,6 @@ _KINDS: Mapping[type, str] = {
 """Types of ids. Equality of their values is exact."""
 _MISSING = frozenset(["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "<NA>", "NaT"])
 """How programs write a missing value, as pandas reads it."""
-_INVISIBLE = "\ufeff\u200b"
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,8 @@ def ids(table: Table, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
 
     Raises:
         ValueError: naming the row and the rule: an id that is missing or of a type that is rounded or has no
-            exact equality, ids of two types, or ids that differ only in surrounding white space.
+            exact equality, ids of two types, or ids that look the same: they differ only in surrounding white
+            space, in how accents are stored, or in invisible characters (Unicode category Cf).
     """
     given = table.columns[name]
     if given.ndim != 1:
@@ -134,7 +134,11 @@ def _check_spaces(table: Table, name: str, numbers: NDArray[np.int64], known: tu
     for number, value in enumerate(known):
         other = seen.setdefault(_bare(value), value)
         if other != value:
-            rule = f"looks like {other!r}. They differ only in surrounding white space or in how accents are stored"
+            hidden = _invisible(value), _invisible(other)
+            signs = dict.fromkeys("".join(hidden)) if hidden[0] != hidden[1] else {}
+            named = f"the invisible character {', '.join(f'U+{ord(sign):04X}' for sign in signs)}"
+            how = named if signs else "surrounding white space or in how accents are stored"
+            rule = f"looks like {other!r}. They differ only in {how}"
             row = int(np.argmax(numbers == number))
             raise table.error(f"{name} ({value!r}) {rule}. Write each id in one way", row)
 
@@ -142,7 +146,7 @@ def _check_spaces(table: Table, name: str, numbers: NDArray[np.int64], known: tu
 def _is_missing(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_is_missing, value))
-    return not isinstance(value, int) and (value is None or str(value).strip() in _MISSING)
+    return not isinstance(value, int) and (value is None or str(_bare(value)).strip() in _MISSING)
 
 
 def _kind(value: Any) -> str:
@@ -156,12 +160,22 @@ def _kind(value: Any) -> str:
 
 
 def _bare(value: Any) -> Hashable:
-    """Return an id without surrounding white space, and with accents stored in one way."""
+    """Return an id as it looks: without invisible characters and outer white space, accents stored in one way."""
     if isinstance(value, tuple):
         return tuple(map(_bare, value))
     if isinstance(value, str):
-        return unicodedata.normalize("NFC", value).strip().strip(_INVISIBLE).strip()
+        hidden = _invisible(value)
+        return unicodedata.normalize("NFC", "".join(sign for sign in value if sign not in hidden)).strip()
     return value.strip() if isinstance(value, bytes) else value
+
+
+def _invisible(value: Any) -> str:
+    """Return the characters of the Unicode category Cf in an id, such as U+200B. They have no width."""
+    if isinstance(value, tuple):
+        return "".join(map(_invisible, value))
+    if not isinstance(value, str) or value.isascii():
+        return ""
+    return "".join(sign for sign in value if unicodedata.category(sign) == "Cf")
 
 
 def first_seen(values: Iterable[Any]) -> tuple[NDArray[np.int64], tuple[Any, ...]]:

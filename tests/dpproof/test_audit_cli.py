@@ -357,7 +357,10 @@ SIZED = ["audit", "rlsvi", "--adjacency", "rewards-only"]
         (["audit", "nosuch"], "target ('nosuch') must be an existing claim file"),
         (["audit", "nosuch.toml"], "target ('nosuch.toml') must be an existing claim file"),
         (["audit", "."], "target ('.') must be an existing claim file"),
-        (["audit", "rlsvi", *SIZES], "--adjacency is missing and has no default. Choose one of: "),
+        (
+            ["audit", "rlsvi", *SIZES],
+            "--adjacency is missing and has no default. Choose one of: rewards-only.",
+        ),
         (SIZED, "parameter ('states') is missing"),
         ([*SIZED, *SIZES, "--states", 0], "states (0) must be an integer at least 1"),
         ([*SIZED, *SIZES, "--states", "x"], "states ('x') must be an integer at least 1"),

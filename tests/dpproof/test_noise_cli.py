@@ -164,7 +164,7 @@ def test_bad_primitives_are_refused(refused, verb, arguments, says):
         ({"--adjacency": "users"}, "adjacency ('users') must be one of"),
         ({"--adjacency": "rewards-only"}, "no proved guarantee for dp-sgd"),
         ({"--adjacency": "by-sensitivity"}, "no proved guarantee for dp-sgd"),
-        ({"--adjacency": None}, "Missing option '--adjacency'"),
+        ({"--adjacency": None}, "Missing option '--adjacency' (Neighbouring relation: add-remove, replace)"),
     ],
 )
 def test_bad_training_is_refused(refused, changes, says):
@@ -187,6 +187,22 @@ def test_bad_training_is_refused(refused, changes, says):
 )
 def test_calibrate_says_where_noise_is_not_the_answer(refused, arguments, says):
     assert says in refused("calibrate", *arguments, "--target-epsilon", "1")
+
+
+@pytest.mark.parametrize(
+    "target", [("--target-epsilon", "1e-320", "--delta", "0"), ("--target-advantage", "1e-320")]
+)
+def test_a_target_out_of_reach_is_named_before_the_noise(refused, target):
+    flag, value, *_ = target
+    said = refused("calibrate", "laplace", "--sensitivity", "1", *target)
+    assert f"The target {flag.removeprefix('--target-')} {value}" in said.partition("scale")[0]
+
+
+def test_a_relation_without_a_proof_comes_before_a_missing_delta(refused):
+    sizes = ("--states", "2", "--actions", "2", "--horizon", "3", "--episodes", "4")
+    said = refused("calibrate", "rlsvi", *sizes, "--target-epsilon", "1", "--adjacency", "replace")
+    assert "Give clip" in said
+    assert "delta" not in said
 
 
 @pytest.mark.parametrize(

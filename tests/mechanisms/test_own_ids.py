@@ -57,7 +57,8 @@ def bare(one):
     if isinstance(one, tuple):
         return tuple(map(bare, one))
     if isinstance(one, str):
-        return unicodedata.normalize("NFC", one).strip().strip("\ufeff\u200b").strip()
+        seen = "".join(sign for sign in one if unicodedata.category(sign) != "Cf")
+        return unicodedata.normalize("NFC", seen).strip()
     return one.strip() if isinstance(one, bytes) else one
 
 
@@ -106,6 +107,29 @@ def test_equal_ids_and_only_those_share_a_user_in_files(ids, tmp_path_factory):
     (folder / "ids.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     keeps(folder / "ids.csv", ids)
     keeps(folder / "ids.jsonl", ids)
+
+
+HIDDEN = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=3),
+    st.sampled_from(HIDDEN),
+    st.text("ab\u0301", max_size=3),
+)
+@example("u", "\u200d", "7")
+@example("e", "\u200b", "\u0301")
+@example("", "\ufeff", "")
+def test_ids_that_differ_by_an_invisible_character_are_refused(before, hidden, after):
+    """The message names the row and the character. An id that nobody sees counts as missing."""
+    ids = ["a user", before + after, before + hidden + after]
+    with pytest.raises(ValueError, match=r"row [23]: user") as refused:
+        read_episodes(log_of(ids))
+    said = str(refused.value)
+    assert "must have a value" in said or f"U+{ord(hidden):04X}" in said
+    with pytest.raises(ValueError, match=r"row [23]: user"):
+        read_episodes(log_of([(one, 1) for one in ids]))
 
 
 @pytest.mark.parametrize("library", FRAMES)
