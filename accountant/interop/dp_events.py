@@ -120,20 +120,14 @@ def attained_by(event: dp.DpEvent, adjacency: Adjacency | str) -> str | None:
 
 def _is_attained(event: dp.DpEvent, adjacency: Adjacency) -> bool:
     """Whether a primitive's pair is its output on two neighbours: neither a surrogate nor rounded."""
-    match event:
-        case dp.PoissonSampledDpEvent():
-            inner = [(one, n) for one, n in _flat(event.event, 1) if n]
-            return len(inner) == 1 and inner[0][1] == 1 and _is_attained(inner[0][0], adjacency)
-        case dp.RandomizedResponseDpEvent():
-            return adjacency is Adjacency.REPLACE
-    return isinstance(
-        event,
-        dp.NoOpDpEvent
-        | dp.NonPrivateDpEvent
-        | dp.GaussianDpEvent
-        | dp.LaplaceDpEvent
-        | dp.DiscreteLaplaceDpEvent,
-    )
+    if isinstance(event, dp.PoissonSampledDpEvent):
+        inner = list(_flat(event.event, 1))
+        return len(inner) == 1 and inner[0][1] == 1 and _is_attained(inner[0][0], adjacency)
+    answers = isinstance(event, dp.RandomizedResponseDpEvent) and adjacency is Adjacency.REPLACE
+    return answers or isinstance(event, _EXACT)
+
+
+_EXACT = dp.NonPrivateDpEvent, dp.GaussianDpEvent, dp.LaplaceDpEvent, dp.DiscreteLaplaceDpEvent
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:

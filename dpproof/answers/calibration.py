@@ -12,7 +12,7 @@ from typing import Any
 from dpproof.accountant.asking import check_meant, check_named, noise_to_begin, parameters_of
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.accountant import Accountant, check_run
-from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.calibration import AttackTarget, Goal, Target, UnreachableTargetError
 from dpproof.accountant.claims.decimals import doubles
 from dpproof.accountant.claims.parameters import Parameters
@@ -205,20 +205,15 @@ def _least_noise(
         if by_epsilon:
             return accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
         return accountant.least_noise_for(asked.goal, parameters, adjacency)
-    except UnprovedAdjacencyError:
-        raise
     except (ValueError, ArithmeticError) as error:
-        begun = accountant.account(parameters, adjacency).guarantee  # refuses other wrong parameters itself
+        begun = accountant.account(parameters, adjacency).guarantee  # refuses what is wrong before any search
         if by_epsilon and exact(asked.at) == 0 and begun.epsilon(0).upper == math.inf:
             raise UnreachableTargetError(
                 f"delta ({asked.at}) must be above 0, because {accountant.name} has no guarantee at delta 0 with "
                 "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
             ) from None
         if str(error).startswith(f"{accountant.noise} ("):
-            raise UnreachableTargetError(
-                f"The target {asked} cannot be met, because the noise for it is outside the range that dpproof can "
-                f"compute with: {str(error).rstrip('.')}. Give another target."
-            ) from None
+            raise UnreachableTargetError(f"The target {asked} needs noise out of range: {error}") from None
         raise
 
 
