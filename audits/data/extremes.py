@@ -15,11 +15,13 @@ from functools import singledispatch
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.audits.data.changed_users import Candidate, of_episodes, of_users
 from dpproof.audits.data.changes import Bounds, Change, bounded_columns, changes, check_bounds, shown
-from dpproof.audits.data.handed import digest, sealed
+from dpproof.audits.data.handed import sealed
 from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.data.tables import UNKNOWN, Placed, Record, Table, table_of
 from dpproof.mechanisms.rl.rlsvi.users import Users
@@ -185,16 +187,18 @@ class _Seals:
     """The keys of records, each computed once, because all inputs share most of their records."""
 
     def __init__(self) -> None:
-        self._held: dict[int, tuple[Record, str]] = {}
+        self._held: dict[int, tuple[int, Record]] = {}
+        self._numbers: dict[str, int] = {}
 
     def of_all(self, placed: Sequence[Placed]) -> str:
         """Return a text that is equal for equal records at equal places only."""
         held = self._held
-        keys = [(held.get(id(record)) or self._of(record))[1] for _, record in placed]
-        return digest(f"{[place for place, _ in placed]} {keys}")
+        keys = [(place, (held.get(id(record)) or self._of(record))[0]) for place, record in placed]
+        return sealed(np.array(keys, np.int64))
 
-    def _of(self, record: Record) -> tuple[Record, str]:
-        self._held[id(record)] = record, sealed(record)
+    def _of(self, record: Record) -> tuple[int, Record]:
+        number = self._numbers.setdefault(sealed(record), len(self._numbers))
+        self._held[id(record)] = number, record
         return self._held[id(record)]
 
 

@@ -138,7 +138,7 @@ def _of_records(
             held = made[id(row)] = row, join(row)
         return held[1]
 
-    plain = names == (0,) and not whole
+    plain = join is tuple or (names == (0,) and not whole)
     return Table(unit, rows, names, lambda placed: together(placed, join if plain else joined), whole=whole)
 
 
