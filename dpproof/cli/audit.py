@@ -40,7 +40,6 @@ from dpproof.cli.options import (
 from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
-    from dpproof.audits.plan import Asked
     from dpproof.audits.recording.evidence import Evidence
 
 ALPHA = "probability of a false alarm or a false bound"
@@ -146,7 +145,7 @@ def audit(
         refuse({"view": view}, [], f"with --epsilon, and for any target except {auditing.VIEWED}")
     if target == "corpus":
         refuse({**vars(promise), **told, "sharpen": sharpen or None}, context.args, "if the target is corpus")
-        _corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
+        audit_corpus({"seed": seed, "alpha": alpha}, budget, journal, only, workers, cluster, witnesses, json)
     refuse({"only": only}, [], "unless the target is corpus")
     if target is None:
         raise ValueError(NO_TARGET)
@@ -193,23 +192,6 @@ def _again(found: Sequence[Evidence], witnesses: Path | None, console: Console) 
             console.print(f"to run it again: {command}", markup=False, highlight=False, soft_wrap=True)
     if witnesses is None and any(one.verdict.violated for one in found):
         console.print("to be able to run it again, add --witnesses FOLDER", highlight=False, soft_wrap=True)
-
-
-def _corpus(
-    asked: Asked,
-    budget: int | None,
-    journal: Path | None,
-    only: str | None,
-    workers: int | None,
-    cluster: str | None,
-    witnesses: Path | None,
-    json: bool,
-) -> None:
-    """Audit the corpus, and exit with its code."""
-    with journal_at(journal):
-        audit_corpus(
-            asked if budget is None else {**asked, "budget": budget}, only, workers, cluster, witnesses, json
-        )
 
 
 def _replay(path: Path, witnesses: Path | None, json: bool) -> None:

@@ -19,7 +19,7 @@ from dpproof.answers import as_json
 from dpproof.answers import audit as auditing
 from dpproof.answers.corpus import CaseResult, cases_with, run_cases
 from dpproof.cli import show
-from dpproof.executors import executor_for
+from dpproof.executors import executor_for, journal_at
 
 if TYPE_CHECKING:
     from dpproof.audits.plan import Asked
@@ -56,6 +56,8 @@ CHECKED: Mapping[str, Domain] = {
 
 def audit_corpus(
     options: Asked,
+    budget: int | None,
+    journal: Path | None,
     only: str | None,
     workers: int | None,
     cluster: str | None,
@@ -63,6 +65,8 @@ def audit_corpus(
     json: bool,
 ) -> None:
     """Audit the cases of the corpus and print a row for each. After an interruption, finished rows remain."""
+    if budget is not None:
+        options = {**options, "budget": budget}
     for name, value in options.items():
         if not CHECKED[name].admits(value):
             raise ValueError(f"{name} ({value!r}) must be {CHECKED[name]}")
@@ -72,6 +76,7 @@ def audit_corpus(
     rows = show.CorpusRows([case.name for case in cases], quiet=json)
     try:
         with (
+            journal_at(journal),
             executor_for(min(shared, len(cases)), cluster) as executor,
             progress_of("corpus", len(cases)) as progress,
         ):

@@ -24,15 +24,7 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.numbers.written import replacing, write_whole
 from dpproof.mechanisms.own_data.columns import Table, integers, plain, reals
 from dpproof.mechanisms.own_data.rewards import RULE, RewardMap
-from dpproof.mechanisms.own_data.tables import checked, episodes_of, renamed, table_of
-from dpproof.mechanisms.own_data.units import (
-    Unit,
-    described,
-    ignored_columns,
-    owners,
-    starts,
-    unit_of,
-)
+from dpproof.mechanisms.own_data.units import Unit, described, ignored_columns, owners, starts, steps_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +89,7 @@ def read_episodes(
     columns = columns or {}
     if isinstance(source, str | Path) and _is_own(Path(source)):
         return _of_archive(Path(source), reward_range, columns, unit)
-    table = checked(renamed(table_of(source), columns))
-    unit = unit_of(table, unit, columns)
-    numbers, order = episodes_of(table)
+    table, unit, numbers, order = steps_of(source, columns, unit)
     map_, rewards = _rewards(table, reward_range)
     user, users = owners(table, numbers, order, unit)
     if all(isinstance(name, int) and 0 <= name < 2**63 for name in users):

@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 
 from dpproof.mechanisms.environments.batched import Steps
 from dpproof.mechanisms.own_data.columns import Table, flags, integers, reals
-from dpproof.mechanisms.own_data.tables import checked, episodes_of, renamed, table_of
-from dpproof.mechanisms.own_data.units import (
-    Unit,
-    described,
-    ignored_columns,
-    owners,
-    starts,
-    unit_of,
-)
+from dpproof.mechanisms.own_data.units import Unit, described, ignored_columns, owners, starts, steps_of
 from dpproof.mechanisms.rl.expert.data import ExpertData
 
 
@@ -66,9 +58,7 @@ def read_expert_data(
             ``next_observations`` are missing, because what came after its last action is not known.
         OSError: for a file that cannot be read.
     """
-    table = checked(renamed(table_of(source), columns or {}))
-    unit = unit_of(table, unit, columns or {})
-    numbers, order = episodes_of(table)
+    table, unit, numbers, order = steps_of(source, columns or {}, unit)
     ends = np.append(starts(numbers)[1:], len(numbers)) - 1
     seen = _finite(table, "state", np.float32)[order].reshape(len(numbers), -1)
     over = flags(table, "terminated")[order]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.mechanisms.own_data.columns import USED, Column, Table, first_seen, ids
+from dpproof.mechanisms.own_data.tables import checked, episodes_of, renamed, table_of
 
 Unit = Literal["user", "episode"]
 """Whose data a guarantee protects: all episodes of a user, or a single episode."""
@@ -24,6 +25,20 @@ _USER = re.compile(
     rf"(hashed|anon|anonymous|pseudo)?({_PERSONS})s?(id|ids|name|no|nr|num|number|key|code|hash|index)?"
     r"|id|ids|uid|uuid|guid|name|email"
 )
+
+
+def steps_of(
+    source: object, columns: Mapping[str, str], unit: Unit | None
+) -> tuple[Table, Unit, Column, Column]:
+    """Read a source of the user's data. ``columns`` and ``unit`` are those that the caller states.
+
+    Return the table, the unit, and for each step, episode by episode, the episode's number and the row.
+
+    Raises:
+        ValueError: naming the data, the row and the rule it breaks.
+    """
+    table = checked(renamed(table_of(source), columns))
+    return table, unit_of(table, unit, columns), *episodes_of(table)
 
 
 def unit_of(table: Table, unit: Unit | None, columns: Mapping[str, str]) -> Unit:
