@@ -24,7 +24,7 @@ Record = tuple[Any, ...]
 """One record: a tuple with its value in each column."""
 Placed = tuple[int, Record]
 """A place in the original data set, and a record. The rebuilt record gets the key or index of this place."""
-COUNTED = 1_000_000
+COUNTED = 100_000
 """The largest number of elements of a Counter."""
 UNKNOWN = "give pair=(x, y), two neighbouring inputs of your own"
 
