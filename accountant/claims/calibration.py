@@ -345,8 +345,8 @@ def _real(judge: Judge, scale: _Scale, start: float, name: str) -> tuple[float, 
     meets = _certified(judge.meets, scale, root + step, step, judge.target)
     misses = _certified(judge.misses, scale, root - step, -step, judge.target)
     if abs(meets - misses) > _FARTHEST * meets:
-        known = f"certified to be met at {name} = {meets!r} and to be missed only at {misses!r}"
-        raise ArithmeticError(f"{judge.target} is {known}. The bounds are too wide to find the least noise.")
+        known = f"{name} = {meets!r} is certified to meet {judge.target}, and {name} = {misses!r} to miss it"
+        raise ArithmeticError(f"{known}. In between, the bounds are too wide to find the least noise.")
     return meets, misses
 
 
@@ -381,5 +381,5 @@ def _certified(decided: Callable[[Any], bool], scale: _Scale, place: float, step
         if decided(value):
             return value
         place, step = place + step, step * 4
-    near = f"The bounds near {scale.to_value(place)!r}"
+    near = f"The bounds on privacy near a noise parameter of {scale.to_value(place)!r}"
     raise ArithmeticError(f"{near} are too wide to decide whether {target} is met.")

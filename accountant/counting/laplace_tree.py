@@ -104,13 +104,17 @@ def _joined(left: list[set[Counts]], right: list[set[Counts]]) -> list[set[Count
 def _undominated(profiles: set[Counts]) -> set[Counts]:
     """Return the profiles without those whose changes can be packed into another one's nodes."""
     if len(profiles) > MOST_HELD**2:
-        raise TooManyProfilesError(f"profiles ({len(profiles)}) must be at most {MOST_HELD**2} at a time")
+        raise TooManyProfilesError(
+            f"One user can change the nodes in {len(profiles)} ways. dpproof compares at most {MOST_HELD**2} ways."
+        )
     kept: list[Counts] = []
     for profile in sorted(profiles, key=_order, reverse=True):
         if not any(_packs(profile, boxes) for boxes in kept):
             kept.append(profile)
         if len(kept) > MOST_HELD:
-            raise TooManyProfilesError(f"profiles must be at most {MOST_HELD}")
+            raise TooManyProfilesError(
+                f"One user can change the nodes in more than {MOST_HELD} ways, none of which dominates another."
+            )
     return set(kept)
 
 

@@ -210,7 +210,8 @@ def _reciprocal(series: flint.arb_poly, count: int) -> flint.arb_poly:
     wrong = sum((abs(value) for value in _residual(series, guess, count).coeffs()), flint.arb(0))
     if not wrong < flint.arb(1) / 2:
         raise ArithmeticError(
-            "The inverse series of the coefficients grows too fast to be certified. Use nonnegative, decreasing ones."
+            "The series 1/((1 - z) c(z)) grows too fast to bound its errors, where c has the given coefficients. "
+            "Use nonnegative, decreasing coefficients."
         )
     largest = max((abs(value) for value in guess.coeffs()), key=float) * (1 + flint.arb(2) ** -40)
     radius = flint.arb(0, (largest * wrong / (1 - wrong)).upper())

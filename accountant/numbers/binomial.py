@@ -126,9 +126,7 @@ def tail_ratio(trials: int, probability: Fraction, count: int) -> flint.arb:
         ValueError: for a count outside [0, (trials + 1) probability], or equal to trials.
     """
     if not 0 <= count <= (trials + 1) * probability or count >= trials:
-        raise ValueError(
-            f"count ({count!r}) must be at least 0, at most (trials + 1) * probability, and less than trials"
-        )
+        raise ValueError(f"count ({count!r}) must be in [0, (trials + 1) * probability] and below trials")
     spread = math.sqrt(trials * probability * (1 - probability))
     if spread > _WIDE and count > trials * probability - 2 * spread:
         other = Fraction(count + math.ceil(3 * spread), trials)
@@ -277,7 +275,7 @@ def log_masses(trials: int | Counts, probability: Fraction, counts: Counts) -> L
     check_law(most, probability)
     if not _RAREST <= probability <= 1 - _RAREST:
         raise ValueError(
-            f"probability ({float(probability)!r}) must be in [1e-270, 1 - 1e-270] for logarithms"
+            f"probability ({float(probability)!r}) must be in [1e-270, 1 - 1e-270] to compute logarithms of masses"
         )
     away = _away(trials, most, probability, counts)
     tries, hits = np.asarray(trials, dtype=np.float64), counts.astype(np.float64)
@@ -299,7 +297,9 @@ def _away(trials: int | Counts, most: int, probability: Fraction, counts: Counts
         difference: Counts = counts * under - trials * over
         return difference.astype(np.float64) / under
     if not isinstance(trials, int):
-        raise ValueError(f"probability ({probability!r}) must have a denominator below {2**62 // most}")
+        raise ValueError(
+            f"probability ({probability!r}) must have a denominator below {2**62 // most} if trials is an array"
+        )
     base = math.floor(trials * probability)
     return (counts - base).astype(np.float64) - float(trials * probability - base)
 

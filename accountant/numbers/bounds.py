@@ -29,7 +29,7 @@ class Truth(enum.Enum):
     (True, False)
     >>> bool(Truth.UNDECIDED)
     Traceback (most recent call last):
-    dpproof.accountant.numbers.bounds.UndecidedError: The bounds overlap, so the comparison is undecided. Use .upper.
+    dpproof.accountant.numbers.bounds.UndecidedError: The bounds leave this undecided. Compare .upper or .lower.
     """
 
     PROVED = "proved"
@@ -38,7 +38,7 @@ class Truth(enum.Enum):
 
     def __bool__(self) -> bool:
         if self is Truth.UNDECIDED:
-            raise UndecidedError("The bounds overlap, so the comparison is undecided. Use .upper.")
+            raise UndecidedError("The bounds leave this undecided. Compare .upper or .lower.")
         return self is Truth.PROVED
 
     def __invert__(self) -> Truth:
@@ -114,7 +114,7 @@ class Bound:
 
     def _no_arithmetic(self, *_: object) -> NoReturn:
         raise TypeError(
-            "A Bound has no arithmetic. Use float(bound), which is safe to rely on, or .lower or .upper."
+            "A Bound has no arithmetic. Use float(bound), its safe end, or bound.lower or bound.upper."
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic

@@ -39,7 +39,7 @@ def exact(value: Number, name: str = "value") -> Fraction:
     try:
         match value:
             case bool():
-                raise TypeError("a truth value is not a number")
+                raise TypeError("True and False are not numbers")
             case Written():
                 return value.rational
             case str() if "/" not in value:
@@ -90,7 +90,7 @@ def typed(text: str) -> float:
 def _decimal(text: str) -> Fraction:
     decimal = Decimal(text.strip())
     if decimal.is_finite() and decimal and abs(decimal.adjusted()) > _MOST_DIGITS:
-        raise ValueError(f"its exponent is beyond {_MOST_DIGITS}")
+        raise ValueError(f"the exponent of the number must be in [-{_MOST_DIGITS}, {_MOST_DIGITS}]")
     return Fraction(decimal)
 
 

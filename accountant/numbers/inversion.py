@@ -251,7 +251,9 @@ def first_step(holds: Callable[[float], bool], place: float, step: float, end: f
         ArithmeticError: if ``place`` or ``step`` is NaN.
     """
     if math.isnan(place) or math.isnan(step):
-        raise ArithmeticError(f"The search cannot begin at {place!r} with a step of {step!r}.")
+        raise ArithmeticError(
+            f"The search cannot begin at {place!r} with a step of {step!r}, because neither may be NaN."
+        )
     step = math.copysign(max(abs(step), math.ulp(place) if math.isfinite(place) else 0.0), step)
     while (place < end if step > 0 else place > end) and not holds(place):
         place, step = (min if step > 0 else max)(place + step, end), 2 * step

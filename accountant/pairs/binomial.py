@@ -50,7 +50,8 @@ class ShiftedBinomial:
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(
-                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer."
+                f"trials ({self.trials!r}) is too large, because more than {MOST_OUTCOMES} outcomes are likely. "
+                "Use fewer trials."
             )
 
     def cells(self, edges: Floats) -> Cells:
@@ -176,7 +177,8 @@ class ShuffledBinary:
         low, high = self._window()
         if high - low > MOST_OUTCOMES:
             raise ValueError(
-                f"trials ({self.trials!r}) is too large: more than {MOST_OUTCOMES} outcomes would count. Use fewer."
+                f"trials ({self.trials!r}) is too large, because more than {MOST_OUTCOMES} outcomes are likely. "
+                "Use fewer trials."
             )
 
     def cells(self, edges: Floats) -> Cells:

@@ -145,7 +145,8 @@ def _around(
     rest = 1 - outer - (lost[0] + lost[1]) / 2
     if rest < -doubt:
         raise ValueError(
-            f"masses (sum {1 - rest!r}) must be at most 1. The two directions of the pair differ."
+            f"masses (sum {1 - rest!r}) must add up to at most 1. The pair must have the same privacy loss in "
+            "both directions."
         )
     low, high = max(rest - doubt, 0.0), max(rest, 0.0) + doubt
     left, left_error = masses[0][::-1].copy(), errors[0][::-1].copy()

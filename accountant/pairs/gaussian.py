@@ -74,7 +74,10 @@ class _Line:
         self.step, self.alias = _rule(self.sigma, max(-self.power, 0.0), frequency)
         low, high = _ends(self.rate, self.sigma, self.power)
         if (low + high) / self.step > _MOST_NODES:
-            raise OverflowError(f"the moment-generating function needs {(low + high) / self.step:.0f} nodes")
+            raise OverflowError(
+                f"the moment-generating function needs {(low + high) / self.step:.0f} nodes, "
+                f"more than {_MOST_NODES}"
+            )
         first, last = -math.ceil(low / self.step), math.ceil(high / self.step)
         self.y = self.step * np.arange(first, last + 1, dtype=np.float64)
         self.ratio, self.ratio_error = log_ratio(pair.rate, self.sigma, self.y)
@@ -110,7 +113,9 @@ class _Line:
         The rounding error grows with t; the rule's error counts at t and at 0.
         """
         if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
-            raise OverflowError(f"the characteristic function needs {count} x {len(self.y)} values")
+            raise OverflowError(
+                f"the characteristic function needs too many values: {count} frequencies x {len(self.y)} nodes"
+            )
         values, rounding = phases_minus_one(
             self.weights, self.relative, self.loss, 1.01 * self.ratio_error, step, count
         )

@@ -124,7 +124,7 @@ def law_below(
     cells = pair.cells(np.append(points - step / 2, points[-1] + step / 2))
     if cells.slack + 4 * _U * float(np.abs(points[[0, -1]]).max()) > step / 8:
         raise ValueError(
-            f"step ({step!r}) must be above 8 times the numerical error of the privacy losses ({cells.slack!r})"
+            f"step ({step!r}) must be at least 8 times the numerical error of the privacy losses. Use a larger step."
         )
     masses = np.maximum(cells.p * (1 - cells.p_error) * (1 - 8 * _U), 0.0)
     inner = masses[1:-1]

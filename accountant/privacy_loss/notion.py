@@ -72,7 +72,7 @@ def epsilon_by_inversion(parts: Parts, delta: Fraction) -> tuple[float, float]:
 
 def _away_from_pole(parts: Parts, line: Line) -> Line:
     if not line.variance > 0:
-        raise Inapplicable("the loss does not vary in double precision")
+        raise Inapplicable("the variance of the privacy loss is not above 0 in double precision")
     least = _FLATTEST / math.sqrt(line.variance)
     return line if line.c >= least else line_at(parts, least)
 
@@ -105,7 +105,7 @@ def _above(found: Contour, guess: float, step: float, delta: Fraction) -> float:
     end = guess + 2.0**60 * step
     if (high := first_step(lambda epsilon: found.delta(epsilon)[1] <= delta, guess, step, end)) < end:
         return high
-    raise Inapplicable("no upper end was found near the saddle point")
+    raise Inapplicable("no epsilon near the saddle point is certified to meet delta")
 
 
 def _below(found: Contour, guess: float, step: float, delta: Fraction) -> float:
@@ -252,7 +252,7 @@ def _characteristics(parts: Composition) -> Parts:
         (part, count) for part, count in ((pair.characteristic(), count) for pair, count in parts) if part
     ]
     if len(found) < len(parts):
-        raise Inapplicable("a pair's moment-generating function is not known")
+        raise Inapplicable("the moment-generating function of at least one pair is not known")
     return found
 
 

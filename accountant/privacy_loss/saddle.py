@@ -202,7 +202,7 @@ class Contour:
         exponent = self.line.log_mgf - self.line.c * epsilon
         error = self.line.log_mgf_error + 4 * EPS * (abs(self.line.log_mgf) + self.line.c * abs(epsilon) + 4)
         if high <= 0 or exponent > 700:
-            raise Inapplicable("the integral did not come out positive")
+            raise Inapplicable("the upper bound on delta is not positive, or too large to compute")
         upper = high * math.exp(exponent + error) * (1 + 16 * EPS)
         lower = low * math.exp(exponent - error) * (1 - 16 * EPS) if low > 0 else 0.0
         return lower if lower >= LEAST_DELTA else 0.0, max(upper, LEAST_DELTA)

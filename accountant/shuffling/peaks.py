@@ -132,7 +132,7 @@ def _search(heights: Heights, first: int, last: int, target: Fraction) -> int | 
         middle = (low + high) // 2
         ranges += [(middle + 1, high), (low, middle)]
     raise UndecidedError(
-        f"peaks {ranges[-1]} of {last} are too close to the target ({float(target)!r}) to decide"
+        f"{_MOST} steps do not decide whether a local maximum of delta is above the target ({float(target)!r})"
     )
 
 

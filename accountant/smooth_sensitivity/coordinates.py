@@ -154,7 +154,7 @@ def least_coordinates(
         scales.append(_purely(family, target, dimension, smoothing))
     if math.isinf(min(scales)):
         raise UnreachableTargetError(
-            f"smoothing ({smoothing!r}) alone costs more than {target}. Use a smaller smoothing."
+            f"smoothing ({smoothing!r}) is too large, because no noise scale meets {target}. Use a smaller smoothing."
         )
     return min(scales)
 

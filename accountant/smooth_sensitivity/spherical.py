@@ -119,7 +119,9 @@ def _cut(z: float, factor: float, order: float) -> int:
         if small.size and small[0] < _MOST_TERMS:
             return int(small[0]) + 1
         count *= 4
-    raise TooManyTermsError(f"z = {z:g}, factor = {factor:g}: more than {_MOST_TERMS} terms")
+    raise TooManyTermsError(
+        f"The sum of Bessel functions at z = {z:g} with factor {factor:g} needs more than {_MOST_TERMS} terms."
+    )
 
 
 def chi_square_tail(point: flint.arb, noncentral: flint.arb, degrees: int) -> flint.arb:

@@ -107,7 +107,7 @@ class Coins:
             width *= 4
             if width > 4 * self.times + 4:
                 raise ArithmeticError(
-                    "The inverse of a binomial hockey-stick divergence could not be certified."
+                    "The working precision is too low to find the epsilon at which delta equals the target."
                 )
         first = max(guess - width, self.heads_above(Fraction(0)))
         return self._best(range(first, min(guess + width, self.times) + 1), target)
@@ -122,7 +122,7 @@ class Coins:
                 best = root.max(best)
             elif not (p < target or root < best):
                 raise ArithmeticError(
-                    "The inverse of a binomial hockey-stick divergence could not be certified."
+                    "The working precision is too low to find the epsilon at which delta equals the target."
                 )
         return best
 

@@ -243,7 +243,7 @@ class _Composed:
         for kind in self.kinds:
             if kind.epsilon > _MOST_EPSILON:
                 size = f"epsilon ({float(kind.epsilon)!r}) of a part must be at most {_MOST_EPSILON}"
-                raise ValueError(f"{size}, because so many different epsilons are composed")
+                raise ValueError(f"{size}, because the composition is too large to be summed exactly")
         return PrivacyLoss([[(RandomisedResponse(kind.epsilon), kind.times) for kind in self.kinds]])
 
     def epsilon(self, target: Fraction) -> tuple[float, float]:

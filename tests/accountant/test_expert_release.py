@@ -313,7 +313,7 @@ def test_calibrated_noise_fed_back_meets_its_target(epsilon, delta, more):
         ("0", "1e-3", {}, r"epsilon \(0.0\) must be at least 0.11"),
         ("1", "1e-80", {"draws": "fresh"}, r"delta \(1e-80\) must be above 2.5e-59"),
         ("1", "1e-4", {"trajectories": 20_000}, r"trajectories \(20000\) is too large"),
-        ("1", "1e-4", {"trajectories": 20_000, "per_expert": 8, "draws": "fresh"}, "So many draws"),
+        ("1", "1e-4", {"trajectories": 20_000, "per_expert": 8, "draws": "fresh"}, "Use fewer trajectories"),
     ],
 )
 def test_targets_out_of_reach_are_named(epsilon, delta, more, words):

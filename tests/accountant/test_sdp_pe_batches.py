@@ -120,7 +120,7 @@ def test_printed_figures():
 
 def test_refusals():
     for epsilon in ("1", "2", "0", "-1"):
-        with pytest.raises(ValueError, match=r"epsilon .* must be in \(0, 1\), because Lemma 10"):
+        with pytest.raises(ValueError, match=r"epsilon .* must be in \(0, 1\), because the paper's Lemma 10"):
             printed_threshold(6, 4, 2, epsilon, "1e-6")
     assert printed_threshold(6, 4, 2, "2", "1e-6", beyond_proof=True) > 0
     with pytest.raises(ValueError, match="beta"):
@@ -195,7 +195,7 @@ def test_known_bad_a_target_is_not_met_by_the_double_next_above_it():
 
 def test_targets_that_no_noise_or_any_noise_meets_are_named():
     with pytest.raises(
-        NoNoiseNeededError, match=r"delta \('0\.9999999999'\) is so large that even almost no noise"
+        NoNoiseNeededError, match=r"delta \('0\.9999999999'\) is so large that almost no noise"
     ):
         batch_threshold(LAYER_TARGETS, 1000, 1.0, "0.9999999999")
     with pytest.raises(UnreachableTargetError, match="fair noise bits for a counter are not enough"):

@@ -59,10 +59,10 @@ def test_bits_that_are_none(kind, bit):
 @pytest.mark.slow
 def test_the_papers_epsilon_stops_at_one_and_the_exact_accountant_does_not():
     with pytest.raises(
-        ValueError, match=r"epsilon \('1'\) must be in \(0, 1\), because Lemma 10 holds only there"
+        ValueError, match=r"epsilon \('1'\) must be in \(0, 1\), because the paper's Lemma 10"
     ):
         printed_threshold(6, 4, 2, "1", "1e-6")
-    with pytest.raises(ValueError, match="Lemma 10 holds only there"):
+    with pytest.raises(ValueError, match="Lemma 10 does not cover"):
         ShufflePrivatizer.printed(6, 4, 2, 3.0, 1e-6)
     meets, _ = batch_threshold(SHAPE, 1000, 3, "1e-6")
     assert batch_loss(SHAPE, 1000, meets).delta(3).upper <= 1e-6

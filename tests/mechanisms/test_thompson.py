@@ -157,5 +157,5 @@ def test_the_audit_keeps_quiet_on_the_guarantee_and_sees_half_the_noise():
 
 
 def test_nothing_to_see_is_said():
-    with pytest.raises(NoAuditError, match=r"rounds .1. must be above 1"):
+    with pytest.raises(NoAuditError, match=r"rounds .1. must be at least 2"):
         first_user(ThompsonParameters(2, 1), Adjacency.REWARDS_ONLY)

@@ -229,8 +229,8 @@ class Rounds(Profile):
             room = -((-arb_of(self.come)).expm1()) - arb_of(self.failure)
         if not (self.gone > 0 and self.come > 0 and self.failure >= 0 and room > 0):
             raise ValueError(
-                f"gone and come must be above 0, and failure ({float(self.failure)!r}) in [0, 1 - exp(-come)). "
-                "A larger cutoff lowers failure."
+                f"The losses gone and come must be above 0, and failure ({float(self.failure)!r}) must be in "
+                "[0, 1 - exp(-come)). A larger cutoff makes failure smaller."
             )
 
     def _delta_at(self, point: Fraction) -> Bound:

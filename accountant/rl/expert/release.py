@@ -93,11 +93,15 @@ def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
         UnreachableTargetError: for too many rounds for the logged data, or an epsilon below that of a walk.
     """
     if drawn_out(logged, draws):
-        why = "So many draws differ too much from fresh draws, so no guarantee is proved."
-        raise UnreachableTargetError(f"trajectories ({logged.rounds}) is too large. {why}")
+        why = "No noise gives a proved guarantee for this number. Use fewer trajectories."
+        raise UnreachableTargetError(
+            f"trajectories ({logged.rounds}) is too large for the logged data. {why}"
+        )
     if draws == "walk" and epsilon < (least := walk_constants(logged)[0][0]):
         given = f"epsilon ({float(epsilon)!r}) must be at least {float(least)!r}"
-        raise UnreachableTargetError(f"{given} if draws is 'walk', whatever the noise. Use draws 'fresh'.")
+        raise UnreachableTargetError(
+            f"{given} if draws is 'walk', because no noise gives less. Use a larger epsilon, or draws 'fresh'."
+        )
 
 
 _BITS = 256
@@ -335,7 +339,9 @@ def _calibrate(
     account(parameters, adjacency)
     target = exact(delta, "delta")
     if not 0 < target < 1:
-        raise ValueError(f"delta ({delta!r}) must be in (0, 1), because a round may fail")
+        raise ValueError(
+            f"delta ({delta!r}) must be in (0, 1), because a round may release an unstable prefix"
+        )
     chance = parameters.round_delta or failure_share(target, parameters.trajectories)
     start = parameters.scale or max(
         5 * math.sqrt(parameters.trajectories) / max(float(exact(epsilon)), 1e-6), 0.02

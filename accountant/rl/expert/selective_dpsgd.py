@@ -76,12 +76,12 @@ class SelectiveDPSGDParameters(Parameters):
             raise ValueError(f"{given} ({self.branch_probability!r}) must be 0 or at least 1e-300")
         if self.batch == "exact" and self.coin == "independent":
             raise ValueError(
-                "coin ('independent') is not proved for batch 'exact'. Use another coin or batch 'poisson'."
+                "coin ('independent') has no proof if batch is 'exact'. Use another coin, or use batch 'poisson'."
             )
         if self.batch == "exact" and self.sampling_rate == 1:
             raise ValueError(
                 "sampling_rate (1) must be below 1 if batch is 'exact'. "
-                "At rate 1 a batch needs all experts; a data set with one expert less cannot fill it."
+                "At rate 1 each batch holds all experts, so one expert less cannot fill a batch."
             )
 
     @property
@@ -118,8 +118,8 @@ def _check_schedule(parameters: SelectiveDPSGDParameters) -> None:
     p, steps = parameters.branch_probability, parameters.steps
     if parameters.coin == "fixed" and p > 0 and steps and not parameters.noisy_steps:
         raise ValueError(
-            f"branch_probability ({p!r}) must be 0, or above 0.5/{steps}. Otherwise the fixed schedule "
-            "has no noisy step."
+            f"branch_probability ({p!r}) must be 0, or above 0.5/{steps}. Otherwise its product with steps "
+            "rounds to 0, so the fixed schedule has no noisy step."
         )
 
 

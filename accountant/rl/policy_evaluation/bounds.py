@@ -148,7 +148,7 @@ def _weights(name: str, weights: npt.ArrayLike, states: int) -> Reals:
     if wrong.any():
         raise ValueError(f"{name} ({float(found[wrong][0])!r}) must be finite and at least 0")
     if not found.any():
-        raise ValueError(f"{name} (all 0) must be above 0 somewhere")
+        raise ValueError(f"{name} (all 0) must hold at least one number above 0")
     if not _LEAST <= float(found.max()) <= _MOST:
         raise ValueError(f"{name} (largest {float(found.max())!r}) must be in [2^-500, 2^500]")
     return found

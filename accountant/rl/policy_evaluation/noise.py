@@ -216,7 +216,8 @@ def _roomy(
     place = last_place(gap, math.log(start), math.log(_LEAST_BETA), close)
     if place is None:
         raise UnreachableTargetError(
-            f"room ({room!r}) is too small, because no smoothing meets the target. Use a larger room."
+            f"room ({room!r}) is too small. With room times the least noise for a constant scale, no smoothing "
+            "meets the target. Use a larger room."
         )
     return Noise(alpha, math.exp(place))
 

@@ -75,7 +75,8 @@ class CountsParameters(Parameters):
         super().__post_init__()
         if self.integer and self.grains is None:
             raise ValueError(
-                "grains is missing. Discrete noise needs grains, because costs are counted in whole grains."
+                "grains is missing, but discrete noise needs it. Give the number of equal parts of a cost of 1, "
+                "such as grains=100."
             )
         if not self.integer and self.grains is not None:
             raise ValueError(f"grains ({self.grains}) must be left out unless noise is discrete")

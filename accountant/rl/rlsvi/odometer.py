@@ -99,7 +99,7 @@ def rewards_odometer(parameters: RLSVIParameters, episodes: Episodes) -> npt.NDA
     states, actions = episodes.table("states"), episodes.table("actions")
     if states.shape[1] != parameters.horizon:
         raise ValueError(
-            f"episodes ({states.shape[1]} steps each) must have {parameters.horizon} steps each, the horizon"
+            f"episodes ({states.shape[1]} steps each) must have horizon ({parameters.horizon}) steps each"
         )
     for name, table, size in (
         ("states", states, parameters.states),

@@ -168,7 +168,9 @@ def printed_budget(
     """
     total, failure = exact(epsilon, "epsilon"), inside_unit(beta, "beta")
     if not total > 0 or not (total < 1 or beyond_proof):
-        raise ValueError(f"epsilon ({epsilon!r}) must be in (0, 1), because Lemma 10 holds only there")
+        raise ValueError(
+            f"epsilon ({epsilon!r}) must be in (0, 1), because the paper's Lemma 10 does not cover other values"
+        )
     return total / (3 * horizon), failure / (horizon * states * actions)
 
 

@@ -133,7 +133,8 @@ def _calibrate(
     account(parameters, adjacency)
     if exact(delta, "delta") == 0:
         raise UnreachableTargetError(
-            "delta (0) cannot be met, because one input has an outcome that the other has not. Use a larger delta."
+            "delta (0) cannot be met, because one of two neighbours has an output that is impossible for the other. "
+            "Use a larger delta."
         )
     meets, misses = batch_threshold(parameters.shape, parameters.users, epsilon, delta)
     return replace(parameters, threshold=meets), replace(parameters, threshold=misses)

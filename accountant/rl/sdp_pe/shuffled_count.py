@@ -198,7 +198,8 @@ def _calibrate(
     target, failure = at_least_zero(epsilon, "epsilon"), below_one(delta, "delta")
     if failure == 0:
         raise UnreachableTargetError(
-            "delta (0) cannot be met, because one input has an outcome that the other has not. Use a larger delta."
+            "delta (0) cannot be met, because one of two neighbours has an output that is impossible for the other. "
+            "Use a larger delta."
         )
     below, above = map(exact, neighbours_of(target))
     users = parameters.users
@@ -243,7 +244,7 @@ def _single_bits(
     missed = first_step(misses, low, -math.ulp(low), _LEAST)
     if missed <= _LEAST and not misses(_LEAST):
         raise ArithmeticError(
-            "The bounds cannot decide whether one noise bit for each user misses the target."
+            "The bounds are too wide to find a threshold that misses the target. Use a smaller delta."
         )
     return first_step(meets, high, math.ulp(high), most), max(missed, _LEAST)
 

@@ -72,7 +72,7 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
         raise ValueError(f"epsilon ({epsilon!r}) must be positive")
     if failure > _NOTHING:
         raise NoNoiseNeededError(
-            f"delta ({delta!r}) is so large that even almost no noise meets the target. Use a smaller delta."
+            f"delta ({delta!r}) is so large that almost no noise is needed. Use a smaller delta."
         )
     fair, fewer = _fair_bits(shape.changes, target, failure)
     if users <= fewer:

@@ -57,7 +57,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
     if wrong.any():
         raise ValueError(f"{name} ({float(found[wrong][0])!r}) must be in [0, 1]")
     if not found.any():
-        raise ValueError(f"{name} (all 0) must be above 0 somewhere")
+        raise ValueError(f"{name} (all 0) must hold at least one number above 0")
     return found
 
 
