@@ -63,7 +63,7 @@ def first_above_ratio(variant: SparseVector, first: Sequence[Number], second: Se
     """
     if variant.cutoff != 1 or variant.released or variant.value_scale is not None or not variant.query_scale:
         raise ValueError(
-            f"variant ({variant}) must be one that stops at its first answer and releases nothing else"
+            f"variant ({variant}) must stop at its first answer 'above', release no values, and have query noise"
         )
     return largest_ratio(lambda: _first_above(variant, first), lambda: _first_above(variant, second))
 

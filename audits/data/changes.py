@@ -246,7 +246,9 @@ def _columns(table: Table, bounds: Bounds | None) -> list[Column]:
     missed = [name for name in given if name not in bounded]
     if missed or (bounds is not None and not bounded):
         where = f"column {missed[0]!r} holds" if missed else "the data hold"
-        raise ValueError(f"bounds ({bounds!r:.80}) apply to numbers only, but {where} no numbers")
+        raise ValueError(
+            f"bounds ({bounds!r:.80}) can be given for numbers only, but {where} no numbers. Leave them out."
+        )
     return found
 
 

@@ -216,7 +216,7 @@ def _built(table: Table, placed: Sequence[Placed]) -> Any:
         return table.built(placed)
     except Exception as wrong:  # whatever the constructor of a user's type does
         raise ValueError(
-            f"data must be of a type that can hold {len(placed)} {table.unit}s, but this raises"
+            f"data must be of a type that can hold {len(placed)} {table.unit}s. Making such data raises"
             f" {type(wrong).__name__}: {wrong}. Give the records in a list, or {UNKNOWN}."
         ) from wrong
 

@@ -219,7 +219,8 @@ def check_one_record_moved(first: object, second: object) -> None:
     change = _change(first, second)
     if sorted(change.values()) != [-1, 1]:
         raise ValueError(
-            f"The counts differ by {_shown(change)}. One count must differ by -1, one by 1, and no other count."
+            f"The counts differ by {_shown(change)}. One count must differ by -1, another by 1, and no third count may "
+            "differ."
         )
 
 

@@ -224,8 +224,8 @@ def _of_dictionary(data: dict[Any, Any]) -> Table:
     lengths = {len(value) if _holds(value) and not isinstance(value, Mapping) else -1 for value in values}
     if len(lengths) == 1 and max(lengths) >= len(keys):
         raise ValueError(
-            f"data (a dictionary of {len(keys)} collections of equal length) can be read as columns, or as records"
-            f" by key. Give a data frame, or a list of dictionaries, or {UNKNOWN}"
+            f"data (a dictionary of {len(keys)} collections of equal length) may have one column for each key,"
+            f" or one record for each key. Give a data frame, or a list of dictionaries, or {UNKNOWN}"
         )
 
     def together(placed: Sequence[Placed], join: Join) -> Any:

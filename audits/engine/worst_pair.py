@@ -212,8 +212,8 @@ def _recorded(plan: AuditPlan, several: WorstOf) -> tuple[int, int] | None:
     most = int(several.share * plan.drawn)
     if place >= len(several.pairs) or samples > most:
         raise ValueError(
-            f"search: winner ({place}) must be below {len(several.pairs)}, the number of pairs of inputs, "
-            f"and samples ({samples}) must be at most {most}"
+            f"search: winner ({place}) must be below the number of pairs of inputs ({len(several.pairs)}), "
+            f"and samples ({samples}) must be at most {most}."
         )
     return plan.searched
 

@@ -95,8 +95,8 @@ def _again(witness: Mapping[str, object]) -> Evidence:
         found = target(how.get("audit"))
     except ValueError as error:
         raise ReplayError(
-            f"witness: {str(error).removesuffix('.')}. For any other audit give run, a function that repeats "
-            "the audit."
+            f"witness: {str(error).removesuffix('.')}. For an audit of your own, give run: a function "
+            "that repeats the audit."
         ) from error
     return found.read(Told(how)).audit(AuditPlan.of_witness(witness))
 

@@ -62,7 +62,7 @@ def written(value: object) -> Any:
 
 def _array(array: NDArray[np.generic], *, alone: bool) -> Any:
     if array.dtype.kind not in "biuf" or array.size * 4 > LONGEST:
-        raise UnwritableError(f"an array of {array.dtype}, {array.shape}")
+        raise UnwritableError(f"An array of type {array.dtype} and shape {array.shape} cannot be stored.")
     listed = [written(one) for one in array.ravel().tolist()]
     return {"array": listed, "dtype": array.dtype.str, "shape": list(array.shape), "alone": alone}
 
@@ -104,9 +104,9 @@ def _name(value: object) -> str:
     """Return the name under which this object is imported."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
     if module in (None, "__main__") or not str(name).isidentifier():
-        raise UnwritableError(f"{value!r:.80} has no name under which it is imported")
+        raise UnwritableError(f"{value!r:.80} cannot be stored, because it cannot be imported by a name")
     if getattr(sys.modules.get(str(module)), name, None) is not value:
-        raise UnwritableError(f"{module}:{name} is not what that name stands for among the imported modules")
+        raise UnwritableError(f"{value!r:.80} cannot be stored, because {module}:{name} is another object")
     return f"{module}:{name}"
 
 

@@ -89,7 +89,7 @@ def _one_record_more(one: Sequence[object], other: Sequence[object]) -> None:
     at = next((i for i, record in enumerate(few) if not _same(record, many[i])), len(few))
     if not all(_same(a, b) for a, b in zip(few[at:], many[at + 1 :], strict=True)):
         raise ValueError(
-            f"The inputs must be equal except for one added record. They also differ after place {at}."
+            f"The inputs must be equal except for one added record. They first differ at index {at}, and also later."
         )
 
 

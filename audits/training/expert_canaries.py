@@ -112,7 +112,7 @@ class Viewed:
         if self.view == CANARIES:
             if plan.sharpen:
                 raise ValueError(
-                    f"sharpen must be left out if view is {CANARIES!r}: this view always uses all its runs"
+                    f"sharpen must be left out if view is {CANARIES!r}, because this view always uses all its runs"
                 )
             settings = ExpertSettings(self.parameters, canaries=MANY)
             return ExpertCanaries(settings, plan.budget or 1).audit(asked)

@@ -88,13 +88,19 @@ def test_outputs_of_any_kind_come_back(program):
     [
         (
             "import sys; print('no disk', file=sys.stderr); sys.exit(3)",
-            "ended with exit code 3; stderr: no disk",
+            "ended with exit code 3. Its error output: no disk",
         ),
-        ("raise ValueError('x' * 9000)", "exit code 1; stderr: x*$|exit code 1; stderr: x"),
+        (
+            "raise ValueError('x' * 9000)",
+            "exit code 1. Its error output: x*$|exit code 1. Its error output: x",
+        ),
         ("print(1)", "wrote 1 lines instead of 3"),
         ("pass", "wrote 0 lines instead of 3"),
         ("print(1); print('oops'); print(3)", r"wrote line 2 \('oops'\), which is not JSON"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "exit code -15; stderr: .empty"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+            "exit code -15. Its error output: .empty",
+        ),
     ],
 )
 def test_what_goes_wrong_is_named(program, text, why):

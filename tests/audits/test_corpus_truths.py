@@ -86,5 +86,5 @@ def test_snapped_values_lie_on_the_grid_and_lose_no_more_than_the_scale_says():
 
 
 def test_a_truth_of_another_mechanism_is_refused():
-    with pytest.raises(ValueError, match="must be one that stops at its first answer"):
+    with pytest.raises(ValueError, match="must stop at its first answer"):
         truths.first_above_ratio(SparseVector(0, 1, 1, cutoff=2), ONES, HALVES)

@@ -214,7 +214,7 @@ def test_bounds_apply_to_all_numbers_and_what_they_leave_out_is_said(data, bound
         ([(1, 2), (3, 4)], {5: (0, 9)}, "must be one of: 0, 1"),
         ([(1, 2), (3, 4)], {1: (3, 9)}, "all values of column 1, 2 to 4"),
         (np.array([1, 2], np.uint8), (0, 300), "fit the type"),
-        (["a", "b"], (0, 1), "apply to numbers only"),
+        (["a", "b"], (0, 1), "for numbers only, but the data hold no numbers"),
         ([0, np.inf], (0, 1), "but inf is outside all bounds"),
         ([[1, np.inf], [2]], (0, 2), "but inf is outside all bounds"),
         ([("a", 1), ("b", 2)], {0: (0, 1)}, "column 0 holds no numbers"),
@@ -285,7 +285,7 @@ def test_a_rebuilt_data_set_keeps_its_type(data, bounds):
 
 
 def test_data_that_cannot_be_rebuilt_or_compared_are_refused_in_words():
-    with pytest.raises(ValueError, match=r"can hold 1 records, .* Give the records in a list"):
+    with pytest.raises(ValueError, match=r"can hold 1 records. .* Give the records in a list"):
         Extremes(Row(1, 2), Adjacency.ADD_REMOVE).pairs()
     with pytest.raises(InvalidNeighboursError, match="inside each other"):
         dpproof.audit(scalar, pair=(json.loads("[" * 900 + "]" * 900), []), **ASKED)

@@ -181,7 +181,7 @@ def test_kinds_of_data_without_known_records_are_refused():
     for data, rule in (
         (3.0, "must be a list"),
         (np.ma.array([1.0, 2.0], mask=[0, 1]), "must be a list"),
-        ({"a": [1, 2], "b": [3, 4]}, "can be read as columns"),
+        ({"a": [1, 2], "b": [3, 4]}, "one column for each key, or one record"),
         ([1, 1], "equal"),
     ):
         with pytest.raises(ValueError, match=rule):

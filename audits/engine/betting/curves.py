@@ -135,8 +135,8 @@ def tabulated(curve: PrivacyCurve, delta: float) -> Tabulated:
     reach = curve.epsilon(delta).upper
     if not reach <= LIMIT:
         raise ValueError(
-            f"delta ({delta!r}) must be larger. At this delta the claim's epsilon is {reach!r}, but an audit needs at "
-            f"most {LIMIT:g}."
+            f"delta ({delta!r}) must be larger. At this delta the claim's epsilon is {reach!r}, but an audit can test "
+            f"at most {LIMIT:g}."
         )
     nodes = [float(node) for node in np.linspace(0.0, reach, NODES)[:-1]] if reach else []
     deltas = [curve.delta(node).upper for node in nodes]

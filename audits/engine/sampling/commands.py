@@ -87,7 +87,9 @@ class Command:
         answer = self._run(json.dumps({"data": data, "n": n, **seed}, default=_plain))
         lines = answer.removesuffix("\n").split("\n") if answer else []
         if len(lines) != n:
-            raise self._error(f"wrote {len(lines)} lines instead of {n}, one for each output", "lines")
+            raise self._error(
+                f"wrote {len(lines)} lines instead of {n}. It must write one line for each output", "lines"
+            )
         return [self._read(place, line) for place, line in enumerate(lines, 1)]
 
     def _run(self, request: str) -> str:
@@ -111,7 +113,9 @@ class Command:
                 raise
         if started.returncode:
             code, end = started.returncode, said.decode(errors="replace").strip()[-SHOWN:]
-            raise self._error(f"ended with exit code {code}; stderr: {end or '(empty)'}", f"exit code {code}")
+            raise self._error(
+                f"ended with exit code {code}. Its error output: {end or '(empty)'}", f"exit code {code}"
+            )
         return written.decode(errors="replace")
 
     def _read(self, place: int, line: str) -> Any:

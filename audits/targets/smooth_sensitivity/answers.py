@@ -56,7 +56,9 @@ def _smooth(first: Answer, second: Answer, *, smoothing: float) -> None:
     """Raise ValueError unless the answers differ by at most each bound, and the bounds by at most the factor."""
     gap = abs(exact(second[0]) - exact(first[0]))
     if gap > min(exact(first[1]), exact(second[1])):
-        raise ValueError(f"The answers differ by {float(gap):g}, which is more than a smooth bound.")
+        raise ValueError(
+            f"The answers differ by {float(gap):g}. They may differ by at most the smaller smooth bound."
+        )
     low, high = sorted((exact(first[1]), exact(second[1])))
     with precision(128):
         if not arb_of(high) <= arb_of(low) * arb_of(exact(smoothing)).exp() and high != low:

@@ -27,7 +27,9 @@ def first_user(parameters: ThompsonParameters, adjacency: Adjacency) -> Neighbou
         NoAuditError: there is one round without initial pulls, so the draws depend on no reward.
     """
     if parameters.square == 0:
-        raise NoAuditError("rounds (1) must be above 1, or pulls above 0, for an audit of thompson")
+        raise NoAuditError(
+            "rounds (1) must be at least 2 for an audit if pulls is 0. Otherwise the draws depend on no reward."
+        )
     quiet = np.ones((Thompson(parameters).users, parameters.arms))
     if parameters.pulls:
         quiet[:, 0] = 0.0
