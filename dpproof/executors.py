@@ -82,7 +82,7 @@ class JournalExecutor(Executor):
 
     Args:
         journal: the journal in which results are stored.
-        inner: the executor that runs the other tasks. With None this process runs them, one after the other.
+        inner: the executor that runs the other tasks. If it is None, this process runs them one after the other.
     """
 
     def __init__(self, journal: Journal, inner: Executor | None) -> None:
@@ -152,7 +152,9 @@ def _own_code() -> bytes:
 
 @contextlib.contextmanager
 def journal_at(path: Path | None) -> Iterator[None]:
-    """Within this context, executors of `executor_for` use the journal in this file. Without a path, use none.
+    """Within this context, executors of `executor_for` use the journal in this file.
+
+    If the path is None, nothing changes.
 
     Raises:
         ValueError: the file is no journal, or cannot be made.
@@ -169,7 +171,10 @@ def journal_at(path: Path | None) -> Iterator[None]:
 
 
 def journaled(executor: Executor | None) -> Executor | None:
-    """Return an executor that uses the journal of the present context, or the given one if there is no journal."""
+    """Return an executor that uses the journal of the present context, and runs other tasks by ``executor``.
+
+    If the context has no journal, return ``executor`` itself.
+    """
     journal = _CURRENT.get()
     return executor if journal is None else JournalExecutor(journal, executor)
 
@@ -180,10 +185,10 @@ PATIENCE = 10
 
 @contextmanager
 def executor_for(workers: int = 1, cluster: str | None = None) -> Iterator[Executor | None]:
-    """Provide an executor for the context: with ``workers`` processes, on a cluster, or None for this process.
+    """Provide an executor that uses ``workers`` processes or a cluster, or None if this process works alone.
 
     The results do not depend on the choice. If the work is interrupted, its processes are terminated. Within
-    `journal_at`, finished work is stored and reused.
+    `journal_at`, finished work is stored and reused, and the executor is not None.
 
     >>> with executor_for(1) as executor:
     ...     executor is None

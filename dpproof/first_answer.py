@@ -34,7 +34,7 @@ NAMED = 3
 
 
 def sizes(name: str, parameters: Mapping[str, object], adjacency: Adjacency) -> str:
-    """Return the question in words: the mechanism's name, its parameters and the neighbouring relation."""
+    """Return what a user asked about, as text: the mechanism, its parameters and the neighbouring relation."""
     given = ", ".join(f"{field} {value}" for field, value in parameters.items())
     return f"{name} ({given}), neighbours: {adjacency.value}"
 
@@ -232,8 +232,8 @@ def _beside_published(asked: Sequence[PaperLedger]) -> list[str]:
 def own_algorithm(found: Account, prefix: str) -> bool:
     """Return True if nothing is published, or the published epsilon belongs to the paper's own algorithm.
 
-    Otherwise the published epsilon belongs to a corrected algorithm, and the answer does not compare it with the
-    certified epsilon. ``prefix`` begins the ids of the paper's statements.
+    Return False if the published epsilon belongs to a corrected algorithm. Then the answer does not compare it with
+    the certified epsilon. The ids of the paper's statements begin with ``prefix``.
     """
     return found.published is None or found.published.rests.id.startswith(f"{prefix}.")
 

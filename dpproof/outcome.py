@@ -8,7 +8,7 @@ from dpproof.audits.recording.evidence import Finding
 
 
 class Level(Enum):
-    """How other tools show an outcome: in SARIF, in JUnit and in a summary in Markdown."""
+    """A class of outcomes, which decides how SARIF files, JUnit files and Markdown summaries show them."""
 
     _value_: str
     mark: str

@@ -78,10 +78,10 @@ def _raised_at(cause: BaseException | None) -> str:
 
 
 def check_key(label: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Check that all given keys are known. ``label`` says in the error what a key is, such as ``option``.
+    """Check that all given keys are known. The error calls a key by ``label``, such as ``option``.
 
     Raises:
-        ValueError: naming it and the known ones.
+        ValueError: a key is unknown. The message names it, and the known keys or a similar one.
     """
     rule = tuple(known)
     for key in given:
@@ -212,14 +212,15 @@ class Privacy:
 
         Args:
             mechanism: as for `dpproof.audit`: ``f(data, n, rng)``, ``f(data, rng)``, or a `Mechanism`.
-            first: a data set, from which dpproof makes the neighbours; the first of two inputs, if ``second`` is
-                given; or a `dpproof.Neighbours`. For some types of data (`dpproof.audits.data.relations`), dpproof
-                checks that two inputs are neighbours.
+            first: one of three things. It is a data set, from which dpproof makes the neighbours. Or it is the first
+                of two inputs, and ``second`` is the other one. Or it is an object `dpproof.Neighbours`, which holds
+                two inputs. If dpproof knows the type of two given inputs (`dpproof.audits.data.relations`), it
+                checks that they are neighbours.
             second: the other input.
             data: the data set, as a keyword instead of ``first``.
             bounds: bounds of the numbers in the data, as for `dpproof.audit`.
-            options: those of `dpproof.audit`, such as ``scores`` or ``executor``. For a callable also ``failures``,
-                ``nan`` and ``seeded``, as for `dpproof.Mechanism`.
+            options: the options of `dpproof.audit`, such as ``scores`` or ``executor``. If the mechanism is a
+                function, they may also be the options ``failures``, ``nan`` and ``seeded`` of `dpproof.Mechanism`.
         """
         self.checks += 1
         with errors_as_failures():

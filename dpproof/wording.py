@@ -148,7 +148,7 @@ def noticed(seen: float | None) -> str:
 
 
 def plain_words(result: Result) -> str:
-    """Return the id of a statement and what is known of the statement, in plain words instead of its verdict."""
+    """Return a text: the id of a statement, and in plain words what is known of the statement."""
     given = f"under {many(len(result.assumptions), 'assumption')}" if result.assumptions else ""
     read = f"people check {many(len(result.readings), 'reading')}" if result.readings else ""
     known = {

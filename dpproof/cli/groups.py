@@ -35,7 +35,7 @@ class Named(click.Group):
         """Return the sub-command with which the arguments begin.
 
         Raises:
-            ValueError: for an unknown name, with the one that may be meant.
+            ValueError: there is no such sub-command. The message names a similar one or lists all.
         """
         if not ctx.resilient_parsing and not args[0].startswith("-") and args[0] not in self.known:
             rule = f"It {one_of(args[0], self.known)}"

@@ -48,9 +48,10 @@ def _measured(cells: Iterable[RenderableType], header: RenderableType, console: 
 
 
 def fitted(least: Sequence[int], most: Sequence[int], room: int) -> list[int] | None:
-    """Return a width for each column, or None if even the widths ``least`` exceed ``room`` together.
+    """Return a width for each column, or None if the sum of the least widths exceeds ``room``.
 
-    A width is between ``least`` and ``most``. Columns with the smallest difference of the two are widened first.
+    The width of a column is between its entries in ``least`` and in ``most``. The sum of all widths is at most
+    ``room``. The columns that need the least additional width for ``most`` get it first.
 
     >>> fitted([3, 4], [5, 20], 16), fitted([3, 4], [5, 20], 40), fitted([3, 4], [5, 20], 6)
     ([5, 11], [5, 20], None)

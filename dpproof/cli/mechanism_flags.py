@@ -13,7 +13,7 @@ from dpproof.cli.options import flag_of, read_text
 
 
 class TakesFlags(click.Command):
-    """A command whose completion also offers the flags of the mechanism to be audited."""
+    """A command for which the shell also completes the flags of the audited mechanism."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the completions of ``incomplete``: the command's own flags, then the mechanism's flags."""

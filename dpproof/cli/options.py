@@ -19,7 +19,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def relations(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Return the neighbouring relations that begin with the text ``begun``, as completions for the shell."""
+    """Return shell completions: the neighbouring relations whose names begin with the typed text ``begun``."""
     return [CompletionItem(one.value) for one in Adjacency if one.value.startswith(begun)]
 
 
@@ -160,8 +160,9 @@ class AllMissing(click.Command):
 def command_for(accountant: Accountant, body: Any, searched: str | None = None) -> click.Command:
     """Return a command with one flag for each parameter of ``accountant``, followed by the flags of ``body``.
 
-    The command calls ``body(accountant, parameters, **its own flags)``. The parameter ``searched`` is optional:
-    its value is only the start of the search. The neighbouring relation is required if the mechanism has no default.
+    The command calls ``body(accountant, parameters, **its own flags)``. The user may omit the parameter whose
+    name is ``searched``: if it is given, the search starts at its value. The neighbouring relation is required if the
+    mechanism has no default.
     """
     fields = accountant.parameters.fields()
     required = {field.name for field in fields if field.default is dataclasses.MISSING}

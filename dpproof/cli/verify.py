@@ -89,7 +89,8 @@ def _prefix(name: str) -> str:
 def statements(found: Verified, console: Console, verbose: bool) -> None:
     """Print the verdicts of ``dpproof verify``, and with ``verbose`` a list of what is assumed.
 
-    The number below a verdict counts all its readings, including those of the statements it rests on.
+    Below each verdict is its number of readings, which are steps that people check. This number includes the
+    readings of the statements on which the statement rests.
     """
     if not found.statements:
         return

@@ -85,7 +85,10 @@ def _message(ledger: ClaimLedger) -> str:
 
 
 def findings_of_papers(ledgers: Iterable[PaperLedger]) -> list[Reported]:
-    """Return, for each paper, one result if all came out as recorded, and otherwise one for each difference."""
+    """Return the results for papers. A paper has one result if all its verdicts and audits are as recorded.
+
+    Otherwise the paper has one result for each difference from the record.
+    """
     return [finding for ledger in ledgers for finding in _of_paper(ledger)]
 
 

@@ -18,7 +18,7 @@ def badges(all_papers: Share) -> dict[str, str]:
     """Return all badges as SVG text, by their paths below ``docs``.
 
     Args:
-        all_papers: the counts of decided statements of all papers.
+        all_papers: how many statements all papers have together, and how many of them are decided or refuted.
     """
     project = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]
     refuted = sum(number for words, number in all_papers.verdicts.items() if words.startswith("REFUTED"))

@@ -21,8 +21,8 @@ SWEEPS = 6
 def edges(prefix: str) -> dict[str, list[str]]:
     """Return, for each statement of a paper, the statements on which it rests directly.
 
-    ``prefix`` begins the ids of the paper's statements. If no other statement uses a part of a statement, the part is
-    merged with the whole statement.
+    The ids of the paper's statements begin with ``prefix``. A part of a statement is merged with the whole
+    statement if nothing rests on the part, or only other merged parts of the same statement do.
     """
     own = statement_ids(f"{prefix}.")
     inside = _drawn_in(own)
@@ -98,7 +98,7 @@ def _untangled(columns: list[list[str]], graph: Edges) -> list[list[str]]:
 def svg(graph: Edges, verdicts: Mapping[str, Verdict], prefix: str, linked: Iterable[str] = ()) -> str:
     """Return the drawing of a graph of statements as SVG text. Colours show the verdicts.
 
-    The boxes of the statements in ``linked`` are links to the page's sections with their ids.
+    If ``linked`` contains a statement, its box is a link to the section of the page that has the statement's id.
     """
     columns, anchors = layers(graph), frozenset(linked)
     tall = max(map(len, columns), default=0)

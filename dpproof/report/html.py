@@ -104,7 +104,7 @@ def render(
         claims: the results for claims.
         refusals: the claims that cannot be checked.
         file: the name of the claim file, which the page shows.
-        date: the day of the check, which the page shows. Without a date, equal results give equal bytes on any day.
+        date: the day of the check, which the page shows. If it is empty, the page does not depend on the day.
     """
     results = [result for ledger in papers for result in ledger.verified.statements]
     rows = overview.rows_of(papers, claims, refusals)

@@ -42,7 +42,7 @@ WIDEST = 12
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark for one epsilon in a row of the report's first screen: its meaning, value and text."""
+    """One epsilon that a row of the report's first screen shows, with its meaning, value and text."""
 
     kind: str
     """``promised`` (or published), ``most`` (upper bound), ``pair`` (reached by neighbours) or ``audit`` (found)."""
@@ -307,7 +307,7 @@ def _assumed(ledger: ClaimLedger) -> int:
 
 
 def word_of(ledger: ClaimLedger) -> str:
-    """Return the verdict on a claim in words. If the claim is kept, they state the number of assumptions."""
+    """Return the verdict on a claim in words, with the number of assumptions if the claim is kept under any."""
     assumed = _assumed(ledger)
     given = f", under {many(assumed, 'assumption')}" if assumed else ""
     return f"{ledger.verdict.value}{given}"

@@ -106,8 +106,9 @@ Kinds = list[tuple[str, list[ExpectedAudit]]]
 def kinds_of(audits: Iterable[ExpectedAudit]) -> Kinds:
     """Return the audits by kind: implementations, algorithms as printed, and planted faults.
 
-    An audit that is expected to find a violation is of an algorithm as printed if the word "printed" is in its name
-    or its reason. Otherwise it is of a planted fault.
+    If an audit is expected to find no violation, its kind is "implementations". If it is expected to find one, its
+    kind depends on its name and its reason. If one of them contains the word "printed", the kind is "algorithms as
+    printed". Otherwise it is "planted faults".
     """
     held: dict[str, list[ExpectedAudit]] = {"Implementations": [], "Algorithms as printed": [], PLANTED: []}
     for known in audits:

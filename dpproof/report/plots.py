@@ -41,7 +41,8 @@ _SAME = 1e-3
 def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str, along: str) -> str:
     """Return a plot of epsilon at ``delta`` against the parameter ``along``, as SVG text.
 
-    The curves show the certified epsilon, the published epsilon, and the epsilon that known neighbours reach.
+    The curves show the published epsilon, the epsilon that this project computes for the published noise, and the
+    certified epsilon. Another curve shows the lower bound on epsilon that a known pair of neighbours proves.
     """
     accountant = accountant_for(name)
     last = getattr(accountant.parameters.read(parameters), along)
@@ -60,8 +61,9 @@ def growth(name: str, parameters: Mapping[str, object], adjacency: Adjacency, de
 def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency, delta: str) -> tuple[str, str]:
     """Return a plot of the privacy profile (delta against epsilon) as SVG text, and its caption.
 
-    The curves show the certified guarantee, the one that follows exactly from the paper's privacy losses, and what
-    known neighbours reach. Marks show the certified and the published epsilon at ``delta``.
+    The curves show the certified guarantee and the guarantee that follows exactly from the paper's privacy losses.
+    Another curve shows the lower bound that a known pair of neighbours proves. Marks show the certified and the
+    published epsilon at ``delta``.
     """
     curves = [
         (label, _COLOURS[label], [x for x, _ in points], [above_floor(y) for _, y in points])
@@ -77,7 +79,7 @@ def profile(name: str, parameters: Mapping[str, object], adjacency: Adjacency, d
 
 @dataclass(frozen=True)
 class Marked:
-    """An epsilon at one delta that a plot marks."""
+    """One point of the plane of epsilon and delta that a plot marks."""
 
     label: str
     epsilon: float
