@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 Curves = Mapping[str, NDArray[np.float64]]
-"""By the name of an arm (a learner with its noise), its cumulative regrets (runs, points). The last is the total."""
+"""The cumulative regrets of each arm (a learner with its noise) by its name: an array (runs, points)."""
 POINTS: Final = 200
 """Number of points at which a curve is stored."""
 
 
 def points(episodes: int) -> NDArray[np.int64]:
-    """Return the numbers of episodes after which a curve is stored.
+    """Return the points at which a curve is stored. A point is a number of episodes played.
 
     >>> points(1000)[[0, -1]].tolist()
     [5, 1000]
@@ -48,7 +48,10 @@ def write_curves(file: Path, curves: Curves, episodes: int) -> None:
 def draw_curve(
     axes: Axes, runs: NDArray[np.float64], episodes: int, line: str, color: Any, label: str
 ) -> None:
-    """Draw the mean of the runs ``(runs, points)``, and a band of one standard deviation around it."""
+    """Draw the mean curve of the runs, and a band of one standard deviation around it.
+
+    ``runs`` is an array (runs, points), with one curve in each row.
+    """
     places, mean, deviation = points(episodes), runs.mean(axis=0), runs.std(axis=0)
     axes.plot(places, mean, line, color=color, linewidth=1.4, label=label)
     axes.fill_between(places, mean - deviation, mean + deviation, color=color, alpha=0.15, linewidth=0)

@@ -75,7 +75,10 @@ class Measured(Generic[S]):
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path, digits: int | None = None) -> None:
-        """Write the tables as CSV files, and everything else into ``run.json``. ``digits`` limits the numbers."""
+        """Write the tables as CSV files, and everything else into ``run.json``.
+
+        ``digits`` is the number of significant digits of numbers in the CSV files. None means all digits.
+        """
         for name, table in self.tables.items():
             write_rows(folder / f"{name}.csv", table, digits)
         run = {"size": asdict(self.size), "seed": self.seed, **self.more, "plots": list(self.plots)}
@@ -121,7 +124,10 @@ class Study(abc.ABC, Generic[S]):
 
     @abc.abstractmethod
     def shown(self, found: Measured[S]) -> Mapping[str, Any]:
-        """Return the values that the template of the page shows, by name. `written` adds the size and the seed."""
+        """Return the values that the template of the page shows, by name, but not the size and the seed.
+
+        The method `written` adds these two.
+        """
 
     def run(
         self, folder: Path, quick: bool, seed: int, size: S | None = None, workers: int | None = None

@@ -39,7 +39,7 @@ def read(page: str) -> tuple[str, ...]:
 
 
 def few_runs(runs: int) -> list[str]:
-    """Return a list with a remark if there are fewer than `ENOUGH` runs, and otherwise an empty list."""
+    """Return a list with the remark that the runs are few. It is empty if there are at least `ENOUGH` runs."""
     if runs >= ENOUGH:
         return []
     return [f"Each figure is the result of {runs} runs only. Other seeds can change an order that is close."]

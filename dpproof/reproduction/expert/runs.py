@@ -64,8 +64,8 @@ class Plan:
     Attributes:
         release: the parameters of the release, or None if no data are released.
         training: the parameters of the training.
-        reuses: whether the training also reads the trajectories that the release examined.
-        epsilons, deltas: two shares of epsilon and of delta: for the release and for the training.
+        reuses: whether the training also reads the steps of the release's data that were not released.
+        epsilons, deltas: the epsilon and the delta of the release (first entry) and of the training (second entry).
     """
 
     release: ExpertReleaseParameters | None
@@ -112,10 +112,10 @@ def _training(size: Size, p: float, noise: float) -> SelectiveDPSGDParameters:
 def release_plan(
     name: str, choice: Choice, epsilon: float, size: Size, *, printed: bool
 ) -> ExpertReleaseParameters:
-    """Return the parameters of the release of data, which may spend a share of (epsilon, 1/m).
+    """Return the parameters of the release of data. Its epsilon and delta are shares of (epsilon, 1/m).
 
-    `choice` states the shares, and m is the number of experts. The noise is the paper's if `printed`, and otherwise
-    the least that is certified.
+    `choice` holds the two shares, and m is the number of experts. If `printed` is true, the noise is that of the
+    paper. Otherwise it is the least noise with a certified guarantee.
     """
     parts = (choice.rounds, LENGTH, PMIN, size.experts - 1, size.release_each, PROBLEMS[name].make().actions)
     share, delta = choice.share * epsilon, choice.delta_share / size.experts
@@ -157,10 +157,10 @@ def _training_noise(p: float, size: Size, epsilon: float, delta: float, *, print
 
 
 def certified(plan: Plan) -> dict[str, float | None]:
-    """Return the certified epsilon of the release, the one of the training (each at its delta), and their sum.
+    """Return three certified epsilons: of the release at its delta, of the training at its delta, and their sum.
 
-    The sum is None if nothing is proved. Nothing is proved if the training reads the rest of the trajectories that
-    the release examined (statement expert.theorem5_6), or if neither release nor training is private.
+    An epsilon is None if it is not certified. The sum is not certified if the training reads steps of the release's
+    data that were not released (statement expert.theorem5_6), or if neither release nor training is private.
     """
     p, both = plan.training.branch_probability, None
     release = training = None

@@ -22,7 +22,8 @@ class Size:
             of steps after which they are stopped.
         training_each: number of trajectories that each expert logs for training only.
         steps: number of gradient steps of every training run.
-        batch: average number of experts in a private batch, and number of transitions in a batch of released data.
+        batch: number of transitions in a batch of released data. A private batch has this number of experts on
+            average.
         epsilons: the values of epsilon, in increasing order.
         runs: number of runs. All use the same experts and the same data set.
         episodes: number of episodes in each evaluation of a policy.
@@ -57,7 +58,7 @@ class Choice:
         rounds: number of trajectories that the release examines.
         probability: probability that a training step reads private data.
         share, delta_share: the release gets these shares of epsilon and of delta.
-        printed: whether the paper uses its own method here. Otherwise it uses DP-SGD alone.
+        printed: True if the paper uses its own method here, False if it uses DP-SGD alone.
     """
 
     rounds: int

@@ -109,7 +109,8 @@ KINDS: Final = (
 def planned(trajectories: int) -> FirstVisits:
     """Return statistics of a batch in which each state has its expected number of visits, rounded down.
 
-    A visit counts once for each trajectory. A trajectory starts in a uniformly random state before the last one.
+    If a trajectory visits a state several times, this counts as one visit. A trajectory starts in a uniformly random
+    state, but not in the last state.
     """
     last = STATES - 1
     shares = np.append(np.arange(1, last + 1) / last, 1.0)
@@ -119,9 +120,10 @@ def planned(trajectories: int) -> FirstVisits:
 
 @lru_cache(maxsize=4096)
 def squares(algorithm: str, features: str, trajectories: int, given: float | None = None) -> Squares:
-    """Return the least-squares regression with equal weights of the states: without (LSW) or with a ridge term (LSL).
+    """Return the least-squares regression in which all states have equal weights.
 
-    ``given`` is the ridge parameter of LSL. The default is 2 (norm of the features)^2 sqrt(number of trajectories).
+    The algorithm LSW has no ridge term, and LSL has one. ``given`` is the ridge parameter of LSL. The default is
+    2 (norm of the features)^2 sqrt(number of trajectories).
     """
     phi = FEATURES[features]
     if algorithm == "LSW":

@@ -111,7 +111,7 @@ STUDY: Final = PolicyEvaluation()
 
 
 class Counted(NamedTuple):
-    """The number of rows in which a statement holds (`so`), the number of rows (`of`), and a word for the result."""
+    """The result of checking a statement in `of` cases. It holds in `so` of them. `word` says this in words."""
 
     so: int
     of: int
@@ -126,8 +126,9 @@ def _counted(found: Sequence[bool], every: str, some: str, none: str) -> Counted
 def schedules(swept: Table) -> list[tuple[str, int, Row, float, Row]]:
     """Return which ridge parameter has the least error, for each kind of noise and each batch size m.
 
-    A tuple holds the noise, m, the row of least error, the power p for which the ridge parameter of that row is
-    2 m^p, and the row whose ridge parameter is nearest to 2 sqrt(m).
+    A tuple holds five entries: the kind of noise, m, the row with the least error, a power p, and another row. The
+    ridge parameter of the row with the least error is 2 m^p. The other row is the one whose ridge parameter is
+    nearest to 2 sqrt(m).
     """
     found = []
     for kind in different(swept, "kind"):
@@ -156,7 +157,10 @@ def _apart(root: Row, least: Row) -> bool:
 
 
 def better(table: Table) -> Iterator[tuple[str, str, list[int], list[int]]]:
-    """Yield (features, noise, batch sizes where DP-LSL has a smaller error than DP-LSW, other batch sizes)."""
+    """Yield tuples (features, noise, sizes, other sizes), where sizes are batch sizes.
+
+    DP-LSL has a smaller error than DP-LSW at ``sizes``, and not at ``other sizes``.
+    """
     held = {(r["features"], r["kind"], r["algorithm"], r["trajectories"]): r["rmse"] for r in table}
     sizes = sorted(different(table, "trajectories"))
     for features, kind in different(table, "features", "kind"):
@@ -187,7 +191,7 @@ def ratios(table: Table) -> list[tuple[str, str, list[float]]]:
 
 
 def near_counts(table: Table) -> list[str]:
-    """Return a text each for DP-LSW and DP-LSL: how many of their ratios (see `ratios`) are at most `NEAR`."""
+    """Return two texts, for DP-LSW and for DP-LSL: how many ratios (see `ratios`) are at most `NEAR`."""
     rows = ratios(table)
     found = {name: [x for key, _, xs in rows if key == name for x in xs] for name in ("LSW", "LSL")}
     return [f"DP-{name} in {sum(x <= NEAR for x in xs)} of {len(xs)}" for name, xs in found.items()]

@@ -62,7 +62,8 @@ class Size:
         episodes: number of episodes of a run.
         seeds: number of runs of an arm (curve).
         epsilons: the values of epsilon.
-        per_step: number of runs of an arm with separate noisy counters for every step. These arms are the slowest.
+        per_step: largest number of runs of an arm that has separate noisy counters for every step. Such an arm is
+            the slowest.
     """
 
     episodes: int
@@ -82,12 +83,13 @@ class Arm:
 
     Attributes:
         group: the purpose of the curve.
-        trust: who adds the noise: "joint" (a trusted server), "local" (the users), or another word without privacy.
+        trust: "joint" if a trusted server adds the noise, "local" if the users add it. Exact counts have no noise:
+            here it is "pooled" or "per step", which says whether all steps share their counters.
         algorithm: a key of `ALGORITHMS`.
         epsilon: the epsilon in the label; infinite without privacy.
         privatizer: the object that adds noise to the learner's counts.
         constants: the constants of the algorithm.
-        paths: arms with equal `paths` differ only in the scale of the noise, and use the same random draws.
+        paths: name of a group of arms. The arms of a group get the same random noise, each with its own scale.
     """
 
     group: Group
@@ -242,8 +244,9 @@ class SharedNoise:
 def run_arms(
     environment: TabularMDP, arms: Sequence[Arm], size: Size, seed: int, workers: int
 ) -> dict[str, NDArray[np.float64]]:
-    """Run all arms (curves), and return by their names the cumulative regrets (runs, points). The last is the total.
+    """Run all arms (curves), and return the cumulative regrets of each arm by its name.
 
+    The regrets of an arm are an array (runs, points). The last point is the total regret of a run.
     Run i uses child i of `SeedSequence(seed)`, so the result does not depend on the number of workers.
     """
     groups: dict[str, list[Arm]] = {}

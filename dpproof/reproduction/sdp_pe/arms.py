@@ -183,13 +183,12 @@ class Found:
 
     Attributes:
         curves: cumulative regrets (runs, points).
-        switches: the number of policy changes in each run. For an optimistic learner (UCB) it is the number of changes
-            of the regret, which is at most the number of policy changes.
+        switches: the number of policy changes in each run. An optimistic learner (UCB) does not count them. For
+            it this is the number of changes of the regret, which is at most the number of policy changes.
         stages: for each run, statistics of each stage of policy elimination; empty for an optimistic learner.
-        noise: standard deviation of a counter in the release with the most users. None unless the arm is SDP-PE with
-            privacy.
-        certified: certified epsilon of all releases together at delta `BETA`. None unless the arm is SDP-PE with
-            privacy.
+        noise: standard deviation of the noise of a counter in the release with the most users. It is None if the
+            learner is not SDP-PE or if it has no privacy.
+        certified: certified epsilon of all releases together at delta `BETA`. It is None in the same cases.
     """
 
     curves: NDArray[np.float64]
@@ -200,7 +199,10 @@ class Found:
 
 
 def run_arms(chosen: Sequence[Arm], seeds: int, seed: int, executor: Executor | None) -> dict[str, Found]:
-    """Run arms (learners with their noise), and return the results by name. Equal epsilons may share a process."""
+    """Run arms (learners with their noise), and return the results by name.
+
+    Arms with the same problem and the same epsilon are one task of the executor. Only `Kind.SUMMED` is a separate task.
+    """
     groups: dict[tuple[str, float, bool], list[Arm]] = {}
     for arm in chosen:
         groups.setdefault((arm.problem, arm.epsilon or 0.0, arm.kind is Kind.SUMMED), []).append(arm)
@@ -302,7 +304,7 @@ def _row(arm: Arm, runs: Found) -> dict[str, Any]:
 def stage_rows(arms: Sequence[Arm], found: Mapping[str, Found]) -> list[dict[str, Any]]:
     """Return a table of the stages of policy elimination, with one row for each stage of each arm (learner).
 
-    Numbers are means over the runs. Only the coverage gap is the largest of the runs.
+    Each number is the mean over the runs, except the coverage gap, which is the maximum over the runs.
     """
     return [
         {
