@@ -28,9 +28,9 @@ def borrowing(function: FunctionT) -> FunctionT:
 
     The compiled code has no reference counts and takes half the time.
 
-    The caller must keep a reference to every array that it passes. If Python passes a generator to a function,
-    compile the function by `njit` instead: numba takes a reference to the generator, and the code made here would
-    never release that reference.
+    The caller must keep a reference to every array that it passes. If Python passes a random generator to the
+    function, use `njit` instead. The reason is that numba takes a reference to the generator, and the code made here
+    never releases this reference.
     """
     made = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
     return cast(FunctionT, made)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: MatrixCountingParameters, streams: ArrayLike, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Return ``n`` draws of all noisy running counts ``(n, restarts + 1, leaves)``.
+    """Return ``n`` draws of all noisy running counts, as an array (n, restarts + 1, leaves).
 
-    ``streams`` ``(restarts + 1, leaves)`` holds the numbers that are counted. Each row is one stream of ``leaves``
-    numbers, and the count of a stream begins at 0.
+    ``streams`` is an array (restarts + 1, leaves) of the numbers that are counted. Each row is one stream of
+    ``leaves`` numbers, and its count begins at 0, because the counter is restarted.
     """
     true = streams_of(streams, parameters.restarts + 1, parameters.leaves)
     row = row_coefficients(strategy_of(parameters))

@@ -87,8 +87,8 @@ def power_of_two(block: int) -> int:
 class TreePaths:
     """The noise over time of running counts by the binary tree mechanism.
 
-    Time t is after t counted numbers. Let s be t without its lowest binary digit 1. The noise at time t is the noise
-    at time s plus the noise of one new tree node, which covers the numbers s + 1 to t.
+    Time t is after t counted numbers. To get s from t, set the lowest binary digit 1 of t to 0. The noise at time t is
+    the noise at time s plus the noise of one new tree node, which covers the numbers s + 1 to t.
 
     >>> def ones(rng, out): out[...] = 1
     >>> [float(x[0]) for block in TreePaths(ones).blocks(np.random.default_rng(0), 6, 1, 4) for x in block]
@@ -133,8 +133,9 @@ class HonakerPaths:
     """The noise over time of running counts by a binary tree whose nodes are estimated from their subtrees.
 
     A node's own noise has variance 1. If the estimate of a child node has variance v, the sum of the two children's
-    estimates has variance 2v. The average of own value and sum, with weights inverse to the variances, has variance
-    2v/(1 + 2v). Source: Honaker (TPDP 2015), estimation from below.
+    estimates has variance 2v. The estimate of the node is an average of its own noisy value and this sum. The weights
+    are proportional to the inverse variances, so the average has variance 2v/(1 + 2v). Source: Honaker (TPDP 2015),
+    estimation from below.
     """
 
     draw: Draw
@@ -260,7 +261,7 @@ class FactorisedPaths:
         """Yield the noise over time in blocks, see ``NoisePaths.blocks``.
 
         Raises:
-            ValueError: for more times than the strategy has leaves, and one.
+            ValueError: ``times`` is above the number of leaves (counted numbers) of the strategy plus one.
         """
         if times > self.strategy.leaves + 1:
             raise ValueError(

@@ -94,7 +94,7 @@ FreshNoise = Callable[[int], NDArray[np.float64]]
 
 
 class StreamingTree:
-    """An object that counts ``counters`` streams privately. A leaf is the next number of each stream.
+    """An object that counts ``counters`` streams privately. A leaf holds one number for each stream.
 
     >>> tree = StreamingTree(leaves=10**9, counters=2, fresh=np.zeros)
     >>> for leaf in ([1, 0], [1, 1], [1, 0]):
@@ -132,8 +132,8 @@ class StreamingTree:
         """Add the next leaf: one finite number for each counter.
 
         Raises:
-            ValueError: after the last leaf, or for anything else than a finite number a counter; the state is
-                unchanged then.
+            ValueError: the last leaf was already added, or ``leaf`` is not one finite number for each counter. Such
+                a call changes nothing.
         """
         values = self._checked(leaf)
         self._room(1)

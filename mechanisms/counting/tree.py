@@ -17,10 +17,11 @@ Floats = NDArray[np.float64]
 
 
 def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Floats]) -> Floats:
-    """Return the noise ``(*shape, leaves)`` of the running counts at times 1, ..., ``leaves``.
+    """Return the noise of the running counts at times 1, ..., ``leaves``, an array ``(*shape, leaves)``.
 
-    Split the first t leaves into blocks, from left to right, the largest block first: one block of 2^l leaves for
-    each binary digit l of t that is 1. Each block has a tree node with noise. The count at time t adds these nodes.
+    The first t leaves (counted numbers) are split into blocks from left to right, the largest first. If binary
+    digit l of t is 1, there is a block of 2^l leaves. Each block has a tree node with noise. The noise at time t is
+    the sum of the noise of these nodes.
 
     Args:
         leaves: the length of the stream, at least 1.
@@ -44,8 +45,9 @@ def tree_noise(leaves: int, shape: tuple[int, ...], draw: Callable[[tuple[int, .
 def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
     """Replace tree nodes by running counts, in place. The first axis of ``rows`` is the time t.
 
-    At first, row t holds the new node of time t: the one that no earlier count uses. Let s be t without its lowest
-    binary digit 1. The count at time t is the count at time s plus the new node. Row 0 is added to all counts.
+    At first, row t holds the new node of time t: the one that no earlier count uses. To get s from t, set the lowest
+    binary digit 1 of t to 0. The count at time t is the count at time s plus the new node. Row 0 is the count at
+    time 0.
     """
     step = 1 << (len(rows) - 1).bit_length() >> 1
     while step:
@@ -57,10 +59,10 @@ def add_up_nodes(rows: NDArray[np.floating[Any]]) -> None:
 def noisy_counts(
     streams: ArrayLike, runs: int, leaves: int, n: int, draw: Callable[[tuple[int, ...]], Floats]
 ) -> Floats:
-    """Return ``n`` draws ``(n, runs, leaves)`` of running counts, with noise on every tree node (sum of a block).
+    """Return ``n`` draws of running counts with noise on every tree node, as an array (n, runs, leaves).
 
-    ``streams`` ``(runs, leaves)`` holds the numbers that are counted, one stream in each row. The function ``draw``
-    returns noise of a given shape.
+    A tree node is the sum of a block of numbers. ``streams`` is an array (runs, leaves) of the numbers that are
+    counted, with one stream in each row. The function ``draw`` returns noise as an array of a given shape.
     """
     true = streams_of(streams, runs, leaves)
     return true.cumsum(axis=1) + tree_noise(leaves, (n, runs), draw)
@@ -70,7 +72,7 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
     """Return the streams ``(runs, leaves)`` after checking that all numbers are finite.
 
     Raises:
-        ValueError: for others.
+        ValueError: ``streams`` has another shape, or a number is not finite.
     """
     true = np.asarray(streams, dtype=np.float64)
     if true.shape != (runs, leaves) or not np.isfinite(true).all():
@@ -81,9 +83,10 @@ def streams_of(streams: ArrayLike, runs: int, leaves: int) -> Floats:
 
 
 def tree_nodes(counts: Floats) -> Floats:
-    """Return the noisy tree nodes from which the noisy running counts ``(..., leaves)`` were added up.
+    """Return the noisy tree nodes whose sums are the noisy running counts ``counts``, an array (..., leaves).
 
-    Let s be t without its lowest binary digit 1. The node for time t is the count at time t minus the count at s.
+    To get s from t, set the lowest binary digit 1 of t to 0. The node for time t is the count at time t minus the
+    count at time s.
 
     >>> tree_nodes(np.array([1.0, 2.0, 4.0, 8.0]))
     array([1., 2., 2., 8.])

@@ -114,7 +114,8 @@ class Acrobot:
     ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Return the next states, the rewards, and which episodes are over.
 
-        Actions 0, 1, 2 apply torque -1, 0, 1. A step costs 1 until the tip is one link above the hinge.
+        Actions 0, 1, 2 apply torque -1, 0, 1. The episode is over when the tip is more than the length of one link
+        above the hinge. The reward of this step is 0, and that of any other step is -1.
         """
         after = self._advance(state.T, actions.astype(np.float64) - 1.0)
         after[:2] -= 2 * np.pi * np.round(after[:2] / (2 * np.pi))

@@ -162,7 +162,7 @@ class HIVTreatment:
         return np.tile(np.array(self.begins), (count, 1))
 
     def observe(self, state: Floats) -> Observations:
-        """Return the decimal logarithms of the concentrations. One below 1e-10 counts as 1e-10."""
+        """Return the decimal logarithms of the concentrations. A concentration below 1e-10 counts as 1e-10."""
         return np.log10(np.maximum(state, 1e-10)).astype(np.float32)
 
     def move(

@@ -20,7 +20,8 @@ RIGHT: Final = 1
 def river_swim(states: int = 6, horizon: int = 20) -> TabularMDP:
     """Return the RiverSwim environment with `states` (at least 3) states and `horizon` steps per episode.
 
-    With the defaults, the optimal value of an episode is 3.397. Always swimming right has nearly this value.
+    With the defaults, the optimal value of an episode is 3.397. The policy that always swims right has nearly this
+    value.
 
     >>> river_swim().optimal_values()[0, 0]
     np.float64(3.397263959)

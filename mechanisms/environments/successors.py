@@ -14,8 +14,9 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 class Law(NamedTuple):
     """A decision process as arrays for compiled code, with the possible next states of each state and action.
 
-    `rewards` (S, A) and `successors` (S, A) hold the reward and the number of possible next states. The arrays
-    (S, A, S) hold the next states (possible ones first), their probabilities, and the cumulative sums of these.
+    `rewards` (S, A) and `successors` (S, A) hold the reward and the number of possible next states. The other
+    arrays have the shape (S, A, S). `next_states` holds the next states, the possible ones first. `next_chances` holds
+    the probabilities of these states, and `next_sums` the cumulative sums of the probabilities.
     """
 
     rewards: NDArray[np.float64]

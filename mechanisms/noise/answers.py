@@ -21,13 +21,13 @@ Exact noise has scale at most 2^53; it exceeds 2^62 with probability below exp(-
 
 
 def real_answers(answers: ArrayLike, parameters: Any) -> Floats:
-    """Return the checked true answers ``(compositions,)`` as floating-point numbers.
+    """Return the checked true answers as floating-point numbers, an array ``(compositions,)``.
 
-    ``compositions`` is the number of answers. If each answer is a histogram, return the counts (cells) of all
-    histograms ``(compositions * cells,)``.
+    ``compositions`` is the number of answers. If each answer is a histogram with ``cells`` counts, return the counts
+    of all histograms, an array ``(compositions * cells,)``.
 
     Raises:
-        ValueError: another number of them, or not all finite.
+        ValueError: there are more or fewer numbers than that, or one is not finite.
     """
     given = _shaped(np.asarray(answers), parameters)
     true = given.astype(np.float64)
@@ -40,7 +40,7 @@ def whole_answers(answers: ArrayLike, parameters: Any) -> Ints:
     """Return the checked true answers as integers. They have the shape that `real_answers` describes.
 
     Raises:
-        ValueError: another number of them, or not all whole.
+        ValueError: there are more or fewer numbers than that, or one is not a whole number in [-2^62, 2^62].
     """
     given = _shaped(_each_by_itself(answers), parameters)
     if not all(_is_whole(value) for value in given.tolist()):

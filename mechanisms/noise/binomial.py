@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: BinomialParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of the counts ``answers`` ``(compositions,)`` plus binomial noise.
+    """Return ``n`` draws of the counts ``answers`` plus binomial noise, as an array (n, compositions).
 
     ``parameters.compositions`` is the number of counts.
     """

@@ -25,8 +25,9 @@ _MOST_COINS = 1 << 62
 def exponential_coins(costs: Sequence[Fraction], which: Ints, rng: np.random.Generator) -> Bools:
     """Toss a coin for each index i in ``which``, and return which coins came up heads.
 
-    The probability of heads is exactly exp(-costs[i]). A cost is split into its whole part w and the rest. Coin i
-    comes up heads if w coins of probability 1/e and one coin for the rest all come up heads.
+    The probability of heads is exactly exp(-costs[i]). To toss coin i, split costs[i] into its whole part w and
+    a rest r < 1. Toss w coins that have probability 1/e of heads, and one that has probability exp(-r). Coin i comes
+    up heads if all of these do.
 
     >>> rng = np.random.default_rng(0)
     >>> round(float(exponential_coins([Fraction(1, 2)], np.zeros(1_000_000, int), rng).mean()), 2)

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 def sample(
     parameters: DiscreteGaussianParameters, answers: ArrayLike, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact discrete Gaussian noise.
+    """Return ``n`` draws of the whole numbers ``answers`` plus exact discrete Gaussian noise.
 
-    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    The result is an array (n, compositions), and ``parameters.compositions`` is the number of answers. For histograms
+    see `dpproof.mechanisms.noise.answers.real_answers`.
     """
     true = whole_answers(answers, parameters)
     variance = exact(parameters.sigma) ** 2
@@ -37,8 +38,8 @@ def sample(
 def discrete_gaussian_noise(variance: Fraction, n: int, rng: np.random.Generator) -> Ints:
     """Return ``n`` random whole numbers x with probability proportional to exp(-x^2 / (2 variance)).
 
-    A candidate x is two-sided geometric of scale t = floor(sigma) + 1. It is kept with probability
-    exp(-(|x| - variance/t)^2 / (2 variance)).
+    The function first draws a candidate x with probability proportional to exp(-|x|/t), where t = floor(sigma) + 1.
+    It accepts x with probability exp(-(|x| - variance/t)^2 / (2 variance)), and otherwise draws again.
 
     Args:
         variance: the distribution's parameter sigma^2, above 0, at most 2^100.

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def sample(
     parameters: DPSGDParameters, vector: float, n: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the noisy sums ``(n, steps)`` of ``n`` runs, divided by the clipping norm.
+    """Return the noisy sums of all steps in ``n`` runs, divided by the clipping norm: an array (n, steps).
 
     Args:
         parameters: the number of steps, the sampling rate, and the noise of the run.
-        vector: what each record of the one user adds to the sum in each step that samples the record. The number
-            is in [-1, 1], because vectors are clipped, and 0 for a user who is absent.
+        vector: the contribution of one record of the user, divided by the clipping norm. A step that samples the
+            record adds it to the sum. It is in [-1, 1], because gradients are clipped. Use 0 if the user is absent.
         n: how many runs.
         rng: all randomness comes from this generator.
 

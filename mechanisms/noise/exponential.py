@@ -31,7 +31,7 @@ def utilities_of(utilities: ArrayLike, count: int) -> NDArray[np.float64]:
     """Return the checked utilities as an array ``(count, candidates)``.
 
     Raises:
-        ValueError: for another shape, or one that is not finite.
+        ValueError: the utilities have another shape, or one of them is not finite.
     """
     true = np.asarray(utilities, dtype=np.float64)
     if true.ndim != 2 or len(true) != count or not true.shape[1]:

@@ -24,9 +24,10 @@ LARGEST = 1 << 53
 
 
 def sample(parameters: GeometricParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Ints:
-    """Return ``n`` draws ``(n, compositions)`` of whole answers plus exact two-sided geometric noise.
+    """Return ``n`` draws of the whole numbers ``answers`` plus exact two-sided geometric noise.
 
-    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    The result is an array (n, compositions), and ``parameters.compositions`` is the number of answers. For histograms
+    see `dpproof.mechanisms.noise.answers.real_answers`.
     """
     true = whole_answers(answers, parameters)
     return true + geometric_noise(exact(parameters.scale), n * true.size, rng).reshape(n, -1)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: LaplaceParameters, answers: ArrayLike, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n, compositions)`` of the true answers ``(compositions,)`` plus Laplace noise.
+    """Return ``n`` draws of the true answers plus Laplace noise, as an array (n, compositions).
 
-    ``parameters.compositions`` is the number of answers. For histograms see `dpproof.mechanisms.noise.answers`.
+    ``parameters.compositions`` is the number of answers. For histograms see
+    `dpproof.mechanisms.noise.answers.real_answers`.
     """
     true = real_answers(answers, parameters)
     return true + rng.laplace(0, parameters.scale, (n, true.size))

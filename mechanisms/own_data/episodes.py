@@ -32,7 +32,8 @@ class OwnEpisodes(Episodes):
     """Episodes that were read from data, and how they relate to that data.
 
     Attributes:
-        users: ``users[i]`` is the id in the data of number i in ``user``; empty if these numbers are the ids.
+        users: the ids of the users in the data. The number i in the field ``user`` stands for the id ``users[i]``. If
+            ``users`` is empty, the numbers are the ids.
         reward_map: the map of rewards to [0, 1]; ``reward_map.back`` maps values back.
         ignored: the columns that were not used.
         unit: whose data a guarantee protects: ``"user"`` for all data of a user, ``"episode"`` for single episodes.
@@ -48,7 +49,7 @@ class OwnEpisodes(Episodes):
         return described("OwnEpisodes", self, self.unit, rewards, self.ignored)
 
     def fields(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a file of these episodes holds, also the users' ids, the unit and the reward range."""
+        """Return the arrays for an NPZ file: the episodes, users' ids, unit and reward range."""
         own = {
             "users": np.array(json.dumps([_written(user) for user in self.users])),
             "unit": np.array(self.unit),
@@ -188,11 +189,11 @@ def _in_range(table: Table, map_: RewardMap) -> NDArray[np.float64]:
 def write_episodes(path: str | Path, episodes: Episodes) -> None:
     """Write episodes to a file: NPZ, CSV, JSON lines or Parquet, chosen by the suffix of ``path``.
 
-    Rewards are written in [0, 1], together with the range from which they were moved, if any. Users are written
-    with their ids in the data. If the unit is ``"episode"``, the ids of the episodes are written instead.
+    Rewards are written in [0, 1]. If they were mapped from another range, this range is written, too. Users are
+    written with their ids in the data. If the unit is ``"episode"``, the ids of the episodes are written instead.
 
     Raises:
-        ValueError: for another ending.
+        ValueError: the suffix is another one, or a Parquet file needs pyarrow, which is not installed.
     """
     path = Path(path)
     writers = {".npz": _npz, ".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}

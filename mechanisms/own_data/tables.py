@@ -147,11 +147,14 @@ def _is_flag(value: object) -> bool:
 
 
 def episodes_of(table: Table) -> tuple[Column, Column]:
-    """Return the number 0, 1, ... of each row's episode, in the order of reading, and the rows in this order.
+    """Sort the rows by episode and step. Return the episode's number of each sorted row, and the row indices.
+
+    The numbers are 0, 1, .... Without a column ``step``, the rows keep their order.
 
     Raises:
-        ValueError: naming the row and the rule: a step that is missing or occurs twice, rows of an episode that do
-            not stand together where no column ``step`` says their order, or neither episodes nor ends of episodes.
+        ValueError: a step is missing or occurs twice, or the episodes do not all begin at step 0 or all at step 1.
+            Or there is no column ``step``, and the rows of an episode are not adjacent. Or no column says where
+            episodes end. The message names the rule, and the row if there is one.
     """
     if "episode" in table.columns:
         numbers = ids(table, "episode")[0]

@@ -32,7 +32,8 @@ def steps_of(
 ) -> tuple[Table, Unit, Column, Column]:
     """Read a source of the user's data. ``columns`` and ``unit`` are those that the caller states.
 
-    Return the table, the unit, and for each step, episode by episode, the episode's number and the row.
+    Return four things: the table, the unit, the episode's number for each step, and the row of each step. The steps
+    are sorted by episode and then by time.
 
     Raises:
         ValueError: naming the data, the row and the rule it breaks.
@@ -50,7 +51,8 @@ def unit_of(table: Table, unit: Unit | None, columns: Mapping[str, str]) -> Unit
         columns: the column names that the caller gave.
 
     Raises:
-        ValueError: where the unit is not stated, or a column that is ignored may be meant.
+        ValueError: neither the columns nor the caller state the unit, or both do and contradict each other. Or a
+            column would be ignored, but its name looks like the name of a needed column.
     """
     if unit not in (None, "user", "episode"):
         raise ValueError(f"unit ({unit!r}) must be 'user' or 'episode'")
@@ -88,15 +90,16 @@ def _remedy(name: str, table: Table) -> str:
 def owners(
     table: Table, numbers: Column, order: Column, unit: Unit
 ) -> tuple[NDArray[np.int64], tuple[object, ...]]:
-    """Return the number 0, 1, ... of each episode's user, by first occurrence, and the users' ids in the data.
+    """Return the user's number for each episode, and the ids of the users in the data.
 
-    If ``unit`` is ``"episode"``, each episode counts as a user.
+    Users have the numbers 0, 1, ... in the order of their first occurrence. If ``unit`` is ``"episode"``, each
+    episode counts as a user. Its id is in the column ``episode``, or is its number if there is no such column.
 
     Args:
         table: the data.
         numbers: the episode of each step, in the order of reading.
         order: the rows in the order of reading.
-        unit: whose data a guarantee protects. Without a column ``episode``, the id of an episode is its number.
+        unit: whose data a guarantee protects.
 
     Raises:
         ValueError: for a user who changes within an episode, naming the row.

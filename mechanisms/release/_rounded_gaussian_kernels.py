@@ -160,10 +160,10 @@ def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) 
 def rounded(
     words: Any, at: int, which: Any, begin: int, fractions: Any, scales: Any, shifts: Any, found: Any
 ) -> Any:  # pragma: no cover - compiled
-    """Make draws from the words, and write them into `found`, from draw number `begin` on.
+    """Make draws from random 64-bit words, and write them into `found`. The first draw has the number `begin`.
 
-    Return the reason for the end (`ALL`, `MORE_WORDS` or `UNDECIDED`), the number of the next draw, and the index of
-    the word with which the next draw begins.
+    The first word that is used is `words[at]`. The function stops for one of three reasons: `ALL`, `MORE_WORDS` or
+    `UNDECIDED`. Return the reason, the number of the next draw, and the index of the first word of that draw.
     """
     draw = begin
     while draw < len(which):

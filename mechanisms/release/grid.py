@@ -81,7 +81,7 @@ class OnGrid(_Fixed):
         randomness: the source from which the integers were drawn. It is not stored.
 
     Raises:
-        ValueError: the randomness does not belong to this type.
+        ValueError: a `Released` got the randomness of a simulation, or a `Simulated` got entropy.
     """
 
     parameters: Any

@@ -51,14 +51,15 @@ def rounded_gaussian(
         means: the means f, exact rationals.
         variances: sigma^2, exact rationals above 0, one for each mean; sigma may be irrational.
         exponent: the public grid is all multiples of 2^exponent.
-        times: how often the whole vector is drawn. The list holds one vector after another.
+        times: how often the vector (one draw for each mean) is drawn. The returned list holds all vectors in a row.
         source: the source of random 64-bit words. Draws from another source than the default are a simulation.
 
     Returns:
         The nearest integers. The released numbers are 2^exponent times them.
 
     Raises:
-        ValueError: for a variance that is not above 0, or another number of them than of means.
+        ValueError: a variance is not above 0, or a mean or variance is not an exact rational. Or there are more or
+            fewer variances than means.
 
     >>> from dpproof.mechanisms.release.words import seeded_words
     >>> source = seeded_words(np.random.default_rng(0))
@@ -162,7 +163,7 @@ class _Uniform:
     words: list[int] = field(default_factory=list)
 
     def word(self, place: int) -> int:
-        """Return the word with this index in the binary expansion."""
+        """Return the word at this place of the number's binary expansion. A word has 64 binary digits."""
         while len(self.words) <= place:
             self.words.append(self.stream.next())
         return self.words[place]

@@ -38,8 +38,8 @@ class ExpertData:
     """Logged trajectories of experts, with continuous observations.
 
     Attributes:
-        episodes: the steps of all episodes. A state is the number of its step, `user` is the number of the
-            expert, and rewards are scaled to [0, 1].
+        episodes: the steps of all episodes. The steps are numbered, and these numbers stand in place of states. The
+            field `user` holds the number of the expert. Rewards are scaled to [0, 1].
         observations: float32 (steps, d), the observation before each action.
         last: float32 (episodes, d), the observation after the last action of each episode.
         over: bool (episodes,), whether the episode ended by itself, and was not stopped.
@@ -109,8 +109,8 @@ class ExpertData:
         """Return the transitions of released steps, in a form that may be published. Needs torch.
 
         Each step occurs once, in the order of release and without the number of its expert. Rewards are scaled only
-        by the public constant of ``problem``. The transitions hold no step numbers and do not use the scale of
-        ``episodes``, because these depend on all the data.
+        by the public constant of ``problem``. The transitions hold no step numbers, and their rewards are not those
+        of ``episodes``: the step numbers and the scale of those rewards depend on all the data.
 
         Args:
             problem: the problem, whose public constants scale observations and rewards.

@@ -26,7 +26,7 @@ class Experts(Protocol):
         ...
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """Return every expert's probabilities of all actions in ``states``: ``(experts, states, actions)``."""
+        """Return the probabilities of all actions, an array (experts, states, actions)."""
         ...
 
 
@@ -59,7 +59,7 @@ class TabularExperts:
         return int(self.table.shape[2])
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """Return every expert's probabilities of all actions in ``states``: ``(experts, states, actions)``.
+        """Return the probabilities of all actions, an array (experts, states, actions).
 
         ``states`` are the numbers of states.
         """
@@ -95,7 +95,7 @@ class CallableExperts:
         return len(self.policies)
 
     def probabilities(self, states: NDArray[Any]) -> Floats:
-        """Return every expert's probabilities of all actions in ``states``: ``(experts, states, actions)``."""
+        """Return the probabilities of all actions, an array (experts, states, actions)."""
         found = np.stack([np.asarray(policy(states), dtype=np.float64) for policy in self.policies])
         if found.shape != (self.count, len(states), self.actions):
             shape = (self.count, len(states), self.actions)

@@ -43,9 +43,10 @@ class Bases:
     theta: Singles
 
     def hidden(self, which: int, seen: Singles) -> Singles:
-        """Return what the last layer of network ``which`` receives for n inputs ``seen``: (n, units + 1).
+        """Return the inputs of the last layer of network ``which``, an array (n, units + 1).
 
-        The last column is 1, for the bias. ``units`` is the size of the last hidden layer.
+        ``seen`` holds n inputs of the network, and ``units`` is the size of the last hidden layer. The last column is
+        1, for the bias.
         """
         for weights, biases in self._layers(which)[:-1]:
             seen = np.maximum(seen @ weights.T + biases, 0)
@@ -137,7 +138,7 @@ class Population:
         return np.where(other, (best + shift) % self.actions, best)
 
     def likes(self, observations: Singles) -> NDArray[np.uint8]:
-        """Return the preferred action of each of m experts in each of n states: (m, n)."""
+        """Return the preferred action of each of m experts in each of n states, an array (m, n)."""
         seen, found = self.problem.scaled(observations), np.empty((self.count, len(observations)), np.uint8)
         for which in np.unique(self.base):
             rows = np.flatnonzero(self.base == which)
@@ -147,7 +148,7 @@ class Population:
         return found
 
     def probabilities(self, states: Singles) -> NDArray[np.float64]:
-        """Return the probabilities with which m experts take each of A actions in n states: (m, n, A).
+        """Return the probabilities with which m experts take each of A actions in n states, an array (m, n, A).
 
         >>> from dpproof.mechanisms.rl.expert.problems import problem_for
         >>> few = population(problem_for("cartpole"), 5, np.random.default_rng(0))

@@ -33,7 +33,7 @@ class Problem:
         name: the name in files and tables.
         make: function that makes the environment from parameters, or the default environment without parameters.
         varied: for each varied parameter of the environment, its least and largest value in the experts' training.
-        centre, spread: (d,) for d numbers in an observation. It is scaled to (observation - centre) / spread.
+        centre, spread: as many numbers as an observation has. It is scaled to (observation - centre) / spread.
         reward_scale: factor on the rewards that a learner sees.
         discount: discount of later rewards.
         evaluation_horizon: number of steps after which an episode of a learned policy is stopped.

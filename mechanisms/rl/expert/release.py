@@ -109,9 +109,11 @@ class DataRelease:
             states: the input of the policies, one row for each step. The default is the states of ``episodes``.
 
         Raises:
-            ValueError: an expert without trajectories or with fewer than ``per_expert``, fewer experts than
-                the parameters say or other ones than in the episodes, longer trajectories, another number of
-                actions, an expert below the least probability.
+            ValueError: ``states`` does not have one row for each step. An action, the number of actions, the number of
+                experts or the length of a trajectory does not fit the parameters. An episode has an unknown expert.
+                An expert has no trajectory, or fewer than ``per_expert``. The experts have different numbers of
+                trajectories, but ``draws`` is "walk". An expert takes an action with less than the least
+                probability.
         """
         seen = episodes.states if states is None else states
         self._check(episodes, experts, seen)
@@ -178,8 +180,9 @@ def stable_lengths(design: Design, counts: NDArray[np.float64], n: int, rng: np.
     """Return how many first steps of a trajectory are released in ``n`` independent rounds, ``(n,)``.
 
     ``counts`` are the results of ``prefix_counts``. The release stops before the first step whose noisy count is at or
-    below the noisy threshold. The sparse vector technique stops at the first value above a threshold, so it gets the
-    threshold minus the counts. This is correct because Laplace noise is symmetric.
+    below the noisy threshold. The sparse vector technique stops at the first value at or above a noisy threshold.
+    So it gets the cutoff (the threshold without noise) minus the counts as its values, and the threshold 0. The
+    result has the same distribution, because Laplace noise is symmetric.
 
     >>> design = Design(threshold_scale=1.0, count_scale=1.0, least_count=2.0, cutoff=40.0)
     >>> stable_lengths(design, np.array([90.0, 80.0, 1.0]), 2, np.random.default_rng(0)).tolist()

@@ -75,13 +75,14 @@ def train(training: Training, folder: Path, every: int = 1000, progress: Progres
         training: a run at its beginning. If it has no seed, it continues with the key that the folder holds.
         folder: the folder of the checkpoints. It is made if it is missing.
         every: number of steps between two checkpoints.
-        progress: called after each checkpoint with the number of steps done and of all steps.
+        progress: function that is called after each checkpoint with two numbers: of the steps done, and of all steps.
 
     Returns:
-        `training`, all steps done.
+        The object `training`, which has done all steps.
 
     Raises:
-        ValueError: the folder is of another configuration, or has a state but no record of what was spent.
+        ValueError: the folder belongs to a run with another configuration. Or a file of the checkpoint is missing,
+            cannot be read, or contradicts another one.
     """
     _checks.at_least("every", every, 1)
     folder.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ class CQL:
         return wrong + self.conservatism * (values.logsumexp(1) - taken)
 
     def signal(self, values: torch.Tensor, actions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        """Return the derivative of each transition's loss with respect to its action values: (n, A)."""
+        """Return the derivative of each transition's loss with respect to its action values, a tensor (n, A)."""
         column = actions[:, None]
         wrong = (values.gather(1, column) - targets[:, None]).clamp_(-1, 1)
         found = self.conservatism * torch.softmax(values, 1)

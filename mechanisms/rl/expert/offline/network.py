@@ -75,7 +75,7 @@ class Layers:
         return torch.as_tensor(np.concatenate(parts), dtype=dtype)
 
     def outputs(self, theta: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the outputs of the network on inputs (n, sizes[0]): (n, sizes[-1])."""
+        """Return the outputs of the network, a tensor (n, sizes[-1]). The inputs are a tensor (n, sizes[0])."""
         return self.forward(theta, inputs).outputs
 
     def forward(self, theta: torch.Tensor, inputs: torch.Tensor) -> Pass:

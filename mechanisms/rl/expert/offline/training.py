@@ -46,8 +46,9 @@ from dpproof.mechanisms.rl.expert.offline.transitions import BATCHES, Transition
 class Branch:
     """The data that one training step reads, and whether the step adds noise.
 
-    `private`: the step reads a private batch. `plain`: the factor of the mean gradient of released transitions.
-    `noisy`: the step adds noise. `rate`: a factor on the accounted sampling rate.
+    `private`: the step reads a private batch. `plain`: a factor by which the mean gradient of released
+    transitions is multiplied. With 0 the step reads none. `noisy`: the step adds noise. `rate`: a factor by which the
+    accounted sampling rate is multiplied. The product is the probability that an expert is in a Poisson batch.
     """
 
     private: bool
@@ -95,7 +96,9 @@ The keys are the values of the accountant's parameter ``coin``.
 
 
 def noisy_steps_begun(training: SelectiveDPSGDParameters, steps: int) -> int:
-    """Return the number of private steps among the first `steps` steps; only for ``coin`` ``fixed``.
+    """Return the number of private steps among the first `steps` steps.
+
+    The result is correct only if the parameter ``coin`` is ``"fixed"``.
 
     >>> half = SelectiveDPSGDParameters(0.1, 0.5, 1.0, 10, coin="fixed")
     >>> [noisy_steps_begun(half, steps) for steps in range(11)]
@@ -116,9 +119,9 @@ class TrainingSettings:
         budget: the parameters of the guarantee: the sampling rate, the probability of a private step, the noise
             multiplier, the number of steps, and how steps and batches are drawn.
         layers: the shape of the Q-network. It has one output for each action.
-        batch: a public number by which the sum of a private batch is divided. It is also the number of experts in
-            an exact batch. Choose `batch` and the sampling rate without looking at the number of experts in the
-            data, because two neighbours may differ in that number.
+        batch: a public number by which the sum of a private batch is divided. If `budget.batch` is "exact", each
+            private batch has exactly this number of experts. Choose `batch` and the sampling rate without looking at
+            the number of experts in the data, because two neighbours may differ in that number.
         loss: the loss of conservative Q-learning.
         clip: the clipping norm of a transition's gradient, in [1e-9, 1e9].
         optimizer: the rule that applies a gradient.
@@ -169,8 +172,8 @@ class Training:
             private checkpoint holds. With a seed the run is a simulation.
 
     Raises:
-        ValueError: data are missing, an observation or action does not fit the network, exact batches are a
-            larger share of the experts than is accounted for.
+        ValueError: needed data are missing, or an observation or action does not fit the network. Or batches are
+            "exact", and the batch size divided by the number of experts with transitions exceeds the sampling rate.
 
     Attributes:
         theta, target: the parameters of the network and of the target network.

@@ -26,8 +26,8 @@ class Transitions:
         rewards: (n,) the rewards as the learner sees them.
         terminal: (n,) whether the episode ended by itself after the step.
         expert: (n,) the number of the expert of each step, one of 0, ..., experts - 1.
-        experts: the experts have numbers below this bound. Some numbers may have no transitions. No released value
-            depends on the bound.
+        experts: a bound, above the numbers of all experts. Some numbers below it may have no transitions. The bound
+            does not change the distribution of what is released.
 
     Raises:
         ValueError: shapes that do not fit, no transition, a number that is not finite, an expert or action
@@ -72,7 +72,7 @@ class Transitions:
         """Return the transitions of two sets together. Expert i must be the same expert in both sets.
 
         Raises:
-            ValueError: another number of experts, or of numbers in an observation.
+            ValueError: the sets have different bounds `experts`, or observations of different lengths.
         """
         if first.experts != second.experts:
             raise ValueError(f"experts ({second.experts}) must be {first.experts}, as in the first set")
