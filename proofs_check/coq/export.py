@@ -69,7 +69,7 @@ def term(e: Tree) -> str:
     if op == "neg":
         return f"(- {term(args[0])})"
     if op not in ("+", "-", "*", "/"):
-        raise UntranslatableError(f"operation {op}")
+        raise UntranslatableError(f"the operation {op} cannot be translated to Coq")
     return _chain(op, [term(x) for x in args])
 
 
@@ -126,7 +126,7 @@ def bounds(variable: str, interval: str) -> list[str]:
     """
     match = INTERVAL.match(interval)
     if match is None:
-        raise UntranslatableError(f"interval {interval}")
+        raise UntranslatableError(f"the interval {interval} cannot be translated to Coq")
     left, low, high, right = match.groups()
     x, low_sign, high_sign = name(variable), "<=" if left == "[" else "<", "<=" if right == "]" else "<"
     below = [] if low == "-inf" else [f"{number(Fraction(low))} {low_sign} {x}"]
@@ -141,7 +141,7 @@ def hypotheses(claim: Goal) -> list[str]:
         UntranslatableError: for a claim about random variables.
     """
     if claim.get("random"):
-        raise UntranslatableError("random variables")
+        raise UntranslatableError("a claim about random variables cannot be translated to Coq")
     inside = [text for v, interval in claim["vars"].items() for text in bounds(v, interval)]
     whole = [f"exists z : Z, {name(v)} = IZR z" for v in claim.get("integers", [])]
     return inside + whole + [relation(r) for r in claim.get("given", [])]

@@ -109,7 +109,7 @@ def proof(claim: Goal, node: Node) -> str:
 def _script(s: State, node: Node) -> str:
     kind = node.get("leaf") or next((k for k in NODES if k in node), "")
     if kind not in NODES:
-        raise UntranslatableError(f"proof node {kind or sorted(node)}")
+        raise UntranslatableError(f"the proof node {kind or sorted(node)} cannot be translated to Coq")
     return NODES[kind](replace(s, depth=s.depth + 1), node)
 
 
@@ -253,7 +253,7 @@ def _inverse(e: Tree, old: str, new: str) -> tuple[str, str]:
     if e[0] == "/" and e[1][0] == "+":  # (a + b*t)/(1 + t)
         a, b = term(e[1][1]), term(e[1][2][1])
         return f"({x} - {a}) / ({b} - {x})", "field; sides"
-    raise UntranslatableError(f"substitution {e}")
+    raise UntranslatableError(f"the substitution {e} cannot be translated to Coq")
 
 
 def _have(s: State, node: Node) -> str:

@@ -41,7 +41,7 @@ def _rounded(x: Number, prec: int, up: bool) -> Number:
     n, d = x[1].numerator, x[1].denominator
     size = n.bit_length() - d.bit_length()
     if abs(size) > MAX_BITS:
-        raise Rejected("a number is out of range")
+        raise Rejected("a number is too large or too close to zero")
     if max(n.bit_length(), d.bit_length()) <= prec:
         return x
     shift = prec - size
@@ -122,7 +122,7 @@ def _repeat(x: Number, n: int) -> Number:
     if x[0]:
         return (x[0] if n % 2 else 1, Fraction(0)) if n else (0, Fraction(1))
     if max(x[1].numerator.bit_length(), x[1].denominator.bit_length()) * n > MAX_BITS:
-        raise Rejected("a number is out of range")
+        raise Rejected("a power has too many digits")
     return 0, x[1] ** n
 
 

@@ -57,7 +57,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_float(text: str) -> NoReturn:
-    raise Rejected(f"a floating-point number: {text[:40]}")
+    raise Rejected(f"floating-point numbers are not allowed: {text[:40]}")
 
 
 def load(text: str) -> Any:
@@ -101,7 +101,7 @@ def check(certificate: object, claim: object) -> Outcome:
     except Rejected:
         raise
     except Exception as error:
-        raise Rejected(f"malformed: {type(error).__name__}") from None
+        raise Rejected(f"the certificate is malformed: {type(error).__name__}") from None
 
 
 def _check(certificate: object, claim: object) -> Outcome:
@@ -116,7 +116,7 @@ def _check(certificate: object, claim: object) -> Outcome:
     if data["verdict"] == "REFUTED":
         return Outcome("REFUTED", frozenset({"point"}), refute(t, data["proof"]))
     if data["verdict"] != "PROVED":
-        raise Rejected("a certificate says PROVED or REFUTED")
+        raise Rejected("the verdict must be PROVED or REFUTED")
     replay(t, data["proof"])
     return Outcome("PROVED", frozenset(t.leaves), None)
 
@@ -146,7 +146,7 @@ def refute(t: Task, node: object) -> dict[str, str]:
     if not all(t.domain[v].has((0, q)) for v, q in at.items()) or any(
         at[v].denominator > 1 for v in t.integers
     ):
-        raise Rejected("point: outside the domain, or not whole where it must be")
+        raise Rejected("point: a value is outside its interval, or an integer variable is not whole")
     box = {v: ia.point(q) for v, q in at.items()}
     if not all(x.holds(t.value(x.difference, box)) for x in t.given):
         raise Rejected("point: a hypothesis is not certainly satisfied")
@@ -155,5 +155,5 @@ def refute(t: Task, node: object) -> dict[str, str]:
     if not (
         value.hi < ia.ZERO or (t.goal.rel == ">" and zero) or (t.goal.rel == "==" and value.lo > ia.ZERO)
     ):
-        raise Rejected("point: the goal is not certainly broken")
+        raise Rejected("point: the goal is not certainly violated")
     return dict(values)

@@ -33,7 +33,7 @@ def rational(text: object) -> Fraction:
         raise Rejected(f"not a rational string: {str(text)[:60]!r}")
     numerator, _, denominator = text.partition("/")
     if denominator and not int(denominator):
-        raise Rejected("a rational with denominator zero")
+        raise Rejected("the denominator of a rational must not be zero")
     return Fraction(int(numerator), int(denominator or 1))
 
 
@@ -59,7 +59,7 @@ def read(data: object, names: set[str], depth: int = MAX_DEPTH) -> Expr:
 
 def _read_sum(args: Any, names: set[str], depth: int) -> Expr:
     if len(args) != 4 or type(args[0]) is not str or not NAME.match(args[0]) or args[0] in names | {"pi"}:
-        raise Rejected("a sum has a new index, two ends and a body")
+        raise Rejected('a sum must be ["sum", index, first, last, formula], and its index must be a new name')
     if args[0].startswith(RESERVED):
         raise Rejected("the index of a sum has a reserved name")
     ends = [read(x, names, depth) for x in args[1:3]]
@@ -80,7 +80,7 @@ def exponent(text: object) -> int:
     """Return the exponent of a power, which must be a small integer."""
     n = rational(text)
     if n.denominator != 1 or abs(n) > MAX_EXPONENT:
-        raise Rejected("an exponent is not a small integer")
+        raise Rejected(f"an exponent must be an integer from -{MAX_EXPONENT} to {MAX_EXPONENT}")
     return int(n)
 
 
@@ -108,7 +108,7 @@ def evaluate(e: Expr, box: Box, prec: int, most: int = MAX_SUM) -> Interval:
     if op == "sum":
         return _evaluate_sum(e, box, prec, most)
     if op == "E":
-        raise Rejected("an expectation has no value here")
+        raise Rejected("a node expect must first replace the expectation by a variable")
     args = [evaluate(x, box, prec, most) for x in e[1:]]
     if op == "pi":
         return ia.pi(prec)
@@ -145,7 +145,7 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
         return values.get(e, e) if type(e) is str else e
     if e[0] == "sum":
         if any(e[1] in variables(x) for x in values.values()):
-            raise Rejected("a substitution would capture the index of a sum")
+            raise Rejected("a formula that is put into a sum must not contain the index of this sum")
         inner = {v: x for v, x in values.items() if v != e[1]}
         return "sum", e[1], *(substitute(x, values) for x in e[2:4]), substitute(e[4], inner)
     return (e[0], *(x if type(x) is int else substitute(x, values) for x in e[1:]))
@@ -206,7 +206,7 @@ def _d_sum(e: tuple[Any, ...], v: str) -> Expr:
 
 
 def _no_derivative(e: tuple[Any, ...], v: str) -> Expr:
-    raise Rejected("an expectation has no derivative here")
+    raise Rejected("an expectation cannot be differentiated")
 
 
 DERIVATIVES: dict[str, Callable[[tuple[Any, ...], str], Expr]] = {

@@ -109,7 +109,9 @@ class Task:
         x = Relation(data[0], *(read(side, {*self.domain, *self.random}) for side in data[1:]))
         loose = outside(x.difference) & self.random.keys()
         if loose and (not surely or has(x.difference, "E")):
-            raise Rejected("a random variable outside an expectation")
+            raise Rejected(
+                "only a hypothesis without expectations may contain a random variable outside an expectation"
+            )
         return x
 
     def variable(self, name: object) -> str:
@@ -168,7 +170,7 @@ def ranges(data: object) -> dict[str, Range]:
     if type(data) is not dict or not all(
         type(v) is str and NAME.match(v) and not v.startswith(RESERVED) and v != "pi" for v in data
     ):
-        raise Rejected("'variables' must be a JSON object whose keys are the names of the variables")
+        raise Rejected("'vars' and 'random' must be JSON objects whose keys are allowed names of variables")
     return {v: interval(text) for v, text in data.items()}
 
 
@@ -180,7 +182,9 @@ def task(claim: object, prec: object) -> Task:
     domain, random = ranges(data["vars"]), ranges(data.get("random", {}))
     integers = set(data.get("integers", []))
     if not integers <= domain.keys() or domain.keys() & random.keys():
-        raise Rejected("an unknown integer variable, or a variable that is also random")
+        raise Rejected(
+            "'integers' must name variables in 'vars', and no variable may be in both 'vars' and 'random'"
+        )
     t = Task(domain, [], Relation(">=", ia.ZERO[1], ia.ZERO[1]), integers, prec, [MAX_NODES], set(), random,
              _groups(data.get("independent", []), set(random)))  # fmt: skip
     given = [t.relation(x, surely=True) for x in data.get("given", [])]
@@ -193,7 +197,7 @@ def _groups(data: object, names: set[str]) -> tuple[frozenset[str], ...]:
         raise Rejected("the independent groups are not lists")
     members = [v for group in data for v in group]
     if data and (len(members) != len(set(members)) or set(members) != names):
-        raise Rejected("the independent groups do not split the random variables")
+        raise Rejected("'independent' must name every random variable exactly once")
     return tuple(frozenset(group) for group in data)
 
 

@@ -48,7 +48,7 @@ def taylor(t: Task, node: Node, replay: Replay) -> None:
         raise Rejected("taylor: the order must be an integer from 1 to 12")
     hull = t.box(v)
     if not hull[v].lo <= c <= hull[v].hi:
-        raise Rejected("taylor: the centre lies outside")
+        raise Rejected("taylor: the centre must be in the interval of the variable")
     derivatives = [g]
     for _ in range(order):
         derivatives.append(derivative(derivatives[-1], v))
@@ -70,11 +70,11 @@ def mono(t: Task, node: Node, replay: Replay) -> None:
     keys(node, {"leaf", "var", "dir", "sub"})
     v, g, up = t.variable(node["var"]), _inequality(t), node["dir"] == 1
     if type(node["dir"]) is not int or node["dir"] not in (1, -1):
-        raise Rejected("mono: the direction is 1 or -1")
+        raise Rejected("mono: 'dir' must be 1 or -1")
     old = t.domain[v]
     face, ends = (old.lo, (False, old.open[1])) if up else (old.hi, (old.open[0], False))
     if face[0]:
-        raise Rejected("mono: the face is infinite")
+        raise Rejected("mono: the bound where the difference is least is infinite")
     t.put({}, **{v: Range(old.lo, old.hi, ends)}).field().normal(g)  # defined and continuous up to the face
     field = t.field()
     if field.sign(field.normal(("*", Fraction(node["dir"]), derivative(g, v)))[0]) is None:
@@ -89,7 +89,9 @@ def mono(t: Task, node: Node, replay: Replay) -> None:
 def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
     """Return a multiplier times a product of hypotheses, certified not negative (or equal to zero)."""
     if type(entry) is not list or len(entry) < 2:
-        raise Rejected("a multiplier is [formula, index, ...]")
+        raise Rejected(
+            "a multiplier must be [formula, index, ...], with the index of at least one hypothesis"
+        )
     if not all(type(i) is int and 0 <= i < len(t.given) for i in entry[1:]):
         raise Rejected("a multiplier names an unknown hypothesis")
     factor, used = read(entry[0], set(t.domain)), [t.given[i] for i in entry[1:]]
@@ -157,7 +159,7 @@ def identity(t: Task, node: Node, replay: Replay) -> nf.Field:
     field, weights = t.field(), node.get("multipliers", [])
     products = [_weight(t, field, x) for x in weights]
     if any(all(t.given[i].rel != "==" for i in x[1:]) for x in weights):
-        raise Rejected("identity: a multiple of no equation")
+        raise Rejected("identity: each multiplier must use at least one hypothesis that is an equation")
     if t.goal.rel == ">" or field.normal(reduce(lambda a, b: ("-", a, b), products, t.goal.difference))[0]:
         raise Rejected("identity: the two sides differ as normal forms")
     return field
@@ -173,7 +175,9 @@ def sos(t: Task, node: Node, replay: Replay) -> nf.Field:
         or not terms
         or not all(type(x) is list and len(x) == 2 for x in terms)
     ):
-        raise Rejected("sos: needs a >= goal and a list, not empty, of [coefficient, formula]")
+        raise Rejected(
+            "sos: the relation of the goal must be >=, and 'terms' a non-empty list of [coefficient, formula]"
+        )
     over = read(node["over"], names)
     if not field.sign(field.normal(over)[0]) or any(rational(c) < 0 for c, _ in terms):
         raise Rejected("sum of squares (sos): the multiplier and all coefficients must be positive")

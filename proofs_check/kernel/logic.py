@@ -41,11 +41,11 @@ def split(t: Task, node: Node, replay: Replay) -> None:
     """Cut the interval of a variable in two, and prove the goal on both parts."""
     parts = keys(node, {"split"})["split"]
     if type(parts) is not list or len(parts) != 4:
-        raise Rejected("a split has a variable, a point and two nodes")
+        raise Rejected("a split must be [variable, point, node, node]")
     v, at = t.variable(parts[0]), (0, rational(parts[1]))
     old = t.domain[v]
     if not old.has(at, strictly=True):
-        raise Rejected("a split must lie strictly inside")
+        raise Rejected("the point of a split must lie strictly inside the interval of the variable")
     replay(t.put({}, **{v: Range(old.lo, at, (old.open[0], False))}), parts[2])
     replay(t.put({}, **{v: Range(at, old.hi, (False, old.open[1]))}), parts[3])
 
@@ -69,7 +69,9 @@ def _image(e: Expr, new: str, r: Range) -> Range:
     if e == ("/", Fraction(1), new) and r.lo >= ia.ZERO and (r.open[0] or r.lo > ia.ZERO):
         high, low = (ia.INF if x == ia.ZERO else ia.reciprocal(x) for x in r[:2])
         return Range(low, high, r.open[::-1])
-    raise Rejected("subst: not one of the known monotone substitutions")
+    raise Rejected(
+        "subst: the formula must be exp(t), 1/t, c + t, c - t or t^2, with an allowed interval of t"
+    )
 
 
 def subst(t: Task, node: Node, replay: Replay) -> None:
@@ -82,11 +84,13 @@ def subst(t: Task, node: Node, replay: Replay) -> None:
         or len(new) != 1
         or new.keys() & (t.domain.keys() | t.random.keys())
     ):
-        raise Rejected("subst: exactly one old variable and one new name")
+        raise Rejected(
+            "subst: 'subst' and 'vars' must name one variable each, and the one in 'vars' must be new"
+        )
     (old, data), (name, reach) = next(iter(node["subst"].items())), next(iter(new.items()))
     e = read(data, {name})
     if not _image(e, name, reach).covers(t.domain[t.variable(old)]):
-        raise Rejected("subst: the new variable does not reach the whole domain")
+        raise Rejected("subst: the formula does not reach all values of the old variable")
     replay(t.put({old: e}, **new), node["sub"])
 
 
@@ -114,9 +118,11 @@ def _whole(t: Task, name: object) -> tuple[str, int, Number]:
     v = t.variable(name)
     lo, hi, ends = t.domain[v]
     if v not in t.integers or lo[0] or ends[0] or lo[1].denominator != 1:
-        raise Rejected("not a whole variable with a first number")
+        raise Rejected("the variable must be an integer variable whose interval begins with a whole number")
     if not hi[0] and (ends[1] or hi[1].denominator != 1):
-        raise Rejected("the range of a whole variable ends between numbers")
+        raise Rejected(
+            "the interval of an integer variable must be unbounded above or end with a whole number"
+        )
     return v, int(lo[1]), hi
 
 
@@ -125,7 +131,7 @@ def induct(t: Task, node: Node, replay: Replay) -> None:
     keys(node, {"induct", "base", "step"})
     v, first, hi = _whole(t, node["induct"])
     if any(v in variables(x.difference) for x in t.given):
-        raise Rejected("induct: a hypothesis speaks of the variable")
+        raise Rejected("induct: no hypothesis may contain the variable")
     replay(t.put({v: Fraction(first)}), node["base"])
     last = hi if hi[0] else (0, hi[1] - 1)
     if last >= (0, Fraction(first)):
@@ -138,7 +144,7 @@ def enumerated(t: Task, node: Node, replay: Replay) -> None:
     keys(node, {"enumerated", "sub"})
     v, first, hi = _whole(t, node["enumerated"])
     if hi[0] or hi[1] - first >= MAX_CASES:
-        raise Rejected("enumerated: too many numbers")
+        raise Rejected(f"enumerated: the interval must have at most {MAX_CASES} whole numbers")
     for n in range(first, int(hi[1]) + 1):
         replay(t.put({v: Fraction(n)}), node["sub"])
 
@@ -152,7 +158,9 @@ def telescope(t: Task, node: Node, replay: Replay) -> nf.Field:
     keys(node, {"telescope", "antidifference", "sign", "proof", "sub"})
     total = tree(read(node["telescope"], set(t.domain)))
     if total[0] != "sum" or (i := node["telescope"][1]) in t.random or node["sign"] not in SIGNS:
-        raise Rejected("telescope: needs a sum over a new index, and a sign")
+        raise Rejected(
+            "telescope: 'telescope' must be a sum with a new index, and 'sign' must be >=, <= or =="
+        )
     _, bound, lo, hi, body = total
     body = substitute(body, {bound: i})  # from here on the index is a variable like any other
     if not (_is_whole(t, lo) and _is_whole(t, hi)):
@@ -199,7 +207,9 @@ def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     """
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
-        raise Rejected("expect: needs random variables and a list of [formula, node]")
+        raise Rejected(
+            "expect: the task must have random variables, and 'expect' must be a list of [formula, node]"
+        )
     # Hypotheses keep their places, so that proofs can count them.
     surely = [TRIVIAL if has(x.difference, "E") else x for x in t.given]
     inner = replace(t, domain=t.domain | t.random, random={}, groups=(), given=surely)
@@ -241,12 +251,12 @@ class Opened:
         if type(e) is not tuple:
             return e
         if e[0] == "sum" and has(e, "E"):
-            raise Rejected("expect: an expectation inside a sum")
+            raise Rejected("expect: a sum must not contain an expectation")
         if e[0] != "E":
             return (e[0], *(x if type(x) is int else self.expression(x) for x in e[1:]))
         numerator, denominator = self._whole(*self.field.normal(e[1]))
         if any(self._random(s) for m in denominator for s, _ in m):
-            raise Rejected("expect: a random denominator")
+            raise Rejected("expect: a sum in a denominator must not contain a random variable")
         terms = (("*", c, *map(self._factor, self._parted(m))) for m, c in numerator.items())
         return "/", ("+", ZERO, *terms), self.field.written(denominator)
 
@@ -291,7 +301,9 @@ class Opened:
             powers = (ia.power(self.field.symbols[s].range, k, self.field.prec) for s, k in m)
             values = reduce(lambda a, b: ia.mul(a, b, self.field.prec), powers)
             if not self.integrable and (values.lo[0] or values.hi[0]):
-                raise Rejected("expect: an unbounded formula of which the claim knows no expectation")
+                raise Rejected(
+                    "expect: an unbounded term has an expectation that is in neither the goal nor a hypothesis"
+                )
             self.names[m] = self._name(m)
             self.ranges[self.names[m]] = _range(values)
         return self.names[m]

@@ -250,7 +250,9 @@ class Field:
             self.symbols.setdefault("pi", Symbol(ia.pi(self.prec), (False, False), "pi", ({}, {})))
             return {(("pi", 1),): Fraction(1)}, constant(1)
         if e[0] in ("sum", "E"):
-            raise Rejected("a sum or an expectation that no node has opened")
+            raise Rejected(
+                "a node telescope or expect must first replace the sum or expectation by a variable"
+            )
         args = [self.normal(x) for x in e[1:]]
         if e[0] in UNARY:
             return UNARY[e[0]](self, *args[0])

@@ -45,7 +45,7 @@ def test_no_node_loses_what_is_false_in_long_walks(seed):
 def index_kept(args, names, depth):
     """Read a sum as the kernel once did: the index is called what the proof calls it."""
     if len(args) != 4 or type(args[0]) is not str or not NAME.match(args[0]) or args[0] in names | {"pi"}:
-        raise Rejected("a sum has a new index, two ends and a body")
+        raise Rejected('a sum must be ["sum", index, first, last, formula], and its index must be a new name')
     return (
         "sum",
         args[0],
