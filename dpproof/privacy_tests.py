@@ -299,7 +299,9 @@ class Privacy:
                 )
             return first
         if first is MISSING:
-            raise ValueError("data is missing. Give data, two inputs, or a Neighbours.")
+            raise ValueError(
+                "data is missing. Give your data, two inputs, or an object of the class Neighbours."
+            )
         return Neighbours(first, second, self.claim.adjacency, f"{first!r:.60} and {second!r:.60}")
 
     def _seed(self) -> int:

@@ -121,7 +121,7 @@ def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
     """
     if view is View.EPOCH:
         raise ValueError(
-            f"view ({view.value!r}) does not exist here, because every step draws a new batch. Choose another view."
+            f"view ({view.value!r}) must be 'step', 'trace' or 'final', because this training has no epochs"
         )
     parameters = settings.parameters
     if view is View.STEP:
@@ -175,7 +175,7 @@ class ExpertTraining:
         curve, steps = claim_for(settings, view).guarantee, settings.parameters.steps
         if settings.canaries != 1:
             raise ValueError(
-                f"canaries ({settings.canaries!r}) must be 1 if every sample is one step or one run"
+                f"canaries ({settings.canaries!r}) must be 1 for an audit of single steps or of many runs"
             )
         if view is not View.STEP and steps > LONGEST:
             raise NoAuditError(f"steps ({steps}) must be at most {LONGEST} for an audit of many whole runs")

@@ -128,7 +128,7 @@ def labelled_steps(
         labels = coins.integers(0, 2, size)
         seen = np.array([_timely(training, label) for label in labels], dtype=np.float64)
         if np.isnan(seen).any():
-            raise MechanismError("training: The observed value of a step is NaN.")
+            raise MechanismError("training: The observed value of a step is NaN. It must be a number.")
         taken += size
         if tell is not None:
             tell(taken, budget)

@@ -213,7 +213,7 @@ def _least_noise(
                 "these parameters. Give target_delta in Python, or --delta on the command line, such as 1e-5."
             ) from None
         if str(error).startswith(f"{accountant.noise} ("):
-            raise UnreachableTargetError(f"The target {asked} needs noise out of range: {error}") from None
+            raise UnreachableTargetError(f"The target {asked} needs invalid noise: {error}") from None
         raise
 
 
@@ -221,7 +221,7 @@ def _kept(guarantee: Profile, asked: Asked) -> Bound:
     """Return the limited quantity. Its upper bound is at most the limit, as the goal itself certifies."""
     found, limit = asked.bound(guarantee), neighbours_of(exact(asked.limit))[0]
     if not asked.goal.meets(guarantee):
-        raise ArithmeticError(f"The noise found cannot be certified to meet {asked}. The bound is {found}.")
+        raise ArithmeticError(f"The noise found may miss {asked}. Its {asked.quantity} is {found}.")
     return Bound(min(found.lower, limit), min(found.upper, limit))
 
 
@@ -236,7 +236,7 @@ def _met(guarantee: Profile, target: Number, delta: Number) -> Bound:
     if guarantee.delta(limit).upper <= exact(delta):
         return Bound(min(bound.lower, limit), limit)
     raise ArithmeticError(
-        f"The noise found cannot be certified to meet epsilon {target}. The bound is {bound}."
+        f"The noise found may miss epsilon {target}. Its upper bound on epsilon is {bound.upper}."
     )
 
 
@@ -249,7 +249,7 @@ def _missed(guarantee: Profile, asked: Asked) -> float:
     if guarantee.delta(limit).lower > exact(asked.at):
         return limit
     raise ArithmeticError(
-        f"Slightly less noise cannot be certified to miss {asked}. The lower bound is {lower}."
+        f"Slightly less noise may also meet {asked}. Its lower bound on epsilon is only {lower}."
     )
 
 

@@ -55,7 +55,9 @@ def cases_with(text: str | None = None) -> tuple[CorpusCase, ...]:
 
     chosen = tuple(case for case in all_cases() if text is None or text.lower() in case.name.lower())
     if not chosen:
-        known = f"such as {all_cases()[0].name!r}. Leave it out to run all {len(all_cases())} cases."
+        known = (
+            f"such as {all_cases()[0].name!r}. To run all {len(all_cases())} cases, leave out this option."
+        )
         raise ValueError(f"only ({text!r}) must be part of the name of a case, {known}")
     return chosen
 

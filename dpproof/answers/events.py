@@ -42,7 +42,7 @@ def _training(given: object) -> Any:
         raise ValueError(f"training (type {type(made).__name__}) {rule}") from error
     if not any(count > 0 for _rate, _noise, count in steps):
         raise ValueError(
-            f"training (type {type(made).__name__}) shows that nothing was run. It must contain a step."
+            f"training (type {type(made).__name__}) shows that nothing was run. Give a training with at least one step."
         )
     if not any(count > 0 and rate for rate, _noise, count in steps):
         rule = "shows that nothing was run on any record. The sampling rate must be above 0 in at least one step."

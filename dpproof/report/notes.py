@@ -46,7 +46,7 @@ def entries(text: str) -> list[Entry]:
     head, end, _ = text.removeprefix(_BEGIN).partition(_END)
     if not text.startswith(_BEGIN) or not end or not head:
         raise ValueError(
-            "A note must begin with a header. Its lines are ---, functions:, one for each function, and ---."
+            "A note must begin with these lines: '---', 'functions:', '  - name hash' for each function, and '---'."
         )
     return [_entry(line) for line in head.splitlines()]
 

@@ -265,7 +265,7 @@ class FactorisedPaths:
         """
         if times > self.strategy.leaves + 1:
             raise ValueError(
-                f"times ({times}) must be at most {self.strategy.leaves + 1}, one more than leaves"
+                f"times ({times}) must be at most {self.strategy.leaves + 1}, the leaves of the strategy plus 1"
             )
         paths = np.zeros((times, counters), np.float32)
         if times > 1:

@@ -30,7 +30,9 @@ def bandit(means: ArrayLike) -> TabularMDP:
     """
     given = _checks.unit_interval("means", means)
     if given.ndim != 1 or given.size == 0:
-        raise ValueError(f"the shape of means {given.shape} must be (A,) with A at least 1")
+        raise ValueError(
+            f"means (shape {given.shape}) must be a list with one mean for each arm, and at least one arm"
+        )
     return TabularMDP(np.ones((1, given.size, 1)), given[None, :], horizon=1)
 
 

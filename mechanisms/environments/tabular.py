@@ -109,7 +109,9 @@ class TabularMDP:
 
 def _states(transitions: NDArray[np.float64], rewards: NDArray[np.float64]) -> int:
     if rewards.ndim != 2 or 0 in rewards.shape:
-        raise ValueError(f"the shape of rewards {rewards.shape} must be (S, A) with both at least 1")
+        raise ValueError(
+            f"the shape of rewards {rewards.shape} must be (states, actions), with at least one of each"
+        )
     S, A = rewards.shape
     if transitions.shape != (S, A, S):
         raise ValueError(f"the shape of transitions {transitions.shape} must be {(S, A, S)}")

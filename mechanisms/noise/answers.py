@@ -84,6 +84,7 @@ def scaled(noise: float, data: Data) -> Data:
     answer, bound = data
     if not (np.isfinite(answer) and 0 <= bound < np.inf):
         raise ValueError(
-            f"data ({data!r}) must be two numbers: a finite answer, and a smooth bound of at least 0"
+            f"data ({data!r}) must be two finite numbers: the answer, "
+            "and a smooth upper bound on its local sensitivity, which must be at least 0"
         )
     return answer, noise * bound

@@ -87,7 +87,9 @@ def ids(table: Table, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """
     given = table.columns[name]
     if given.ndim != 1:
-        raise table.error(f"{name} (shape {given.shape}) must be one id for each step, such as a tuple")
+        raise table.error(
+            f"{name} (shape {given.shape}) must be one id for each step. Write an id of several parts as a tuple"
+        )
     if given.dtype.kind in "iu" and not np.ma.isMaskedArray(given):
         return first_seen(given)
     values = (given.astype(str) if given.dtype.kind in "mM" else given).tolist()
@@ -138,9 +140,11 @@ def _check_spaces(table: Table, name: str, numbers: NDArray[np.int64], known: tu
             signs = dict.fromkeys("".join(hidden)) if hidden[0] != hidden[1] else {}
             named = f"the invisible character {', '.join(f'U+{ord(sign):04X}' for sign in signs)}"
             how = named if signs else "surrounding white space or in how accents are stored"
-            rule = f"looks like {other!r}. They differ only in {how}"
+            rule = f"looks like {other!r}. The two ids differ only in {how}"
             row = int(np.argmax(numbers == number))
-            raise table.error(f"{name} ({value!r}) {rule}. Write each id in one way", row)
+            raise table.error(
+                f"{name} ({value!r}) {rule}. Write the same id in the same way in all rows", row
+            )
 
 
 def _is_missing(value: Any) -> bool:
@@ -280,7 +284,9 @@ def reals(table: Table, name: str, kind: type) -> NDArray[Any]:
         if shape != np.shape(values[0]):
             rule = f"must have the shape {np.shape(values[0])} of row 1"
             raise table.error(f"{name} (shape {shape}) {rule}", row)
-    raise table.error(f"{name} must hold real numbers of one shape")
+    raise table.error(
+        f"{name} must hold real numbers, or arrays of real numbers that all have the same shape"
+    )
 
 
 _NO_NUMBER = (TypeError, ValueError, OverflowError, ComplexWarning)

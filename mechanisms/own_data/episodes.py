@@ -121,7 +121,9 @@ def _of_archive(
 ) -> OwnEpisodes:
     """Return the episodes in an archive of this project. What a caller says of them must agree with the archive."""
     if columns:
-        raise ValueError(f"{path.name}: leave out columns: dpproof wrote this archive and knows its columns")
+        raise ValueError(
+            f"{path.name}: columns must be left out, because dpproof wrote this archive and knows its columns"
+        )
     found = OwnEpisodes(**vars(Episodes.load(path)))
     with np.load(path, allow_pickle=False) as stored:
         if "users" in stored.files:

@@ -125,7 +125,9 @@ def _of_recording(source: Sequence[Any]) -> Mapping[str, Column]:
     """Return the steps (observation, action, reward, terminated, truncated) of all episodes, concatenated."""
     if source and isinstance(source[0], Mapping):
         held = ", ".join(map(str, source[0]))
-        raise ValueError(f"recording (dictionaries with {held}) must be a list of steps ({', '.join(STEP)})")
+        raise ValueError(
+            f"recording must hold each step as ({', '.join(STEP)}), not as a dictionary with the keys {held}"
+        )
     nested = not all(
         isinstance(one, Sequence) and len(one) == len(STEP) and _is_flag(one[3]) for one in source
     )

@@ -36,7 +36,9 @@ class Trajectories:
         """Check and freeze the fields."""
         costs = _checks.unit_interval("costs", self.costs)
         if costs.ndim != 2 or 0 in costs.shape:
-            raise ValueError(f"the shape of costs {costs.shape} must be (K, H) with both at least 1")
+            raise ValueError(
+                f"the shape of costs {costs.shape} must be (users, steps), with at least one of each"
+            )
         users, steps = costs.shape
         object.__setattr__(self, "costs", costs)
         for name, length in (("states", steps + 1), ("actions", steps)):

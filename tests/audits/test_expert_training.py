@@ -181,7 +181,7 @@ def test_claims_are_the_accountants():
     assert step.epsilon(1e-5).upper == pytest.approx(noisy.epsilon(1e-5).upper, rel=1e-9)
     whole = account(settings.parameters, Adjacency.EXPERT).guarantee
     assert claim_for(settings, View.FINAL).guarantee.epsilon(1e-5).upper == whole.epsilon(1e-5).upper
-    with pytest.raises(ValueError, match=r"view \('epoch'\) does not exist here"):
+    with pytest.raises(ValueError, match=r"view \('epoch'\) must be 'step', 'trace' or 'final'"):
         claim_for(settings, View.EPOCH)
 
 

@@ -262,7 +262,7 @@ def test_choices_have_their_chances():
         ("sparse-vector", [[0.0]], "one row"),
         ("shuffled-count", 51, "must be an integer in [0, 50]"),
         ("dp-sgd", 1.5, "clipped"),
-        ("smooth-laplace", (0.0, -1.0), "bound of at least 0"),
+        ("smooth-laplace", (0.0, -1.0), "must be at least 0"),
     ],
 )
 def test_data_of_another_form_are_refused(name, data, says):

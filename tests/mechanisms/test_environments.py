@@ -88,7 +88,7 @@ def test_arrays_are_copied_and_read_only():
         ({"rewards": [[1.5]]}, r"rewards at \(0, 0\) \(1.5\) must be in \[0, 1\]"),
         ({"rewards": [[np.nan]]}, r"rewards at \(0, 0\) \(nan\) must be in \[0, 1\]"),
         ({"rewards": [["much"]]}, "rewards .* must hold real numbers"),
-        ({"rewards": [0.5]}, r"the shape of rewards \(1,\) must be \(S, A\)"),
+        ({"rewards": [0.5]}, r"the shape of rewards \(1,\) must be \(states, actions\)"),
         ({"horizon": 0}, r"horizon \(0\) must be an integer at least 1"),
         ({"horizon": 1.5}, r"horizon \(1.5\) must be an integer"),
         ({"start": 1}, r"start \(1\) must be one of 0, ..., 0"),

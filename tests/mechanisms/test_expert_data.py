@@ -193,7 +193,7 @@ def test_what_has_no_meaning_is_refused(logged):
         _small(common=2)
     with pytest.raises(ValueError, match=r"expert \(30\) must have at least one trajectory"):
         ExpertData(logged.episodes, logged.observations, logged.last, logged.over, logged.rewards, 31)
-    with pytest.raises(ValueError, match="the shape of observations"):
+    with pytest.raises(ValueError, match="must be a matrix with"):
         ExpertData(logged.episodes, logged.observations[1:], logged.last, logged.over, logged.rewards, 30)
     with pytest.raises(ValueError, match=r"rewards \(shape \(1,\)\) must be \d+ finite numbers"):
         ExpertData(logged.episodes, logged.observations, logged.last, logged.over, logged.rewards[:1], 30)

@@ -128,8 +128,8 @@ def test_the_least_noise_releases_more():
     [
         ({"experts": 31}, logged(), agreeing(), "experts (30) must be at least"),
         ({}, logged(29), agreeing(), "expert 29 must have at least one trajectory"),
-        ({"per_expert": 3}, logged(), agreeing(), "must have at least per_expert (3)"),
-        ({"length": 5}, logged(), agreeing(), "lengths (6) must be at most length (5)"),
+        ({"per_expert": 3}, logged(), agreeing(), "must have at least 3 trajectories, as per_expert says"),
+        ({"length": 5}, logged(), agreeing(), "the longest trajectory (6 steps) must have at most 5 steps"),
         ({"least_probability": 0.2}, logged(), agreeing(), "chance of action 1 (0.1) must be at least 0.2"),
         ({"actions": 3}, logged(), agreeing(), "actions (2) must be 3, as in the parameters"),
         ({}, logged(31), agreeing(), "user (30) must be one of 0, ..., 29"),
@@ -154,5 +154,5 @@ def test_continuous_actions_and_bad_policies_are_refused():
     owner = uneven.user.copy()
     owner[2] = 0
     uneven = Episodes(uneven.states, uneven.actions, uneven.rewards, uneven.lengths, owner)
-    with pytest.raises(ValueError, match="equally many"):
+    with pytest.raises(ValueError, match="the same number of trajectories"):
         DataRelease(parameters(per_expert=1)).release(uneven, agreeing(), np.random.default_rng(0))

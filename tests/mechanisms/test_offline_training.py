@@ -439,7 +439,7 @@ def test_a_folder_is_of_one_set_of_experts_and_one_kind_of_training(tmp_path):
     [
         ("PRIVATE-configuration.json", "{", "PRIVATE-configuration.json cannot be read"),
         ("PRIVATE-configuration.json", "[]", "PRIVATE-configuration.json cannot be read"),
-        ("spent.json", "{", "spent.json must hold the number of steps begun"),
+        ("spent.json", "{", "spent.json must be a file that holds the number of started steps"),
         ("PRIVATE-state.npz", "PK", "PRIVATE-state.npz must be an NPZ archive"),
     ],
 )
@@ -462,7 +462,7 @@ def test_a_run_that_lost_its_record_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path, every=5)
     for name in ("spent.json", "PRIVATE-state.npz"):
         (tmp_path / name).unlink()
-    with pytest.raises(ValueError, match="must hold the number of steps begun"):
+    with pytest.raises(ValueError, match="must be a file that holds the number of started steps"):
         train(Training(_settings(), _data(), _data(seed=1), 3), tmp_path)
 
 
@@ -500,10 +500,10 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path, training, na
 def test_a_record_that_says_less_than_the_model_is_refused(tmp_path):
     train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").write_text(json.dumps({"steps": 5}))
-    with pytest.raises(ValueError, match=r"steps in spent.json \(5\) must be at least those in .* \(60\)"):
+    with pytest.raises(ValueError, match=r"spent.json counts 5 steps, fewer than the 60 steps in"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
     (tmp_path / "spent.json").unlink()
-    with pytest.raises(ValueError, match="must hold the number of steps begun"):
+    with pytest.raises(ValueError, match="must be a file that holds the number of started steps"):
         train(Training(_settings(), _data(), _data(seed=1), 11), tmp_path, 30)
 
 
@@ -532,7 +532,7 @@ def test_a_training_refuses_what_has_no_meaning():
         Training(TrainingSettings(budget, Layers((3, 2)), batch=12), _data(), None, 0)
     with pytest.raises(ValueError, match=r"private transitions are missing"):
         Training(TrainingSettings(budget, Layers((3, 2)), batch=12), None, _data(), 0)
-    with pytest.raises(ValueError, match=r"observations \(3 numbers each\) must have 4"):
+    with pytest.raises(ValueError, match=r"each observation \(3 numbers\) must have 4"):
         Training(TrainingSettings(budget, Layers((4, 2)), batch=12), _data(), _data(), 0)
     with pytest.raises(ValueError, match=r"action \(1\) must be one of 0, ..., 0"):
         Training(TrainingSettings(budget, Layers((3, 1)), batch=12), _data(), _data(), 0)

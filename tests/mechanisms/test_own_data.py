@@ -223,7 +223,7 @@ def test_bad_files_are_refused(name, text, rule, tmp_path):
     ("source", "rule"),
     [
         (3, "must be a path, a data frame"),
-        ([{"r": 3.0, "l": 4, "t": 0.1}], r"must be a list of steps"),
+        ([{"r": 3.0, "l": 4, "t": 0.1}], "must hold each step as"),
         ([(0, 1, 0.5)], "step 1|must be a list of episodes"),
         ([], "at least one step"),
     ],

@@ -369,7 +369,7 @@ def test_an_archive_of_this_project_is_read_as_it_states(tmp_path):
     assert (again.unit, again.reward_map, again.users) == ("episode", batch.reward_map, batch.users)
     for wrong, rule in (
         ({"reward_range": (-5, 0)}, r"differs from the range \[-5, 1\] that the file states"),
-        ({"columns": {"user": "nosuch"}}, "leave out columns"),
+        ({"columns": {"user": "nosuch"}}, "columns must be left out"),
         ({"unit": "user"}, "must be 'episode', which the archive states"),
     ):
         with pytest.raises(ValueError, match=rule):

@@ -51,7 +51,7 @@ def test_elimination_in_a_bandit_drops_arms_and_covers_the_rest_evenly():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: bandit([]), "shape of means"),
+        (lambda: bandit([]), "one mean for each arm"),
         (lambda: bandit([1.5]), "means at"),
         (lambda: clipped_mean(0.5, -0.1), "deviation"),
         (lambda: heterogeneous_bandit(np.random.default_rng(0), 0), "arms"),

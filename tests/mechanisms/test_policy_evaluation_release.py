@@ -379,7 +379,7 @@ def test_the_guarantee_is_that_of_what_was_released_and_not_of_what_was_set_sinc
 def test_exact_sums_that_no_returns_have_are_refused(rest):
     """Otherwise a release would go beyond the sensitivity that its noise hides."""
     visits = np.array([4, 0])
-    with pytest.raises(ValueError, match=r"sums plus rest .* must be in"):
+    with pytest.raises(ValueError, match=r"sums \+ rest .* must be in"):
         FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.array([0.0, rest]))
     assert FirstVisits(visits, np.array([8.0, 0.0]), 4, 2.0, np.zeros(2)).exact_sums == [8, 0]
 

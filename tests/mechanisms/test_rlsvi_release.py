@@ -286,7 +286,7 @@ def test_a_stream_refuses_what_is_out_of_turn():
     with pytest.raises(ValueError, match="rewards"):
         stream.see([0, 0], [0], [1.5])
     stream.see([0, 0], [0], [0.0])
-    with pytest.raises(ValueError, match=r"episodes \(1\) are all over"):
+    with pytest.raises(ValueError, match=r"episodes \(1\) are over"):
         stream.table()
     with pytest.raises(ValueError, match=r"exponent \(0.5\) must be an integer"):
         RLSVIStream(stream.parameters, exponent=0.5)

@@ -40,7 +40,7 @@ def test_replacing_one_user_s_rewards_makes_a_neighbour(K, user, reward):
         (_users(start=1), "the starts 0 and 1 must be equal"),
         (
             _users(moved=[(1, 0, 1, 0)]),
-            r"next_states at .* \(1, 0, 1, 0\) must be equal, not 0 and 1",
+            r"next_states at .* \(1, 0, 1, 0\) must be the same in both inputs, not 0 and 1",
         ),
         (_users().with_rewards(0, 0.0).with_rewards(2, 1.0), r"may differ, not those of users \[0, 2\]"),
     ],
@@ -62,7 +62,7 @@ def test_more_or_less_than_one_user_s_rewards_is_no_neighbour(other, message):
         ([[[[0]]]], [[[[0.0]]]], 1, r"start \(1\) must be one of 0, ..., 0"),
         ([[[[0, 0]]]], [[[[0.0]]]], 0, "the shape of next_states"),
         ([[[0]]], [[[0.0]]], 0, "the shape of rewards"),
-        (np.zeros((0, 1, 1, 1), int), np.zeros((0, 1, 1, 1)), 0, "all at least 1"),
+        (np.zeros((0, 1, 1, 1), int), np.zeros((0, 1, 1, 1)), 0, "each at least 1"),
     ],
 )
 def test_malformed_users_are_refused(next_states, rewards, start, message):

@@ -62,10 +62,13 @@ class ExpertData:
         """Check the rules that the types of the fields do not cover."""
         steps, count = len(self.episodes.states), self.episodes.count
         if self.observations.ndim != 2 or len(self.observations) != steps:
-            raise ValueError(f"the shape of observations {self.observations.shape} must be ({steps}, d)")
+            raise ValueError(
+                f"observations (shape {self.observations.shape}) must be a matrix with {steps} rows, one for each step"
+            )
         if self.last.shape != (count, self.observations.shape[1]) or self.over.shape != (count,):
             raise ValueError(
-                f"last and over {self.last.shape}, {self.over.shape} must each have {count} rows"
+                f"last (shape {self.last.shape}) must have the shape {(count, self.observations.shape[1])}, "
+                f"and over (shape {self.over.shape}) must have the shape {(count,)}"
             )
         if self.rewards.shape != (steps,) or not np.isfinite(self.rewards).all():
             raise ValueError(f"rewards (shape {self.rewards.shape}) must be {steps} finite numbers")

@@ -150,12 +150,17 @@ class DataRelease:
             raise ValueError(f"expert {int(logged.argmin())} must have at least one trajectory")
         if int(logged.min()) < p.per_expert:
             few = f"expert {int(logged.argmin())} ({int(logged.min())} trajectories)"
-            raise ValueError(f"{few} must have at least per_expert ({p.per_expert})")
+            raise ValueError(f"{few} must have at least {p.per_expert} trajectories, as per_expert says")
         if p.draws == "walk" and int(logged.max()) > int(logged.min()):
             uneven = f"{int(logged.min())} to {int(logged.max())}"
-            raise ValueError(f"trajectories of each expert ({uneven}) must be equally many if draws is walk")
+            raise ValueError(
+                f"all experts must have the same number of trajectories if draws is 'walk', but they have {uneven}"
+            )
         if int(episodes.lengths.max()) > p.length:
-            raise ValueError(f"lengths ({int(episodes.lengths.max())}) must be at most length ({p.length})")
+            raise ValueError(
+                f"the longest trajectory ({int(episodes.lengths.max())} steps) must have at most {p.length} steps, "
+                "as length says"
+            )
 
 
 def _walk(rounds: int, owner: Integers, rng: np.random.Generator) -> Integers:

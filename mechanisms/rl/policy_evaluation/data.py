@@ -168,7 +168,7 @@ class FirstVisits:
         for total, count in zip(self.exact_sums, self.visits.tolist(), strict=True):
             if not 0 <= total <= count * Fraction(self.bound):
                 raise ValueError(
-                    f"sums plus rest ({float(total)!r}) must be in [0, {count} * {self.bound!r}]"
+                    f"sums + rest ({float(total)!r}) must be in [0, visits * bound], here [0, {count} * {self.bound!r}]"
                 )
 
     @property
@@ -215,7 +215,7 @@ def _two_doubles(totals: Sequence[Fraction]) -> dict[str, NDArray[np.float64]]:
     rest = [total - Fraction(near) for total, near in zip(totals, sums, strict=True)]
     if any(Fraction(float(left)) != left for left in rest):
         raise ValueError(
-            "The sums of these batches need more than two doubles each. Make the batches with first_visits."
+            "A sum of these two batches cannot be stored exactly in two doubles. Make both batches with first_visits."
         )
     return {"sums": np.array(sums), "rest": np.array([float(left) for left in rest])}
 
@@ -293,7 +293,9 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
         _above_zero("return_bound", return_bound)
     found = float(most if return_bound is None else min(return_bound, most))
     if found < _LEAST_BOUND:
-        raise ValueError(f"bound on returns ({found!r}) must be at least 2^-900")
+        raise ValueError(
+            f"the smaller one of return_bound and reward_bound / (1 - discount) ({found!r}) must be at least 2^-900"
+        )
     return found
 
 

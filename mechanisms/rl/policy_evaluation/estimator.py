@@ -217,7 +217,9 @@ class _Private(_Evaluation):
         """
         if self.noise is not None:
             if (self.epsilon, self.delta, self.planned_visits) != (None, None, None):
-                raise ValueError(f"noise ({self.noise!r}) must be left out if a target or visits are given")
+                raise ValueError(
+                    f"noise ({self.noise!r}) must be left out if epsilon, delta or planned_visits is given"
+                )
             if not isinstance(self.noise, Noise):
                 raise ValueError(f"noise ({self.noise!r}) must be a Noise(alpha, beta)")
             return self.noise

@@ -37,8 +37,10 @@ def checked_features(features: ArrayLike, states: int | None = None) -> Floats:
     """
     found = np.asarray(features, dtype=np.float64)
     if found.ndim != 2 or 0 in found.shape or (states is not None and len(found) != states):
-        rows = "N" if states is None else states
-        raise ValueError(f"features (shape {found.shape}) must have shape ({rows}, d)")
+        rows = "a row for each state" if states is None else f"{states} rows, one for each state,"
+        raise ValueError(
+            f"features (shape {found.shape}) must be a matrix with {rows} and at least one column"
+        )
     if not np.isfinite(found).all():
         raise ValueError(f"features ({float(found[~np.isfinite(found)][0])!r}) must be finite")
     return found

@@ -120,7 +120,7 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
     """
     if not np.array_equal(one.columns, other.columns):
         raise ValueError(
-            f"columns ({one.columns.size} and {other.columns.size} counters) must be the same in both inputs"
+            f"columns ({one.columns.size} and {other.columns.size} counters) must name the same counters in both inputs"
         )
     if one.user.count != 1 or not differ_in_one_trajectory(one.user, other.user):
         raise ValueError("The inputs must differ in one user only.")

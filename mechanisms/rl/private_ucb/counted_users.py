@@ -205,7 +205,7 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
     """
     if not np.array_equal(one.columns, other.columns):
         raise ValueError(
-            f"columns ({one.columns.size} and {other.columns.size} counters) must be the same in both inputs"
+            f"columns ({one.columns.size} and {other.columns.size} counters) must name the same counters in both inputs"
         )
     if not differ_in_one_trajectory(one.users, other.users):
         raise ValueError("The inputs must differ in one user only.")

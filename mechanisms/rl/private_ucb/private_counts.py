@@ -127,7 +127,7 @@ def _check(parameters: CountsParameters, noise: NoiseSource, users: int) -> None
         )
     steps = users * parameters.horizon
     if parameters.integer and steps * (parameters.grains or 1) > _WHOLE:
-        most = f"2^53 / {steps}, because doubles would round sums over the {steps} steps counted"
+        most = f"2^53 / {steps}. Costs are multiples of 1/grains, and doubles would round sums over {steps} steps."
         raise ValueError(f"grains ({parameters.grains}) must be at most {most}")
 
 
@@ -242,7 +242,7 @@ class PrivateCounts:
             raise ValueError(f"episode ({asked}) must be {self.episode}. Give the users in order.")
         if asked >= self.parameters.leaves:
             raise ValueError(
-                f"episode ({asked}) must be below {self.parameters.leaves}, because no release counts later users"
+                f"episode ({asked}) must be below {self.parameters.leaves}, because no release counts the last user"
             )
         counts = user_counts(self.parameters, states, actions, costs)
         leaves = {name: _units(counts, name, self.parameters) for name in self._trees}

@@ -177,5 +177,5 @@ class ExactCounts:
         """
         relation = Adjacency.of(adjacency).value
         raise ValueError(
-            f"adjacency ({relation!r}) has no guarantee, because counts without noise are not private"
+            f"There is no privacy guarantee for adjacency {relation!r}, because counts without noise are not private."
         )

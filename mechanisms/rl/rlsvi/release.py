@@ -220,7 +220,7 @@ class RLSVIStream:
         if len(self._released) == self._seen:
             if self._seen == self.parameters.episodes:
                 raise ValueError(
-                    f"episodes ({self._seen}) are all over. The guarantee covers no further table."
+                    f"episodes ({self._seen}) are over. The guarantee covers one table for each episode, and no more."
                 )
             self._released.append(self._draw(beta_above(self.parameters, self._seen + 1)))
         return self._released[self._seen]

@@ -69,7 +69,9 @@ def log_likelihood_ratio(
     user = differ_only_in_rewards_of_one_user(users, other)
     given = np.ascontiguousarray(tables, dtype=np.float64)
     if given.shape[1:] != users.rewards.shape or given.ndim != 5:
-        raise ValueError(f"the shape of tables {given.shape} must be (runs, *{users.rewards.shape})")
+        raise ValueError(
+            f"the shape of tables {given.shape} must be the number of runs, followed by {users.rewards.shape}"
+        )
     if not np.isfinite(given).all():
         raise ValueError("tables must be finite, but hold NaN or infinity")
     ratios = np.empty(given.shape[0])

@@ -45,7 +45,9 @@ class Users:
         """Check and freeze the fields."""
         rewards = _checks.unit_interval("rewards", self.rewards)
         if rewards.ndim != 4 or 0 in rewards.shape:
-            raise ValueError(f"the shape of rewards {rewards.shape} must be (K, H, S, A) with all at least 1")
+            raise ValueError(
+                f"the shape of rewards {rewards.shape} must be (users, steps, states, actions), each at least 1"
+            )
         next_states = _checks.indices("next_states", self.next_states, rewards.shape[2])
         if next_states.shape != rewards.shape:
             raise ValueError(f"the shape of next_states {next_states.shape} must be {rewards.shape}")
@@ -120,7 +122,9 @@ def differ_only_in_rewards_of_one_user(users: Users, other: Users) -> int:
     if moved.size:
         place = tuple(int(i) for i in moved[0])
         pair = f"{users.next_states[place]} and {other.next_states[place]}"
-        raise ValueError(f"next_states at (user, step, state, action) {place} must be equal, not {pair}")
+        raise ValueError(
+            f"next_states at (user, step, state, action) {place} must be the same in both inputs, not {pair}"
+        )
     changed = np.flatnonzero((users.rewards != other.rewards).any(axis=(1, 2, 3)))
     if not changed.size:
         raise ValueError("users and other are equal. Neighbours must differ in the rewards of one user.")

@@ -59,8 +59,8 @@ class PolicySpace:
         sizes = reachable.sum(axis=1) if reachable.ndim == 2 else np.zeros(1, np.int64)
         if reachable.ndim != 2 or sizes[0] != 1 or not (sizes > 0).all():
             raise ValueError(
-                "reachable must have shape (H, X), with exactly one reachable state at the first step and at least one "
-                "at every other step"
+                "reachable must have shape (steps, states), with exactly one reachable state at the first step "
+                "and at least one at every other step"
             )
         if sizes.sum() * math.log(A) > math.log(MOST_POLICIES) * (1 + 1e-12):
             raise ValueError(

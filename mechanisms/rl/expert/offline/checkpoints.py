@@ -64,7 +64,9 @@ def steps_begun(folder: Path) -> int:
     try:
         found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))["steps"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder.name}: spent.json must hold the number of steps begun") from error
+        raise ValueError(
+            f"{folder.name}: spent.json must be a file that holds the number of started steps"
+        ) from error
     return _checks.at_least("steps in spent.json", found, 0)
 
 
@@ -170,7 +172,8 @@ def _restore(folder: Path, training: Training) -> None:
         step = int(stored["step"])
         if step > begun:
             raise ValueError(
-                f"{folder.name}: steps in spent.json ({begun}) must be at least those in {_STATE} ({step})"
+                f"{folder.name}: spent.json counts {begun} steps, fewer than the {step} steps in {_STATE}. "
+                "Restore the latest spent.json of this run."
             )
         for name in _ARRAYS:
             setattr(training, name, torch.from_numpy(stored[name]))

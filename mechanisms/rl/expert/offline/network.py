@@ -48,7 +48,9 @@ class Layers:
     def __post_init__(self) -> None:
         """Check the sizes."""
         if len(self.sizes) < 2:
-            raise ValueError(f"sizes {self.sizes!r} must hold at least the numbers of inputs and of outputs")
+            raise ValueError(
+                f"sizes {self.sizes!r} must hold at least two numbers: first the inputs, last the outputs"
+            )
         for size in self.sizes:
             _checks.at_least("a size", size, 1)
 

@@ -337,6 +337,8 @@ def _check_fits(name: str, data: Transitions, sizes: tuple[int, ...]) -> None:
     """Refuse data that do not fit the network."""
     width, most = data.observations.shape[1], int(data.actions.max())
     if width != sizes[0]:
-        raise ValueError(f"{name}: observations ({width} numbers each) must have {sizes[0]} numbers")
+        raise ValueError(
+            f"{name}: each observation ({width} numbers) must have {sizes[0]} numbers, the inputs of the network"
+        )
     if most >= sizes[-1]:
         raise ValueError(f"{name}: action ({most}) must be one of 0, ..., {sizes[-1] - 1}")

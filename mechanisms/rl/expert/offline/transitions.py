@@ -86,7 +86,7 @@ class Transitions:
             raise ValueError("there must be at least one transition")
         wide = given["observations"].shape
         if len(wide) != 2:
-            raise ValueError(f"the shape of observations {wide} must be (n, d)")
+            raise ValueError(f"observations (shape {wide}) must be a matrix with one row for each transition")
         for name, array in given.items():
             shape = (
                 wide if name == "following" else (steps, *wide[1:]) if name == "observations" else (steps,)
