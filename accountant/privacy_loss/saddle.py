@@ -235,7 +235,7 @@ def contour(parts: Parts, line: Line, log_delta: float) -> Contour:
     """
     others = _others(parts, line)
     if not others:
-        raise Inapplicable("the moment-generating function is not known beyond the saddle point")
+        raise Inapplicable("the moment-generating function cannot be computed beyond the saddle point")
     step = _short(2 * math.pi / _period(line, others, log_delta))
     scale = line.log_mgf - line.c * line.saddle_epsilon()
     count = math.ceil(_end(line, log_delta - scale - _QUIET) / step) + 1

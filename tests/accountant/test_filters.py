@@ -313,7 +313,7 @@ def test_sizes_are_checked():
     p = RLSVIParameters(2, 2, 2, 5)
     with pytest.raises(ValueError, match=r"counts \(shape \(1,\)\)"):
         RewardsFilter(p, 1.0).admits([0])
-    with pytest.raises(ValueError, match=r"must have horizon \(5\) steps"):
+    with pytest.raises(ValueError, match=r"must have horizon \(2\) steps"):
         rewards_odometer(p, run(RLSVIParameters(2, 2, 3, 5), 0))
     with pytest.raises(ValueError, match=r"states \(\d\) must be below 2"):
         rewards_odometer(p, run(RLSVIParameters(9, 2, 2, 30), 0))

@@ -107,7 +107,9 @@ class Command:
                 _end(started)
                 if left < self.timeout:
                     raise OutOfTimeError from late
-                raise self._error(f"took longer than {self.timeout:g} s", "timeout") from late
+                raise self._error(
+                    f"took longer than {self.timeout:g} s. Use a larger timeout", "timeout"
+                ) from late
             except BaseException:
                 _end(started)
                 raise
