@@ -39,9 +39,9 @@ class Noise:
     norm: float
 
     def of_geometric_sum(self, tilt: float, length: int) -> float:
-        """Return a bound on the error of a weighted sum of ``length`` entries whose weights fall like exp(-tilt m).
+        """Return a bound on the rounding error of a weighted sum of ``length`` entries.
 
-        The weight c_m of entry m must satisfy 0 <= c_m <= exp(-tilt m).
+        The weight c_m of entry m = 0, 1, ... must satisfy 0 <= c_m <= exp(-tilt m).
         """
         weights = min(1 / -math.expm1(-tilt), float(length)) * (1 + 1e-9)
         squares = min(1 / -math.expm1(-2 * tilt), float(length)) * (1 + 1e-9)
@@ -171,11 +171,13 @@ class Window:
 class LossSum:
     """The distribution of a composed privacy loss on a grid, and a bound on the privacy profile.
 
-    If ``sign`` is 1, the profile is an upper bound. If ``sign`` is -1, it is a lower bound. mass(m) is the
-    probability of grid point m. For each grid point n of the window from ``start`` on, ``outer`` is the sum
-    over m >= n of mass(m), and ``inner`` is the sum of mass(m) exp(-(m - n) step). Both must be multiplied by
-    exp(``log_scale``). ``rise`` is ``outer`` minus ``inner``. This difference is summed separately, so there
-    is no cancellation even for small losses.
+    If ``sign`` is 1, the profile is an upper bound. If ``sign`` is -1, it is a lower bound.
+
+    ``outer``, ``inner`` and ``rise`` have one entry for each grid point n of the window from ``start`` on.
+    Let mass(m) be the probability of grid point m. Then ``outer`` is the sum of mass(m) over all m >= n of
+    the window, and ``inner`` is the sum of mass(m) exp(-(m - n) step) over the same m. Both must be
+    multiplied by exp(``log_scale``). ``rise`` is ``outer`` minus ``inner``. This difference is summed
+    separately, so there is no cancellation even for small losses.
     """
 
     sign: int
@@ -277,7 +279,7 @@ def sum_of_losses(
         laws: loss distributions on one grid with their counts, all from ``law_above`` or all from
             ``law_below``.
         step: the step of the grid.
-        tilt: the exponent of the weights per grid point, above 0.
+        tilt: the number, above 0, in the weight exp(tilt m) of grid point m.
         window: the grid points of the result. The probability outside is bounded by Chernoff's bound.
         start: the first grid point at which the profile is needed.
         slopes: the exponents in Chernoff's bounds below and above the window, per grid point, above 0.

@@ -88,7 +88,8 @@ class Guide:
         """Return, for each mechanism, the lower and the upper end of the range of losses that matter.
 
         Losses above the range have a total probability of at most exp(log_goal). Losses below the range are
-        raised to its lower end. Weighted by exp(tilt loss), these losses have a share of at most ``small``.
+        raised to its lower end. Multiply all probabilities by exp(tilt loss). Then the raised losses have a
+        share of at most ``small`` of the total.
         """
         rows, last = np.arange(len(self.losses)), self.losses.shape[1] - 1
         above = np.cumsum(np.exp(self.logs)[:, ::-1], axis=1)[:, ::-1] * self.counts[:, None]
@@ -161,11 +162,11 @@ def plan(
 ) -> Plan:
     """Return a grid for the privacy profile near ``epsilon``, or near the epsilon with this ``delta``.
 
-    ``accuracy`` is the relative error to aim at. The function makes it larger in steps if the grid would have
-    more than ``points`` points.
+    ``accuracy`` is the relative error of delta that the grid aims at. If the grid would have more than
+    ``points`` points, the function makes ``accuracy`` larger in steps.
 
     Raises:
-        GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times as many points.
+        GridTooLargeError: if even an accuracy of 1e-3 needs more than 30 times ``points`` points.
     """
     guide = Guide.of(parts)
     steepest = _steepest(guide, parts)
@@ -250,10 +251,11 @@ _NOISY_SIGNAL = 1e-5
 
 
 def best_tilt(aim: Aim, small: float) -> tuple[float, float, float, tuple[float, float]]:
-    """Return the tilt for the shortest window of losses in which the Fourier transform has little noise.
+    """Return the tilt that is best for a short window of losses and for little rounding noise.
 
-    The tilt is the exponent in the weights exp(tilt loss), and at most the saddle point. Also return the
-    lower and the upper end of the window, and the exponents of the Chernoff bounds that give these ends.
+    The tilt is the number in the weights exp(tilt loss). It is at most the saddle point. The noise is the
+    rounding error of the Fourier transform. Also return the lower and the upper end of the window, and the
+    exponents of the Chernoff bounds that give these ends.
     """
     found = []
     for factor in (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1):

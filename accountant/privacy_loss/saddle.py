@@ -36,7 +36,10 @@ Parts = Sequence[tuple[Characteristic, int]]
 
 
 class Inapplicable(ArithmeticError):  # noqa: N818 (a route that does not apply is no fault of the caller)
-    """Raised if the inversion integral would need too many points, or is not proved to decay."""
+    """Raised if the inversion integral cannot be used.
+
+    It would need too many points, or it is not proved to decay, or a moment-generating function is not known.
+    """
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ class Line:
 
 
 def line_at(parts: Parts, c: float) -> Line:
-    """Return the ``Line`` of a composition at ``c``. The errors of the parts are added.
+    """Return the ``Line`` of a composition at ``c``.
+
+    Its error bound is the sum of the error bounds of all parts, plus rounding.
 
     Raises:
         Inapplicable: if a moment-generating function is not known at ``c``.
@@ -98,7 +103,7 @@ def saddle_for_delta(parts: Parts, log_delta: float) -> Line:
     """Return the ``Line`` whose c is near the saddle point for the epsilon with this ``log_delta`` < 0."""
 
     def gap(line: Line) -> float:
-        """Return the logarithm of the factor by which the logarithm of delta is too small."""
+        """Return log((1 - log_delta)/(1 - x)), where x is the log of the delta that ``line`` gives."""
         found = min(line.log_delta(line.saddle_epsilon()), 0.0)
         return math.log((1 - log_delta) / (1 - found))
 

@@ -114,8 +114,9 @@ _SHARES = (1e-14, 1e-12, 1e-9, 1e-6, 1e-3)
 def largest_loss(parts: Sequence[tuple[DominatingPair, int]]) -> tuple[float, float]:
     """Return bounds, which are at least 0, on the largest finite privacy loss of a composition.
 
-    The bounds are infinite if the losses are unbounded. The upper bound adds up the pairs' own upper bounds. The
-    lower bound adds up losses that each pair exceeds with a probability above 0.
+    The bounds are infinite if the losses are unbounded. The upper bound is the sum of the upper bounds of all
+    pairs. Each pair exceeds some known loss with a probability above 0, and the lower bound is the sum of
+    these losses.
     """
     high = math.fsum(count * pair.loss_range()[1] for pair, count in parts)
     if math.isinf(high):

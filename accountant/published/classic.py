@@ -134,10 +134,11 @@ PUBLISHED = (
 
 
 def conditions(identity: str, **values: Any) -> Any:
-    """Return the largest epsilon that the conditions of a theorem require, as an enclosure.
+    """Return the least epsilon that meets all conditions of a theorem, as an enclosure.
 
-    ``identity`` is the name of the theorem's statement. ``values`` are the variables of its formulas. The
-    result has the current working precision.
+    Each condition is a lower bound on epsilon. The result is the largest of these bounds. ``identity`` is the
+    name of the theorem's statement. ``values`` are the variables of its formulas. The result has the current
+    working precision.
 
     >>> from flint import arb
     >>> conditions("classic.smooth_laplace_published", noise=arb(4), beta=arb(0), delta=arb(0.5))

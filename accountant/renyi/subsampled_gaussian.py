@@ -32,8 +32,8 @@ class SubsampledGaussianCurve:
 
     The curve is ``steps`` times the Renyi divergence of one step, in the direction in which this is larger.
 
-    Source: Mironov, Talwar and Zhang, arXiv:1908.10530v1, Theorem 4 (reduction to one dimension) and
-    Theorem 5 (the direction mixture against Gaussian is the larger).
+    Source: Mironov, Talwar and Zhang, arXiv:1908.10530v1, Theorem 4 (reduction to one dimension) and its
+    Theorem 5 (the divergence of the mixture from the Gaussian is the larger one).
     """
 
     sampling_rate: Fraction
@@ -70,10 +70,10 @@ class SubsampledGaussianCurve:
         return (low if low > 0 else flint.arb(0)).union(high)
 
     def log2_smallness(self, order: flint.arb) -> int:
-        """Return about how many bits are lost when log A is computed from A, because A is close to 1.
+        """Return the approximate number of bits that are lost when log A is computed from A.
 
-        A is the number for which the divergence of one step is log A/(order - 1). The result is about -log2
-        |log A|, or 0 if this is negative.
+        A is the number for which the divergence of one step is log A/(order - 1). Bits are lost because A is
+        close to 1. The result is about -log2 |log A|, or 0 if this is negative.
         """
         gap = float((abs(order.mid() - 1) * order.mid()).log())
         spread = (flint.arb(1) / arb_of(self.noise_multiplier) ** 2).expm1().log()
@@ -127,7 +127,10 @@ class _Nodes:
     left: list[tuple[flint.arb, flint.arb]] = field(default_factory=list)
 
     def walk(self, sign: int) -> Iterator[tuple[int, flint.arb, flint.arb]]:
-        """Yield (k, x^2/2, log L(x)) at x = sign k h for k = 0, 1, ... (to the left from k = 1 on)."""
+        """Yield (k, x^2/2, log L(x)) for the grid points x = sign k h.
+
+        If ``sign`` is 1, k starts at 0. If ``sign`` is -1, k starts at 1.
+        """
         known = self.right if sign > 0 else self.left
         q, scale = arb_of(self.curve.sampling_rate), arb_of(1 / self.curve.noise_multiplier)
         k = 0 if sign > 0 else 1
@@ -141,7 +144,11 @@ class _Nodes:
             k += 1
 
     def relative_error(self) -> flint.arb:
-        """Return 2 exp(Y^2/2)/(exp(2 pi Y/h) - 1), which bounds the error of the trapezoidal sum relative to A."""
+        """Return 2 exp(Y^2/2)/(exp(2 pi Y/h) - 1), a bound on the relative error of the trapezoidal sum.
+
+        The sum approximates A, the number for which the divergence of one step is log A/(order - 1). Y is
+        ``height``, and h is ``step``.
+        """
         decay = (2 * flint.arb.pi() * self.height / self.step).expm1()
         return 2 * (self.height * self.height / 2).exp() / decay
 

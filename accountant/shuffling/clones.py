@@ -43,13 +43,13 @@ def excess(
     """Return bounds on the mean excess, which determines the delta of shuffled randomised response.
 
     N0 and N1 count the messages of two equally likely kinds. Their sum s is Binomial(``messages``,
-    ``chance``). The excess given s is the largest E[(N0 - place) 1_A | s] over all events A. place is (s +
-    t)/2 with t = slope s + rest (messages - s). ``tilt`` holds slope and rest, within 4 units in the last
-    place. The upper bound leaves out values of s that are more than about ``reach`` standard deviations from
-    the mean: see ``left_out``.
+    ``chance``). Let t = slope s + rest (messages - s) and place = (s + t)/2. The excess at s is the largest
+    E[(N0 - place) 1_A | s] over all events A, and the mean excess is its mean over s. ``tilt`` holds slope
+    and rest; each may be wrong by up to 4 units in the last place. The upper bound leaves out values of s
+    that are more than about ``reach`` standard deviations from the mean: see ``left_out``.
 
-    With U = P[Binomial(s-1, 1/2) >= I-1] and b the mass of I-1, where I is the smallest integer above place,
-    the excess is place b/2 - t U/2.
+    Let B be Binomial(s-1, 1/2), and I the smallest integer above place. The excess at s is place P[B = I-1]/2
+    - t P[B >= I-1]/2.
     """
     sums = _likely(messages, chance, reach)
     slant = tilt[0] * sums + tilt[1] * (messages - sums)

@@ -102,8 +102,9 @@ class ShuffledResponse(Profile):
     def upper_bounds(self) -> tuple[CloneView, ...]:
         """Return the upper bounds: one that is valid for every randomiser, and one for randomised response.
 
-        In the second bound, a clone is a user who sends one of the user's two possible values. For two
-        categories only this bound is returned, because it is the better one.
+        In the second bound, a clone is another user who sends one of two values at random. These are the
+        user's value and the value that replaces it. For two categories only this bound is returned, because
+        it is the better one.
         """
         with precision(_BITS):
             most = arb_of(exact(self.local_epsilon)).exp()

@@ -39,7 +39,7 @@ class UndecidedError(ArithmeticError):
 
 
 def height(users: int, epsilon: Fraction, last: int) -> flint.arb:
-    """Return an upper bound on the largest delta that one event contributes, over all noise probabilities.
+    """Return an upper bound on what one event contributes to delta, for any noise probability.
 
     The event is that the sum is at most K = ``last``, in 1..users - 1. It contributes P[X <= K] -
     exp(epsilon) P[X <= K - 1], where X is the number of ones among ``users`` noise bits of probability p. The
@@ -66,9 +66,9 @@ def _scale(epsilon: Fraction) -> Fraction:
 def meets_from(users: int, epsilon: Fraction, target: Fraction, threshold: float) -> bool:
     """Return whether delta of a shuffled count is at most ``target`` for every threshold from ``threshold`` on.
 
-    The threshold of SDP-PE is twice the expected number of noise bits. Every bit is a separate message. Both
-    answers are certified. For thresholds beyond ``users`` delta falls, because each user then has noise bits
-    that are 1 with probability 1/2.
+    The threshold of SDP-PE is twice the expected number of noise bits. Every bit is a separate message. The
+    answers True and False are both certified. For thresholds beyond ``users`` delta falls, because each user
+    then has noise bits that are 1 with probability 1/2.
 
     >>> meets_from(278566, Fraction("0.1"), Fraction("1e-6"), 2829.68)
     True
@@ -187,11 +187,12 @@ def _mirrored(users: int, epsilon: Fraction, low: int, high: int) -> flint.arb:
 
 
 def peak(trials: int, epsilon: Fraction, last: int, *, mirrored: bool = False) -> tuple[Fraction, flint.arb]:
-    """Return a noise probability p close to a peak of delta, and the delta of one direction at p.
+    """Return a noise probability p close to a peak of delta, and delta at p in one direction.
 
-    There are ``trials`` noise bits, each 1 with probability p. The true count is raised by one, and the peak
-    is that of the event that the sum is at most ``last``. If ``mirrored``, the true count is lowered by one,
-    and the event is that at most ``last`` bits are 0.
+    A peak is a local maximum of delta as a function of p. There are ``trials`` noise bits, each 1 with
+    probability p. In the first direction the true count is raised by one, and the peak belongs to the event
+    that the sum is at most ``last``. If ``mirrored``, the true count is lowered by one, and the peak belongs
+    to the event that at most ``last`` bits are 0.
 
     >>> where, height = peak(100, Fraction(1), 5)
     >>> 0.12 < where < 0.13

@@ -35,7 +35,7 @@ _REST = 1e-30
 
 @dataclass(frozen=True)
 class AlikeSums(Profile):
-    """The guarantee for one user's bit if all other users hold the same bit, and messages are shuffled sums.
+    """The guarantee for one user's bit if the messages are shuffled sums and all other users have equal bits.
 
     Each user sends the sum of its bit and its noise bits.
 

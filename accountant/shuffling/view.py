@@ -36,8 +36,8 @@ def certified_inverse(
     """Return bounds on the smallest epsilon with profile(epsilon) <= target.
 
     ``never`` is the profile's limit for large epsilon. If the target is closer than a relative 2^-40 to the
-    profile's value at 0 or to its limit, the search cannot resolve it. Then the function computes the
-    affected bound for a target 2^-40 away, or the bound is 0 or infinite.
+    profile's value at 0 or to its limit, the search cannot resolve it. Then at least one bound is less exact:
+    it is computed for a target changed by a relative 2^-40, or it is 0 or infinite.
     """
     goal, less, more = (
         refined(partial(arb_of, target * shade)) for shade in (Fraction(1), 1 - _SHADE, 1 + _SHADE)
@@ -134,11 +134,11 @@ def hockey_stick(trials: int, p: Fraction, first: Fraction, second: Fraction, ep
 
 
 def fair_coins(coins: int, local: Fraction, epsilon: Fraction) -> flint.arb:
-    """Return the hockey-stick divergence for the sum of ``coins`` fair coins and one user's flipped bit.
+    """Return the hockey-stick divergence between the sums for the two values of one user's true bit.
 
-    A fair coin is 1 with probability 1/2. The two distributions differ in the user's true bit, which the user
-    flips with probability 1/(1 + e^local). The result has the current working precision. It is 0 for every
-    epsilon from ``local`` on.
+    The sum adds ``coins`` fair coins, which are 1 with probability 1/2, and the user's bit. The user flips
+    the true bit with probability 1/(1 + e^local). The result has the current working precision. It is 0 for
+    every epsilon from ``local`` on.
     """
     if epsilon >= local:
         return flint.arb(0)

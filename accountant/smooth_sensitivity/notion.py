@@ -80,7 +80,10 @@ class SmoothNoise(Profile):
 
     @property
     def log_ratios(self) -> tuple[Fraction, ...]:
-        """The logs of the ratios of two neighbours' noise scales that can be worst: 0 and the two extremes."""
+        """The logs of the scale ratios that can be worst: 0, ``smoothing`` and -``smoothing``.
+
+        A scale ratio is that of the noise scales of two neighbours.
+        """
         beta = exact(self.smoothing, "smoothing")
         return (Fraction(0), beta, -beta) if beta else (Fraction(0),)
 
@@ -101,7 +104,7 @@ def positive(value: Number, name: str) -> Fraction:
     """Return the exact value of a number that must be above 0.
 
     Raises:
-        ValueError: for a value that is not above 0. The message names it.
+        ValueError: for a value that is not above 0. The message contains ``name``.
     """
     found = exact(value, name)
     if found <= 0:

@@ -49,7 +49,7 @@ class Weights:
         return (-self.rate * (self.start + self.step * index)).exp()
 
     def growth(self) -> flint.arb:
-        """Return the factor (1 - w_{j-1})/(1 - w_j), which is the same for all weights w_j."""
+        """Return the factor (1 - w_{j-1})/(1 - w_j), which does not depend on j."""
         return flint.arb(1) if self.rate is None else (self.rate * self.step).exp()
 
 
@@ -70,7 +70,8 @@ def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weight
         order: the order of the first term, at least -1/2.
         count: the number of terms.
         weights: the weights w_j.
-        rest: replaces w_count, so that the next term stands for all further terms. By default it is 0.
+        rest: the weight of the next term, instead of w_count. This term stands for all further terms. By
+            default it is 0.
     """
     total = flint.arb(0) if rest is None else rest
     if count == 0:
@@ -90,9 +91,10 @@ def finite_sum(z: flint.arb, factor: flint.arb, order: float, count: int, weight
 def endless_sum(z: flint.arb, factor: flint.arb, order: float, weights: Weights) -> flint.arb:
     """Return the sum over all j >= 0 of w_j factor^j exp(-z) I_{order+j}(z).
 
-    I is the modified Bessel function, and w_j are the ``weights``, which must be in [0, 1]. After some number
-    of terms, the rest is bounded by a geometric series, because I_{n+1}/I_n <= z/(n + 1/2 + sqrt(z^2 + (n +
-    1/2)^2)), which falls in n (Amos, Math. Comp. 28, 1974, inequality 11).
+    I is the modified Bessel function, and w_j are the ``weights``, which must be in [0, 1]. The function adds
+    some terms, and bounds all further terms by a geometric series. The bound holds because I_{n+1}/I_n <=
+    z/(n + 1/2 + sqrt(z^2 + (n + 1/2)^2)), and the right side falls in n (Amos, Math. Comp. 28, 1974,
+    inequality 11).
 
     Raises:
         TooManyTermsError: if more than 60,000 terms are needed.
@@ -222,7 +224,7 @@ class _Ball:
 
     @property
     def order(self) -> float:
-        """d/2 - 1."""
+        """The order d/2 - 1 of the Bessel functions, where d is ``dimension``."""
         return self.dimension / 2 - 1
 
     @property

@@ -57,9 +57,9 @@ def loss_of_runs(
 ) -> PrivacyLoss:
     """Return a guarantee for ``runs`` noisy thresholds, each used for ``positives`` positive answers.
 
-    A positive answer is "above". ``rates`` are the sensitivity divided by the noise scales of threshold,
-    query and numeric answer; the last is 0 without numeric answers. ``monotone`` has the same meaning as in
-    ``SparseVectorParameters``.
+    A positive answer is "above". ``rates`` are three numbers: the sensitivity divided by the noise scale of
+    the threshold, of a query and of a numeric answer. The last one is 0 without numeric answers. ``monotone``
+    has the same meaning as in ``SparseVectorParameters``.
 
     >>> one = (Fraction(1, 100), Fraction(1, 100), Fraction(0))
     >>> loss_of_runs(one, monotone=False, runs=1, positives=50).epsilon("1e-6").upper
@@ -205,10 +205,14 @@ class SparseVectorParameters(Measured):
 
     @property
     def threshold(self) -> float:
-        """The noise scale of the threshold: the given one, or the one with the least total variance at equal epsilon.
+        """The noise scale of the threshold.
 
-        Source: Lyu, Su and Li, arXiv:1603.01699v4, Section 4.2: epsilon_1 : epsilon_2 = 1 : (2c)^(2/3), and
-        1 : c^(2/3) for monotone queries.
+        It is ``threshold_scale`` if this is given. Otherwise it is the scale with the least total variance at
+        equal epsilon.
+
+        Source: Lyu, Su and Li, arXiv:1603.01699v4, Section 4.2. There epsilon_2/epsilon_1 is (2c)^(2/3), or
+        c^(2/3) for monotone queries. Threshold and queries have the privacy costs epsilon_1 and epsilon_2,
+        and c is the number of positive answers.
         """
         if self.threshold_scale is not None:
             return self.threshold_scale

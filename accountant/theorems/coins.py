@@ -25,8 +25,8 @@ def upper_tail(times: int, ratio: flint.arb, start: int) -> flint.arb:
     """Return P(J >= start) for the number J of heads among ``times`` coins.
 
     ``ratio`` is the odds of heads of one coin. The function adds up the probabilities of J on the same side
-    of the mean as ``start``. These fall ever faster, so the omitted ones are below a geometric series. The
-    result has the current working precision.
+    of the mean as ``start``. Away from the mean, the ratio of each probability to the one before it falls. So
+    the omitted probabilities are below a geometric series. The result has the current working precision.
 
     >>> float(upper_tail(3, flint.arb(1), 2))
     0.5

@@ -118,8 +118,8 @@ def _sum(ends: list[tuple[Fraction, Fraction]]) -> Bound:
 def narrowed(low: Fraction, high: Fraction) -> Fraction | Bound:
     """Return the number itself if its lower and upper bound are equal, otherwise a ``Bound``.
 
-    A ``Bound`` rounds the number outward. For example, an exact delta that is rounded up is above a target
-    equal to it.
+    A ``Bound`` rounds the number outward. An exact number must not be rounded: an exact delta, rounded up,
+    would be above a target that is equal to it.
     """
     return low if low == high else _bound(low, high)
 
@@ -136,10 +136,10 @@ _Formula = Callable[[flint.arb], flint.arb]
 def advanced_epsilon(part: ApproxDP, times: int, slack: Number) -> Bound:
     """Return the epsilon of ``times`` adaptive uses of a mechanism by advanced composition.
 
-    If ``part`` is (epsilon, delta)-DP, then k = ``times`` uses are (epsilon', k delta + slack)-DP with
-    epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1), for every epsilon >= 0, delta in [0,
-    1] and slack in (0, 1). There is no condition on epsilon'. The upper bound is infinite if it exceeds the
-    largest double.
+    Let ``part`` be (epsilon, delta)-DP and k = ``times``. Then k uses are (epsilon', k delta + slack)-DP with
+    epsilon' = sqrt(2 k ln(1/slack)) epsilon + k epsilon (e^epsilon - 1). This holds for every epsilon >= 0,
+    delta in [0, 1] and slack in (0, 1), and for epsilon' of any size. The upper bound is infinite if it
+    exceeds the largest double.
 
     >>> advanced_epsilon(ApproxDP("1e5", 0), 10, "0.5").upper
     inf
@@ -165,9 +165,9 @@ def _part(goal: Fraction, times: int, added: Fraction) -> flint.arb:
 def advanced_corollary_holds(target: Number, times: int, slack: Number) -> bool:
     """Return whether Dwork and Roth's Theorem 3.20 implies their Corollary 3.21 for these parameters.
 
-    The corollary states which epsilon e is small enough for each of ``times`` mechanisms, such that their
-    composition has at most the epsilon ``target``. The theorem implies the corollary exactly if target (e^e -
-    1)/e <= 4 ln(1/slack). This holds for every target up to 1 with a slack up to 7/10 (statement
+    The corollary gives an epsilon e for each of ``times`` mechanisms. It says that their composition then has
+    at most the epsilon ``target``. The theorem implies the corollary exactly if target (e^e - 1)/e <= 4
+    ln(1/slack). This holds for every target up to 1 with a slack up to 7/10 (statement
     classic.advanced_corollary), and for some larger targets.
 
     >>> advanced_corollary_holds(10, 25, "1.5e-4"), advanced_corollary_holds("0.9", 1, "0.9")

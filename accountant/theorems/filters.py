@@ -253,10 +253,11 @@ def _rho(epsilon: Fraction, slack: Fraction) -> float:
 class ApproxOdometer:
     """A running bound on the privacy loss, with no budget set beforehand.
 
-    With probability at least 1 - delta the privacy loss of everything released so far is at most ``epsilon``,
-    at all times at once. So a run may be stopped at a time that depends on the run, and ``epsilon`` at that
-    time is valid. Internally the odometer has a sequence of zCDP budgets, each twice the one before.
-    ``epsilon`` belongs to the first budget that is not used up. Budget j gets the share 6/(pi j)^2 of delta.
+    With probability at least 1 - delta, this holds at every time of the run: the privacy loss of everything
+    released so far is at most ``epsilon``. So a run may be stopped at a time that depends on the run, and
+    ``epsilon`` at that time is valid. Internally the odometer has a sequence of zCDP budgets, each twice the
+    one before. ``epsilon`` belongs to the first budget that is not used up. Budget j gets the share 6/(pi
+    j)^2 of delta.
 
     >>> meter = ApproxOdometer("1e-6").spend(ZCDP("0.01"))
     >>> meter.epsilon, meter.spend(ZCDP("0.01")).epsilon

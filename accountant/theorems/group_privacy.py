@@ -135,10 +135,10 @@ class GroupProfile(Profile):
     """The guarantee for data sets connected by a chain of ``records`` neighbouring steps, each with ``guarantee``.
 
     Let k be ``records``, and delta(e) the privacy profile of one step, with delta(-e) = 1 - e^-e + e^-e
-    delta(e). For any split epsilon = e_1 + ... + e_k, the delta of the whole chain is at most the sum of
-    e^(e_1 + ... + e_(i-1)) delta(e_i) over i. The best split gives the same bound as composing 1 - f k times
-    with itself, where f is the trade-off function of one step. The lower bound on delta composes upper bounds
-    on f at one point.
+    delta(e). Split epsilon in any way into e_1 + ... + e_k. Then the delta of the whole chain is at most the
+    sum over i of e^(e_1 + ... + e_(i-1)) delta(e_i). The best split gives the same bound as composing 1 - f k
+    times with itself, where f is the trade-off function of one step. For the lower bound on delta, upper
+    bounds on f are composed, from a single starting probability on.
 
     Source: Dong, Roth and Su, arXiv:1905.02383v3, Section 2.5; the split is in docs/notes/group_privacy.md.
 
@@ -273,13 +273,13 @@ _FIRST = (0.0, *(2 ** (j / 2) for j in range(-12, 19)))
 def best_split(
     tangents: tuple[Floats, Floats], records: int, epsilon: float
 ) -> tuple[tuple[float, ...], float]:
-    """Return the best way to split ``epsilon`` over a chain of ``records`` steps, and the starting probability.
+    """Return the best split of ``epsilon`` over a chain of ``records`` steps, and a starting probability.
 
-    ``tangents`` holds values e and delta(e) of the privacy profile of one step. G(x) is the least e^e x +
-    delta(e) over them. Compose G ``records`` times with itself. The split belongs to the tangent to this
-    function with the slope e^epsilon, and the starting probability is the x where the tangent touches. If no
-    tangent has this slope, the function returns a mixture of the splits with the next larger and the next
-    smaller slope.
+    ``tangents`` holds values e and delta(e) of the privacy profile of one step. G(x) is the least of the
+    numbers exp(e) x + delta(e). Compose G ``records`` times with itself, and take the tangent to the result
+    with the slope exp(epsilon). The split belongs to this tangent. The starting probability is the x at which
+    the tangent touches. If no tangent has this slope, the function returns a mixture of the splits with the
+    next larger and the next smaller slope.
 
     >>> best_split((np.array([0.0, 1.0, -1.0]), np.array([0.4, 0.0, 0.7])), 2, 2.0)[0]
     (1.0, 1.0)

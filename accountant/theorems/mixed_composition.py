@@ -56,7 +56,9 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
 
 
 def compose_opposed(guarantee: Profile) -> Profile:
-    """Return the guarantee of two mechanisms with ``guarantee`` if one loses and the other gains a record.
+    """Return the guarantee of two mechanisms together if one loses a record and the other gains one.
+
+    Each of the two mechanisms has the given ``guarantee``.
 
     >>> compose_opposed(GaussianDP(3)).delta("0.5").upper == compose_gaussian(*[GaussianDP(3)] * 2).delta("0.5").upper
     True

@@ -94,10 +94,10 @@ def _difference_tail(a: Fraction, b: Fraction, gap: Fraction) -> flint.arb:
 
 
 def margin_for(ratio: float, chance: float) -> float:
-    """Return how far below a noisy threshold a noisy count passes it with probability about ``chance``.
+    """Return the distance below a threshold at which a count passes with probability about ``chance``.
 
-    The distance is in units of the noise scale of a count. ``ratio`` is the noise scale of the threshold
-    divided by that of a count.
+    Both the count and the threshold have Laplace noise. The distance is in units of the noise scale of a
+    count. ``ratio`` is the noise scale of the threshold divided by that of a count.
 
     >>> round(margin_for(0.5, 1e-6), 4)
     13.41
@@ -133,7 +133,7 @@ def printed_design(
 
 
 def shaped(least_probability: float, chance: float) -> tuple[float, float]:
-    """Return the two numbers for ``shaped_design`` that make the cutoff low: a ratio and a cost.
+    """Return a ratio and a cost for ``shaped_design`` with which the cutoff is low.
 
     The ratio is the noise scale of the threshold divided by that of a count. The cost is the epsilon of
     drawing an expert, times the noise scale of a count.
@@ -175,9 +175,9 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
     """Return the largest privacy losses of one round, and its failure probability.
 
     A round releases the prefix of a trajectory whose noisy counts of experts pass a noisy threshold. The
-    first loss is for an expert who leaves, the second for one who joins. A failure is a count below
-    ``least_count / least_probability`` that passes. Only in a failure the loss can be larger, and only if an
-    expert leaves.
+    first loss is for an expert who leaves, the second for one who joins. A round fails if a count below
+    ``least_count / least_probability`` passes. If a round fails and an expert leaves, the loss may be larger.
+    In all other cases the two losses are upper bounds.
 
     >>> design = Design(threshold_scale=20.0, count_scale=40.0, least_count=12.0, cutoff=1300.0)
     >>> gone, come, failure = round_losses(design, 0.02, 2999)
@@ -201,16 +201,16 @@ def round_losses(design: Design, least_probability: float, experts: int) -> tupl
 
 @dataclass(frozen=True)
 class Rounds(Profile):
-    """The guarantee of adaptive rounds whose privacy losses lie in [-``come``, ``gone``], except in a failure.
+    """The guarantee of adaptive rounds whose privacy losses are bounded, except in a failure.
 
-    ``rounds`` is the number of rounds. ``gone`` is the largest loss if an expert leaves, and ``come`` if an
-    expert joins. ``failure`` is the probability of a failure in one round. In a failure the loss may be
-    larger.
+    ``rounds`` is the number of rounds. ``gone`` is the largest loss of a round if an expert leaves, and
+    ``come`` is the largest loss if an expert joins. So the loss for an expert who leaves is in [-``come``,
+    ``gone``]. ``failure`` is the probability of a failure in one round. In a failure the loss may be larger.
 
-    One of the two sets of experts has one expert more. In the worst such round there are only these two
-    losses, and an outcome of probability ``failure`` that only the larger set can produce. If j rounds have
-    the loss ``gone``, the other rounds have the loss -``come``. So the hockey-stick divergence in each
-    direction is a difference of binomial tails.
+    The guarantee compares two sets of experts, and one of them has one expert more. The worst round has only
+    three outcomes: the loss ``gone``, the loss -``come``, and a failure, which only the larger set can
+    produce. If no round fails and j rounds have the loss ``gone``, all others have the loss -``come``. So the
+    hockey-stick divergence in each direction is a difference of binomial tails.
 
     >>> Rounds(25, Fraction(1, 10), Fraction(1, 10), Fraction(0)).epsilon("1e-4").upper
     1.639379

@@ -78,11 +78,12 @@ def walk_factor(logged: Logged) -> flint.arb:
 
 
 def walk_tail(logged: Logged, log_ratio: Fraction) -> flint.arb:
-    """Return an upper bound on the probability that uniform draws give experts that are rare in a walk.
+    """Return an upper bound on the probability that uniform draws give a sequence that is rare in a walk.
 
     The draws of experts are uniform and independent. A walk takes the shuffled trajectories one after the
-    other. Rare means less likely by a factor of more than e^log_ratio. The function computes several bounds
-    (docs/notes/expert_accounting.md, section 6) and returns the smallest. Call this inside ``precision``.
+    other. A sequence of experts is rare if its probability in a walk is smaller than under the draws by a
+    factor of more than e^log_ratio. The function computes several bounds (docs/notes/expert_accounting.md,
+    section 6) and returns the smallest. Call this inside ``precision``.
     """
     ends = [
         _tail(logged, log_ratio, most, power)
@@ -108,12 +109,13 @@ def _tail(logged: Logged, log_ratio: Fraction, most: int, power: int) -> flint.a
 
 @lru_cache(maxsize=16)
 def walk_constants(logged: Logged) -> tuple[tuple[Fraction, Fraction, Fraction], ...]:
-    """Return triples (shift, factor, slack), each of which bounds the delta of a walk.
+    """Return triples (shift, factor, slack). Each triple gives a bound on the delta of a walk.
 
     A walk takes the shuffled trajectories one after the other. Fresh draws take experts uniformly and
     independently. The delta of a walk at epsilon = e is at most factor (d(e - shift) + slack exp(e - shift)),
-    where d is the privacy profile of fresh draws. Slack decreases from triple to triple. A single round is a
-    fresh draw. The result is empty if the factor is so large that no useful guarantee is left.
+    where d is the privacy profile of fresh draws. From each triple to the next, the shift grows and the slack
+    does not. A single round is a fresh draw. The result is empty if the factor is so large that no useful
+    guarantee is left.
 
     >>> walk_constants(Logged(rounds=10**6, experts=10**5, each=20))
     ()
@@ -137,12 +139,12 @@ _LARGEST = 300
 class Redrawn(Profile):
     """The guarantee of rounds whose draws of experts are close to fresh draws: uniform and independent ones.
 
-    Delta at epsilon = e is the smallest factor (d(e' - shift) + slack exp(e' - shift)) over e' <= e, where d
-    is the privacy profile ``fresh`` of fresh draws.
+    Delta at epsilon = e is the smallest value of factor (d(e' - shift) + slack exp(e' - shift)) over all e'
+    <= e. Here d is the privacy profile ``fresh`` of fresh draws.
 
-    All constants are upper bounds. Below epsilon = ``shift``, delta is 1. With shift 0 and factor 1 the
-    guarantee covers draws that, for each of two neighbours, differ from fresh draws with probability at most
-    slack/2.
+    All constants are upper bounds. Below epsilon = ``shift``, delta is 1. With shift 0 and factor 1, the
+    guarantee covers draws that differ from fresh draws with probability at most slack/2. This must be so for
+    each of two neighbours.
 
     >>> from dpproof.accountant.rl.expert.design import Rounds
     >>> rounds = Rounds(20, Fraction(1, 10), Fraction(1, 10), Fraction(0))

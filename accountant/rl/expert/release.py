@@ -56,9 +56,10 @@ _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
 
 
 def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
-    """Return an error text if no noise gives a guarantee for so many rounds on the logged data, otherwise ().
+    """Return a tuple with an error text if no noise gives a guarantee, otherwise an empty tuple.
 
-    ``draws`` is ``walk`` or ``fresh``, as in ``ExpertReleaseParameters``.
+    The error is that there are too many rounds for the logged data. ``draws`` is ``walk`` or ``fresh``, as in
+    ``ExpertReleaseParameters``.
 
     >>> drawn_out(Logged(rounds=25, experts=3000, each=20), "walk")
     ()
@@ -67,7 +68,7 @@ def drawn_out(logged: Logged, draws: str) -> tuple[str, ...]:
 
 
 def failure_share(delta: Fraction, rounds: int) -> float:
-    """Return the failure probability that is planned for one round: a fifth of ``delta`` over ``rounds``.
+    """Return the failure probability that is planned for one round: ``delta`` / (5 ``rounds``).
 
     The result is kept between ``LEAST_FAILURE`` and ``MOST_FAILURE``.
 
@@ -87,10 +88,13 @@ def failure_share(delta: Fraction, rounds: int) -> float:
 
 
 def check_reach(logged: Logged, draws: str, epsilon: Fraction) -> None:
-    """Raise an error if no noise can meet the target, because draws from logged data alone cost more.
+    """Raise an error if no noise can meet the target.
+
+    Draws from logged data have a privacy cost of their own, which noise does not reduce.
 
     Raises:
-        UnreachableTargetError: for too many rounds for the logged data, or an epsilon below that of a walk.
+        UnreachableTargetError: if there are too many rounds for the logged data, or if epsilon is below the
+            least shift of a walk (``walk_constants``).
     """
     if drawn_out(logged, draws):
         why = "No noise gives a proved guarantee for this number. Use fewer trajectories."

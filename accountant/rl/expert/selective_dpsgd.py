@@ -88,7 +88,8 @@ class SelectiveDPSGDParameters(Parameters):
     def noisy_steps(self) -> int:
         """The number of noisy steps of a schedule that is fixed in advance.
 
-        It is ``branch_probability`` times ``steps``. Halves are rounded to even numbers.
+        It is ``branch_probability`` times ``steps``, rounded to the nearest integer. If two integers are
+        equally near, the even one is taken.
         """
         return round(exact(self.branch_probability) * self.steps)
 

@@ -89,7 +89,7 @@ class _Coined:
     def minus_one(self, c: float, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """See ``Characteristic.minus_one``.
 
-        It is the step's own value times p M/(1 - p + p M), the weight of a step.
+        It is the value for the step that is taken, times the weight p M/(1 - p + p M).
         """
         inner = self.step.tilted(c)
         value, weight = _log_mixed(inner.log_mgf, self.share)
@@ -141,8 +141,8 @@ class Kind:
     Attributes:
         pairs: returns the dominating pairs of a step, given the sampling rate and the noise multiplier.
         attained: a description of the neighbours that attain the pairs; None if none are known.
-        moved: how much one expert can change a batch's sum if every expert is in the batch, in clipping
-            norms.
+        moved: the largest change of a batch's sum by one expert, in units of the clipping norm, if every
+            expert is in the batch.
     """
 
     pairs: Callable[[float, float], tuple[DominatingPair, ...]]
@@ -243,7 +243,8 @@ def _scheduled(training: _Training, kind: Kind) -> Composed:
 def printed_rate(probability: float, rate: float) -> tuple[float, float]:
     """Return bounds on the paper's sampling rate of a step: the product of ``probability`` and ``rate``.
 
-    ``probability`` is that of a noisy step, and ``rate`` that of an expert to be in the batch of such a step.
+    ``probability`` is the probability that a step is noisy. ``rate`` is the probability that an expert is in
+    the batch of a noisy step.
 
     >>> printed_rate(0.5, 0.25)
     (0.125, 0.125)

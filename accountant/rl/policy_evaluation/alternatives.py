@@ -150,7 +150,7 @@ class Ladder:
     Attributes:
         floor: the lowest rung, above 0. It is public, and psi is never below it.
         beta: the smoothing, above 0: log psi changes by at most beta between neighbours.
-        allowance: t, above 2^-45, such that the logarithm of the computed psi changes by at most
+        allowance: t, the room for rounding, above 2^-45. The logarithm of the computed psi changes by at most
             beta - 3t/2 between neighbours.
 
     >>> Ladder(Fraction(1, 100), 0.5, 1e-12).at_least(0.5)

@@ -40,14 +40,15 @@ _FEW = 2**20
 
 
 def inverse_square_sums(levels: Counts, masses: Reals, offsets: Counts) -> Reals:
-    """Return, for each offset k, the sum over all levels v of v's mass divided by max(v - k, 1)^2.
+    """Return, for each offset k, the sum of mass(v)/max(v - k, 1)^2 over all levels v.
 
     The relative error is at most (2n + 1024) 2^-52, where n is the number of levels.
 
     Args:
-        levels: rising whole numbers (n,), in [1, 2^53).
-        masses: (n,), at least 0, the largest between 2^-500 and 2^500.
-        offsets: whole numbers (q,), at least 0 and below the largest level.
+        levels: an array of shape (n,) with increasing whole numbers in [1, 2^53).
+        masses: an array of shape (n,) with the mass of each level, at least 0. The largest is between 2^-500
+            and 2^500.
+        offsets: an array of shape (q,) with whole numbers of at least 0 and below the largest level.
 
     >>> inverse_square_sums(np.array([1, 5, 9]), np.ones(3), np.array([0, 4]))
     array([1.0523..., 2.04...])
@@ -290,7 +291,10 @@ class RidgeBound:
         return self._at(0)
 
     def squared(self, beta: float) -> float:
-        """See ``SmoothBound.squared``. Bisection finds the maximum, because the logarithm is concave in k."""
+        """See ``SmoothBound.squared``.
+
+        Bisection finds the maximum, because the logarithm of exp(-k beta) phi(k) is concave in k.
+        """
         slack = _slack(len(self.visits))
         rate = _reduced(beta, slack)
         high = max(self.trajectories - int(self.visits.min()), 0)

@@ -31,10 +31,11 @@ from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian, Smoot
 
 
 def last_place(gap: Callable[[float], float], start: float, least: float, close: float) -> float | None:
-    """Return about the largest x at which the rising function ``gap`` is at most 0.
+    """Return a number x close to the largest one at which the increasing function ``gap`` is at most 0.
 
-    ``gap`` is evaluated at the result x. It is above 0 at some number between x and x + ``close``. Return
-    None if ``gap`` is above 0 down to ``least``. The search begins at ``start``.
+    The function has computed that gap(x) is at most 0, and that ``gap`` is above 0 at some number between x
+    and x + ``close``. The result is None if ``gap`` is still above 0 at a number below ``least``. The search
+    begins at ``start``.
 
     >>> round(last_place(lambda x: x**3 - 8, 0.0, -9.0, 1e-9), 6)
     2.0
@@ -54,9 +55,10 @@ def last_place(gap: Callable[[float], float], start: float, least: float, close:
 
 
 def descent(at: Callable[[int], float], begin: Sequence[int], ends: tuple[int, int]) -> tuple[int, float]:
-    """Return a whole number where the function ``at`` is about smallest, and the value of ``at`` there.
+    """Return a whole number at which the function ``at`` has a local minimum, and the minimum.
 
-    The search starts at the best number of ``begin``, stays between the two ``ends``, and halves its steps.
+    The search starts at the number in ``begin`` with the smallest value. It stays between the two numbers
+    ``ends``. Its steps are 8, 4, 2 and 1.
 
     >>> descent(lambda x: (x - 5) ** 2, (12, -4, -20), (-28, 20))
     (5, 0)
@@ -124,9 +126,10 @@ def _counted(dimension: int) -> int:
 
 
 def guarantee_of(noise: Noise, dimension: int) -> SmoothGaussian:
-    """Return the exact guarantee of Gaussian noise with these constants, in the worst case over all data.
+    """Return the guarantee of Gaussian noise with these constants, in the worst case over all data.
 
-    ``dimension`` is the number of features. Above 10,000 an even number is replaced by the next odd one.
+    ``dimension`` is the number of features. The guarantee is exact, except for an even number above 10,000.
+    Then it is the guarantee for one feature more, which also holds.
 
     >>> guarantee_of(printed(1, "1e-6", 40), 40).delta(1).upper < 2e-45
     True
@@ -208,7 +211,7 @@ def _roomy(
     alpha, limit = room * _constant(epsilon, delta), Target(epsilon, delta).below
 
     def gap(place: float) -> float:
-        """Return a number that is at most 0 if the smoothing exp(place) is certified to meet the target."""
+        """Return a number that is below 0 exactly if exp(place) is certified to meet the target."""
         upper = guarantee_of(Noise(alpha, math.exp(place)), dimension).delta(limit).upper
         far = _score(upper) - _score(float(delta))
         return min(far, -(2.0**-60)) if upper <= delta else max(far, 2.0**-60)
@@ -228,9 +231,9 @@ def _score(delta: float) -> float:
 
 
 def with_room(epsilon: Number, delta: Number, dimension: int, room: float = ROOM) -> Noise:
-    """Return ``room`` times the noise for a constant scale, with the largest smoothing certified to be private.
+    """Return noise with room for smoothing, and about the largest smoothing that is certified to be private.
 
-    The noise for a constant scale is the least that meets the target if the sensitivity is the same for all
+    The noise is ``room`` times the least noise that meets the target if the sensitivity is the same for all
     data. The result does not depend on any data.
 
     >>> found = with_room("0.1", "0.1", 40)
@@ -251,7 +254,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
     """Return noise and smoothing that are certified to meet the target, with about the least noise for ``bound``.
 
     ``bound`` comes from numbers of visits that must not be private: use a plan, an expectation or public
-    data. The noise meets the target for any visits. It is not certified that no other choice has less noise.
+    data. The noise meets the target for any visits. Another choice may have less noise.
 
     >>> from dpproof.accountant.rl.policy_evaluation.bounds import WeightedBound
     >>> visits = WeightedBound([5000] * 40, [1 / 40] * 40)
@@ -268,7 +271,7 @@ def jointly(epsilon: Number, delta: Number, dimension: int, bound: SmoothBound) 
         return _roomy(target.epsilon, target.delta, size, 1 + 2.0 ** (place / 4), start, close)
 
     def at(place: int) -> float:
-        """Return the rough deviation in an odd dimension, which is only used to compare places."""
+        """Return the rough deviation of the noise for one place, which is only compared with other places."""
         try:
             tried[place] = found(place, dimension | 1, _ROUGHLY)
             return tried[place].deviation(bound)

@@ -45,7 +45,9 @@ _OPEN = Reals(0, lower_open=True)
 
 @dataclass(frozen=True)
 class PolicyEvaluationParameters(Parameters):
-    """Parameters of policy evaluation: ``noise`` (alpha) and ``beta``, or a target for the paper's constants.
+    """Parameters of policy evaluation, which determine the constants alpha and beta of the noise.
+
+    Give either ``noise`` (alpha) and ``beta``, or the target for which the paper sets the constants.
 
     >>> PolicyEvaluationParameters(dimension=40, printed_epsilon=1.0, printed_delta=1e-6).constants
     Noise(alpha=26.93..., beta=0.00458...)

@@ -134,9 +134,10 @@ def _parquet(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 def decoded(column: Any) -> Any:
-    """Return the column; if it is a dictionary-encoded column of pyarrow, then with its plain values.
+    """Return a column of pyarrow with plain values instead of a dictionary encoding.
 
-    pyarrow's own conversion to numpy replaces a missing value by another value of the dictionary.
+    Any other column is returned unchanged. pyarrow's own conversion to numpy replaces a missing value by
+    another value of the dictionary.
     """
     kind: Any = getattr(column, "type", None)
     return column.cast(kind.value_type) if hasattr(kind, "index_type") else column

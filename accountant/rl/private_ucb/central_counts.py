@@ -48,7 +48,7 @@ _RELEASED = "every private count before every episode"
 
 
 def moved(parameters: CentralCountsParameters, adjacency: Adjacency) -> Moved:
-    """Return the largest changes of the counts by one user, and in how many noisy tree nodes each one occurs.
+    """Return the largest changes of the counts by one user, and the number of noisy tree nodes with each.
 
     >>> from dpproof.accountant.rl.private_ucb.noise import Moved
     >>> moved(CentralCountsParameters(6, 2, 20, 20000, scale=1.0), Adjacency.REPLACE).total()
@@ -71,7 +71,7 @@ def account(parameters: CentralCountsParameters, adjacency: Adjacency) -> Privac
     """Return the proved guarantee of all releases, in the central model. A pair of users attains it.
 
     If a user is added or removed, only this user's counts change, from or to 0. The other users keep their
-    episodes. For the other users' actions the guarantee holds as joint privacy.
+    episodes. The guarantee also holds for the actions of the other users, as joint privacy.
 
     >>> found = account(CentralCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper

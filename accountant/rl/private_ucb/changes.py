@@ -55,7 +55,7 @@ class Change:
 
     @property
     def dominating(self) -> Moves:
-        """Changes that bound those of every pair of neighbours, as pairs (size, count) with a size above 0."""
+        """Pairs (size, count) that bound the changes between any two neighbours. Every size is above 0."""
         return _nonzero(self.boxes or self.worst)
 
     @property
@@ -110,7 +110,9 @@ def between(
 
 
 def added(sizes: Sizes) -> Changes:
-    """Return the changes if one user is added: every step adds at most one to one entry of each table.
+    """Return the largest changes if one user is added.
+
+    Each step of the user adds at most one to a single entry of each table.
 
     >>> added(Sizes(6, 2, 20))["visits"].total
     20

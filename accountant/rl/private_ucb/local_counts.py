@@ -43,7 +43,7 @@ _BITS = 192
 
 
 def moved(parameters: LocalCountsParameters, adjacency: Adjacency) -> Moved:
-    """Return the largest change between two users' counts, or between one user's counts and none.
+    """Return the largest changes of the counts that a user sends, between neighbours under ``adjacency``.
 
     >>> moved(LocalCountsParameters(6, 2, 20, 9, scale=1.0), Adjacency.REPLACE).total()
     Fraction(120, 1)

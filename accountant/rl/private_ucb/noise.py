@@ -133,7 +133,7 @@ class Moved:
     nodes: int
 
     def families(self) -> Iterable[tuple[Change, Fraction]]:
-        """Return the change, and the noise divided by the noise scale, of each released kind of counts."""
+        """Return the change of each released kind of counts, with its noise in units of the noise scale."""
         return [(self.changes[name], self.parameters.factor(name)) for name in self.parameters.families]
 
     def total(self) -> Fraction:
@@ -144,7 +144,9 @@ class Moved:
         return self.nodes * sum((change.total / factor for change, factor in self.families()), Fraction(0))
 
     def squares(self) -> Fraction:
-        """Return the sum of the squared changes of all counts, in one of the ``nodes`` noisy values of each.
+        """Return the sum of the squared changes of all counts.
+
+        Each count is taken once, although it is part of ``nodes`` noisy values.
 
         Each change is divided by the noise on its kind of counts, in units of the noise scale.
         """
@@ -233,7 +235,8 @@ def discrete_gaussian(mu: Bound) -> ZCDP:
 def gaussian(moved: Moved, norm: flint.arb) -> flint.arb:
     """Return the mu of Gaussian noise on the counts. Call it inside ``precision``.
 
-    ``norm`` is the squared L2 norm by which a counter's noisy values change if one count changes by 1.
+    If one count changes by 1, the noisy values of its counter change by a vector. ``norm`` is the squared L2
+    norm of this vector.
     """
     return (norm * arb_of(moved.squares())).sqrt() / moved.parameters.noise_scale()
 
@@ -290,7 +293,8 @@ def least_scale(
         delta: the delta of the target.
 
     Raises:
-        ValueError: for a bad target; an epsilon of 0, or Gaussian noise at delta 0, which no noise meets.
+        ValueError: for a bad target, or one that no noise meets, such as epsilon 0 and delta 0, or delta 0
+            with Gaussian noise.
     """
     target = Target(exact(epsilon, "epsilon"), exact(delta, "delta"))
     if target.epsilon == 0 and target.delta == 0:

@@ -128,7 +128,7 @@ class CountsParameters(Parameters):
 
     @property
     def printed(self) -> dict[str, str]:
-        """The names of the paper's formulas for the noise scale and for epsilon, as ``scale`` and ``epsilon``."""
+        """The names of two of the paper's formulas: ``scale`` for the noise scale, and ``epsilon``."""
         raise NotImplementedError
 
     def noise_scale(self) -> flint.arb:

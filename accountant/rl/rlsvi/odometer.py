@@ -36,9 +36,9 @@ class RewardsFilter:
     ``budget`` is the rho of zCDP. A release is the tables of action values of one episode. Release tables
     only while ``admits`` returns True, and none after its first False. Then the whole run is rho-zCDP and
     sqrt(2 rho)-GDP for neighbours under ``rewards-only``, for any policies and any number of episodes. There
-    are two conditions. First, pass the counts that the release uses. Second, the decision to stop must depend
-    on released tables and counts only. Proof: docs/notes/rlsvi_tight.md (adaptive costs within a fixed
-    budget); Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
+    are two conditions. First, ``admits`` must get the counts that the release uses. Second, the decision to
+    stop must depend on released tables and counts only. Proof: docs/notes/rlsvi_tight.md (adaptive costs
+    within a fixed budget); Feldman and Zrnic, arXiv:2008.11193v4, Theorem 4.5 for the Renyi form.
 
     The charge is for the worst user, who at every step visits the state and action with the largest cost so
     far.

@@ -39,9 +39,9 @@ _DIRECT = 16384
 def sum_of_reciprocal_logs(scale: int, first: int, last: int) -> flint.arb:
     """Return an enclosure of sum_{k=first}^{last} 1/log(scale * k), for scale * first > 1.
 
-    f(k) = 1/log(scale k) is decreasing and convex, so for m <= n
-    (f(m) + f(n))/2 + int_m^n f  <=  sum_{k=m}^n f(k)  <=  int_{m-1/2}^{n+1/2} f,
-    and int f = li(scale x)/scale. Beyond the first 16,384 terms the two bounds differ by less than
+    The function f(k) = 1/log(scale k) is decreasing and convex. So for m <= n
+    (f(m) + f(n))/2 + int_m^n f  <=  sum_{k=m}^n f(k)  <=  int_{m-1/2}^{n+1/2} f.
+    The integral of f is li(scale x)/scale. Beyond the first 16,384 terms the two bounds differ by less than
     1e-10 of the whole sum.
 
     >>> sum_of_reciprocal_logs(2, 2, 1).str()
@@ -98,7 +98,7 @@ class RLSVIParameters(Parameters):
 
     @property
     def log_scale(self) -> int:
-        """2HSA, the constant inside the paper's logarithms, for H steps, S states and A actions."""
+        """The constant 2HSA inside the paper's logarithms, for H steps, S states and A actions."""
         return 2 * self.horizon * self.states * self.actions
 
 
@@ -183,8 +183,8 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
     In this pair the first user's rewards are all 0 or all 1. With two states or more, the first user leaves
     the start state after one step, and no other user does so. So at every step but the first, the first
     user's state and action have one visit in all later episodes. In the start state there are at most k - 1
-    visits before episode k, for any policies. The upper bound only shows how exactly the lower bound was
-    computed.
+    visits before episode k, for any policies. The two bounds of the result differ only by the small error of
+    the computation.
     """
     shared = parameters.horizon if parameters.states == 1 else 1
     last = min(parameters.episodes, 1 + _TERMS)

@@ -52,10 +52,10 @@ def batch_threshold(shape: ReleaseShape, users: int, epsilon: Number, delta: Num
     """Return two thresholds: one that is certified to meet (epsilon, delta), and one certified to miss it.
 
     The second is smaller. The target is for one batch of SDP-PE. A threshold is twice the expected number of
-    noise bits of a counter. A fair bit is a noise bit that is 1 with probability 1/2. The two thresholds are
-    about 0.1% apart, or one fair bit of each user apart, or as close as the bounds on delta allow. Every
-    threshold above ``users`` and up to ``2 users`` gives each user 2 fair bits, so in that range the first
-    result is ``2 users``.
+    noise bits of a counter. A fair bit is a noise bit that is 1 with probability 1/2. The two thresholds
+    differ by about 0.1%, or by one fair bit of each user. They may differ by more if the bounds on delta are
+    too far apart to decide. Every threshold above ``users`` and up to ``2 users`` gives each user 2 fair
+    bits, so in that range the first result is ``2 users``.
 
     >>> meets, misses = batch_threshold(ReleaseShape(1, 4, 2, rewards=False), 65536, 1.0, 1e-6)
     >>> 0.99 * meets <= misses < meets
@@ -180,7 +180,7 @@ class _Search:
             self.aside *= 2
 
     def near(self, whole: bool) -> bool:
-        """Whether the two amounts are close enough."""
+        """Whether the least amount that meets the target and the largest that misses it are close enough."""
         if whole and self.meets <= self.misses + 1:
             return True
         wide = max(_NEAR, 4 * self.aside) if self.aside > _NEAR else _NEAR
@@ -226,8 +226,8 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
     """Return the least precision level E: all noisy counts of a release are within E/4 of the true ones.
 
     The counts are within E/4 except with probability ``failure``, which exact binomial tails certify. E is
-    the least such number up to rounding. If visits are sums of transitions, the visits are within E/4, too.
-    Their noise is the sum of the noise of as many counters as there are states.
+    the least whole number for which this is certified. If visits are sums of transitions, the visits are
+    within E/4, too. Their noise is the sum of the noise of as many counters as there are states.
 
     >>> precision_level(ReleaseShape(6, 4, 2), 5000, 900.0, "0.05") / 4
     76.0
@@ -251,7 +251,7 @@ def precision_level(shape: ReleaseShape, users: int, threshold: float, failure: 
             return round_up(sum((count * _outside(n, p, *ends) for (n, count), ends in each), flint.arb(0)))
 
     def chance_at(quarters: int) -> float:
-        """Return the failure probability as a function of E. It falls in steps."""
+        """Return an upper bound on the failure probability at E = ``quarters``."""
         return beyond(tuple(_ends(n, p, Fraction(quarters, 4)) for n in laws))
 
     goal = round_down(arb_of(chance))
