@@ -70,7 +70,7 @@ class Case:
     Attributes:
         name: the name of the case, which no other case has.
         mechanism: the mechanism that is audited.
-        pair: two neighbouring inputs that the outputs distinguish well.
+        pair: two neighbouring inputs whose outputs are easy to tell apart.
         claim: the claimed guarantee.
         delta: the delta at which epsilon is stated.
         expected: the verdict, or the error, that an audit must have.
@@ -97,7 +97,10 @@ class Case:
     known_ratio: bool = False
 
     def audit(self, **asked: Unpack[Asked]) -> Evidence:
-        """Run the audit, and return the evidence. A score that is a likelihood ratio implies ``known_ratio``."""
+        """Run the audit, and return the evidence.
+
+        If a score is a likelihood ratio, the audit runs as if ``known_ratio`` were true.
+        """
         known = self.known_ratio or any(isinstance(one, LogLikelihoodRatio) for one in self.scores or ())
         plan = replace(
             AuditPlan(**asked).filled(self.name, self.delta, self.budget),

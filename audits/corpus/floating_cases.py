@@ -64,7 +64,7 @@ def snapped(value: float, n: int, rng: np.random.Generator, *, scale: float, lim
 
 
 def snapped_ratio(first: float, second: float, *, scale: float, limit: float) -> Bound:
-    """Return the pure epsilon of `snapped` on real numbers for two values within the limit, over all outputs."""
+    """Return the pure epsilon of `snapped` for two values within the limit, in arithmetic without rounding errors."""
     first_law, second_law = (partial(_snapped_law, value, scale, limit) for value in (first, second))
     return largest_ratio(first_law, second_law)
 

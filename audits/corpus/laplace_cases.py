@@ -29,7 +29,7 @@ FACTORS = {"1.05": 20_000_000, "1.1": 4_000_000, "1.2": 1_000_000, "1.5": 200_00
 
 
 def counts_pair(first: Sequence[float], second: Sequence[float], distance: Distance) -> Neighbours:
-    """Return two neighbouring vectors of counts, in which one count, or all counts, may differ by 1."""
+    """Return two vectors of counts as neighbours. Their difference, measured by ``distance``, is at most 1."""
     described = f"{list(first)} and {list(second)}"
     return Neighbours(first, second, f"{distance.value} by at most 1", described, VectorRelation(distance))
 

@@ -65,7 +65,7 @@ class SharedNoise(LocalPrivatizer):
 class OneNoiseForTwoFamilies(LocalPrivatizer):
     """Fault: counts of costs and of visits have the same noise, so their difference is exact.
 
-    The published code uses one noise for both denominators, in the estimates of costs and of transitions.
+    The published code estimates costs and transitions as quotients. Both denominators have the same noise.
     """
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Floats:

@@ -37,7 +37,10 @@ def randomised_response(bit: int, n: int, rng: np.random.Generator, *, epsilon: 
 
 
 def rappor(bits: Sequence[int], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return ``n`` randomised reports of a filter in which ``bits`` are set, ``(n, BITS)``."""
+    """Return ``n`` randomised reports of a filter, as an array of shape (n, BITS).
+
+    ``bits`` are the places of the filter that are set.
+    """
     true = np.isin(np.arange(BITS), bits)
     kept = np.where(rng.random((n, BITS)) < float(PERMANENT), rng.random((n, BITS)) < 0.5, true)
     return (rng.random((n, BITS)) < np.where(kept, float(IF_SET), float(IF_CLEAR))).astype(np.int64)

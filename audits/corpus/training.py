@@ -26,7 +26,10 @@ class UnscaledNoise(Training):
 
 
 class ShownCoin(Training):
-    """Fault, from Algorithm 3 as printed: a plain step has no noise, so it reveals its coin in all cases."""
+    """Fault: a plain step has no noise, so everybody sees the coin that chose between plain and noisy.
+
+    This is Algorithm 3 of the paper as printed.
+    """
 
     def _branch(self, rng: np.random.Generator) -> Branch:
         return COINS["visible"](self.settings.budget, self.step, rng)

@@ -23,19 +23,22 @@ Floats = NDArray[np.float64]
 
 
 def laplace(counts: ArrayLike, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Return ``n`` outputs, each of which is every count plus Laplace noise: ``(n, counts)``."""
+    """Return ``n`` outputs, in each of which every count has Laplace noise, as an array of shape (n, counts)."""
     x = np.asarray(counts, dtype=np.float64)
     return x + rng.laplace(0, scale, (n, *x.shape))
 
 
 def gaussian(counts: ArrayLike, n: int, rng: np.random.Generator, *, sigma: float) -> Floats:
-    """Return ``n`` outputs, each of which is every count plus Gaussian noise: ``(n, counts)``."""
+    """Return ``n`` outputs, in each of which every count has Gaussian noise, as an array of shape (n, counts)."""
     x = np.asarray(counts, dtype=np.float64)
     return x + rng.normal(0, sigma, (n, *x.shape))
 
 
 def prefix_sums(counts: ArrayLike, n: int, rng: np.random.Generator, *, scale: float) -> Floats:
-    """Return the running sums of the noisy counts, ``(n, counts)``; they reveal as much as the noisy counts."""
+    """Return the running sums of the noisy counts, as an array of shape (n, counts).
+
+    They reveal as much as the noisy counts.
+    """
     return laplace(counts, n, rng, scale=scale).cumsum(axis=1)
 
 
@@ -99,12 +102,15 @@ class SparseVector:
 def first_release_ratio(
     variant: SparseVector, first: Sequence[float], second: Sequence[float]
 ) -> Callable[[Floats], Floats]:
-    """Return the function ln p1/p0 for a variant that stops at its first "above" and releases that number.
+    """Return the function ln p1/p0 for a variant that stops at its first "above" and releases the noisy query.
+
+    An output has the density p0 under the input ``first``, and p1 under the input ``second``.
 
     Let F and g be the distribution function and the density of a query's noise, and f the density of the threshold's
-    noise. Let q_0, q_1, ... be the queries. Then query j is the first above and has the value v with density g(v -
-    q_j) times the integral of f(z) F(z - q_0) ... F(z - q_(j-1)) over z <= v. The integral is computed numerically
-    and is not certified; the ratio is only used as a score.
+    noise. Let q_0, q_1, ... be the queries. An output says that query j is the first one above, and that its noisy
+    value is v. The density of this output is the product of g(v - q_j) and an integral over z <= v: that of f(z) F(z -
+    q_0) ... F(z - q_(j-1)). The integral is computed numerically and is not certified; the ratio is only used as a
+    score.
     """
     grid = variant.threshold_scale * np.linspace(-REACH, REACH, STEPS)
     queries = np.array([[*values, variant.threshold] for values in (first, second)]) - variant.threshold

@@ -180,7 +180,10 @@ _MAKERS: dict[type, Callable[[Sequence[Any]], Form | None]] = {
 
 
 def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the first numbers and words of all values as two arrays ``(rows, width)``: kinds and values."""
+    """Return the first cells of all values as two arrays of shape (rows, width): the cells' kinds and values.
+
+    A cell is a number, a word or a length.
+    """
     kinds, values = np.zeros((rows, width)), np.zeros((rows, width))
     for place, (kind, value) in enumerate(islice(form.columns(), width)):
         kinds[:, place], values[:, place] = kind, value
@@ -189,7 +192,10 @@ def matrices(form: Form, rows: int, width: int) -> tuple[NDArray[np.float64], ND
 
 @lru_cache(KNOWN)
 def word(text: str) -> Cell:
-    """Return a text as ``(kind, value)``: its number if the text is a finite number, otherwise its hash."""
+    """Return a text as a pair ``(kind, value)``.
+
+    If the text is a finite number, the value is this number, otherwise it is a hash of the text.
+    """
     try:
         return NUMBER, int(text)
     except ValueError:

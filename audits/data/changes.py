@@ -109,7 +109,7 @@ def check_bounds(bounds: Bounds) -> None:
     """Raise an error unless bounds are one pair of numbers, or a mapping from columns to such pairs.
 
     Raises:
-        ValueError: the bounds are neither; the message names the rule.
+        ValueError: the bounds are neither, or a low bound is not below its high bound.
     """
     for ends in bounds.values() if isinstance(bounds, Mapping) else [bounds]:
         if not isinstance(ends, list | tuple) or len(ends) != 2 or not all(map(_is_number, ends)):
@@ -122,11 +122,11 @@ def check_bounds(bounds: Bounds) -> None:
 
 
 def within(bounds: Sequence[float], low: Any, high: Any, name: str) -> tuple[Any, Any]:
-    """Return ``bounds``, converted to the type of the values ``low`` and ``high`` that limit them.
+    """Return ``bounds``, converted to the type of ``low`` and ``high``.
 
     Args:
         bounds: the stated bounds.
-        low, high: the smallest and the largest value in the data.
+        low, high: the smallest and the largest value in the data. The bounds must contain both.
         name: the name of the values, such as "column 'age'".
     """
     kind: Any = type(high) if type(low) is type(high) else float
@@ -205,7 +205,10 @@ class _Observed:
         return tuple(one for one, free in zip(record, self._bounded, strict=True) if not free)
 
     def nearest(self, record: Record) -> Record:
-        """Return a record if it was observed; otherwise the first record, with its values in the bounded columns."""
+        """Return the record if it was observed, otherwise an observed record with other values in bounded columns.
+
+        This is the first record, with the values of ``record`` in the columns that have bounds.
+        """
         if sealed(record) in self._keys:
             return record
         pairs = zip(record, self._first, self._bounded, strict=True)
@@ -216,7 +219,7 @@ class _Observed:
         return all(sealed(one) in self._keys or sealed(self._rest(one)) in self._fixed for one in records)
 
     def told(self, change: Change) -> Change:
-        """Return the change with the records that were not observed."""
+        """Return the change, with ``unseen`` set to those of its two records that were not observed."""
         ends = {sealed(one): one for one in (change.low, change.high)}
         return replace(change, unseen=tuple(one for key, one in ends.items() if key not in self._keys))
 

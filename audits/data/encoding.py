@@ -55,7 +55,9 @@ class Raised:
 
 
 def cells(value: object) -> Iterator[Cell]:
-    """Generate an output as cells ``(kind, value)``: one for each number and word, and one before each collection.
+    """Generate the cells ``(kind, value)`` of an output.
+
+    There is one cell for each number and each word. Before the cells of a collection comes a cell with its length.
 
     >>> list(cells([1.5, None])) == [(SEQUENCE, 2.0), (NUMBER, 1.5), (NOTHING, 0.0)]
     True
@@ -125,9 +127,10 @@ def _counted(kind: int, values: Collection[object]) -> Iterator[Cell]:
 def features(outputs: NDArray[np.generic], width: int, wide: Wide | None = None) -> NDArray[np.float64]:
     """Return each output as one row of numbers: its number of cells, then ``width`` cells, cut or padded.
 
-    A cell is a number or a word in the output, or the length of a collection. All rows form an array
-    ``(n, 1 + COLUMNS * width)``. The first ``width`` columns after the number of cells are values. The kinds and the
-    flags follow. With ``wide`` the exact parts of integers come last. Without ``wide``, integers beyond 2^53 are
+    A cell is a number or a word in the output, or the length of a collection. All rows form an array of shape (n, 1 +
+    COLUMNS * width). The first ``width`` columns after the number of cells are values. Then come ``width`` columns with
+    the kinds of the cells. Then come three times ``width`` columns of flags for NaN, infinity and missing. If ``wide``
+    is given, further columns follow, with the exact parts of integers. Without ``wide``, integers beyond 2^53 are
     encoded as words. Every entry is finite and of absolute value at most 1e300.
 
     >>> features(np.array([2.0, np.inf]), 1).tolist()
@@ -213,7 +216,10 @@ def _exact_cell(kind: int, value: float) -> tuple[int, float]:
 
 
 def integers_of(outputs: NDArray[np.generic], width: int) -> NDArray[Any]:
-    """Return the integers among the first ``width`` numbers and words of each output, ``(n, width)``; others are 0."""
+    """Return the integers among the first ``width`` cells of each output, as an array of shape (n, width).
+
+    A cell is a number, a word or a length. Cells that are no integers become 0.
+    """
     form = _form_of(outputs)
     if form is not None:
         kinds, values = matrices(form, len(outputs), width)
@@ -283,7 +289,7 @@ def _numeric_cells(outputs: NDArray[np.generic], width: int) -> Cells:
 
 
 def tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """Return the 64-bit hash of each output's canonical text, ``(n, 1)``.
+    """Return the 64-bit hash (token) of each output's canonical text, as an array of shape (n, 1).
 
     Equal outputs have equal tokens in every run. Different outputs have equal tokens with negligible probability.
 

@@ -134,7 +134,9 @@ def _above(number: float) -> float:
 
 @dataclass(frozen=True)
 class Wide:
-    """A rule that converts large integers to columns of doubles without loss, chosen from some first outputs.
+    """A rule that converts large integers to columns of doubles without loss.
+
+    The rule is chosen from the first outputs.
 
     Attributes:
         centres: for each number of an output, the integer from which its distance is taken.
@@ -164,12 +166,19 @@ class Wide:
         return 1 + self.parts
 
     def columns(self, rows: Numbers) -> NDArray[np.float64]:
-        """Return integers ``(n, numbers)`` as exact columns of doubles, ``(n, numbers * columns_each)``."""
+        """Return integers as columns of doubles, without loss.
+
+        The integers have the shape (n, numbers), and the result has the shape (n, numbers * columns_each).
+        """
         found = [self.of_number(rows[:, place], centre) for place, centre in enumerate(self.centres)]
         return np.hstack(found) if found else np.empty((len(rows), 0))
 
     def of_number(self, numbers: Numbers, centre: int) -> NDArray[np.float64]:
-        """Return each number's distance from ``centre``, then the differences of their 32-bit parts."""
+        """Return columns for one number of each output: its distance from ``centre``, then differences of parts.
+
+        The centre is split into parts in the same way as the number. All parts but the last have 32 bits, and their
+        differences are taken modulo 2^32.
+        """
         if numbers.dtype.kind != "O":
             numbers = numbers.astype(np.int64) if numbers.dtype.kind != "u" else numbers
         mask = numbers.dtype.type(2**PART - 1) if numbers.dtype.kind != "O" else 2**PART - 1
@@ -194,9 +203,10 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
 
 
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
-    """Return the lowest three bits and the lowest ``count`` bytes of each number, ``(n, numbers * (1 + count))``.
+    """Return the lowest three bits and the lowest ``count`` bytes of each number.
 
-    A double that is not a whole number is treated as 0.
+    The result has the shape (n, numbers * (1 + count)). A double that is not a whole number below 2^62 in size is
+    treated as 0.
 
     >>> low_bytes(np.array([[258]]), 2).tolist()
     [[2, 2, 1]]

@@ -191,7 +191,7 @@ class _Seals:
         self._numbers: dict[str, int] = {}
 
     def of_all(self, placed: Sequence[Placed]) -> str:
-        """Return a text that is equal for equal records at equal places only."""
+        """Return a text that is equal for two inputs only if they have equal records at equal places."""
         held = self._held
         keys = [(place, (held.get(id(record)) or self._of(record))[0]) for place, record in placed]
         return sealed(np.array(keys, np.int64))

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 class Distance(enum.Enum):
-    """The kind of change that the size bounds."""
+    """A way to measure how far two vectors differ. A size bounds this difference."""
 
     ONE = "one coordinate"
     """One coordinate changes, by at most the size; the others are equal."""
@@ -166,7 +166,7 @@ def vector_pairs(
         adjacency: the name of the relation in the claim.
 
     Returns:
-        Pairs of float64 arrays ``(dimension,)``, no two the same.
+        Pairs of float64 arrays of shape (dimension,). No pair occurs twice.
 
     >>> [pair.description for pair in vector_pairs(5, Distance.ONE)]
     ['one above', 'one below', 'last one above']

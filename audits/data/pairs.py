@@ -108,7 +108,7 @@ def check_pair(pair: Neighbours, adjacency: Adjacency) -> None:
     """Raise an error if the pair has another relation than ``adjacency``, or if its two inputs are equal.
 
     Raises:
-        InvalidNeighboursError: the message names the two relations, or the pair.
+        InvalidNeighboursError: the relations differ, or the inputs are equal. The message names the pair.
     """
     if isinstance(pair.adjacency, Adjacency) and pair.adjacency is not adjacency:
         raise InvalidNeighboursError(
@@ -146,10 +146,10 @@ def episodes_pair(first: Episodes, second: Episodes, adjacency: Adjacency, descr
 def rlsvi_pair(parameters: RLSVIParameters) -> Neighbours:
     """Return two neighbouring inputs that are hard for RLSVI: user 0 has reward 0 at every step, or reward 1.
 
-    The inputs are neighbours under rewards-only adjacency. A cell is a state and an action at one of the H steps.
-    With one state, all users visit the same cells, and the noise of the next table is the smallest possible. With
-    more states, only user 0 leaves the start state. So only user 0 visits cells of the last state at steps 2, ..., H.
-    Those cells keep one visit and reveal the reward again in every later table.
+    The inputs are neighbours under rewards-only adjacency. A cell is a state and an action at one of the H steps. With
+    one state, all users visit the same cells. Then the noise of the next table is the smallest possible. With more
+    states, only user 0 leaves the start state. So only user 0 visits cells of the last state at steps 2, ..., H. In all
+    later tables these cells have one visit, so each of these tables reveals the reward again.
     """
     K, H, S, A = parameters.episodes, parameters.horizon, parameters.states, parameters.actions
     next_states = np.zeros((K, H, S, A), np.int64)

@@ -58,7 +58,8 @@ class Records:
         keys: the key of each record, in the order of the records.
         ordered: whether the order of the records matters, as in a list but not in a set.
         header: other properties that neighbours must share, such as the names of columns.
-        shared: the number of further records, without keys, that another input has too, at the same places.
+        shared: the number of further records. They have no keys, because another input has equal records at the same
+            places.
     """
 
     unit: str

@@ -65,7 +65,7 @@ class Standing:
 
     @property
     def word(self) -> str:
-        """The word that the evidence shows for this answer."""
+        """The words for this answer in the evidence: "checked" or "taken on trust"."""
         return "checked" if self.checked else "taken on trust"
 
 

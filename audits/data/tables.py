@@ -132,7 +132,7 @@ def _of_records(
     made: dict[int, tuple[Record, Any]] = {}
 
     def joined(row: Record) -> Any:
-        """Return one record for all places of a row, so that inputs share most of their records."""
+        """Return the record of a row, the same object at every call, so that inputs share most of their records."""
         held = made.get(id(row))
         if held is None:
             held = made[id(row)] = row, join(row)

@@ -40,12 +40,14 @@ class CurvePoint:
 
 
 def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[CurvePoint, ...]:
-    """Return the points of a claim that an audit tests: one if delta is 0, else also some at smaller epsilons.
+    """Return the points of a claim that an audit tests.
 
-    The smaller epsilons are the `SHARES` of the stated epsilon. The claim implies each point, so the choice of points
-    affects power only. At a small epsilon, a Gaussian claim is refuted with many times fewer samples than at the
-    stated epsilon. Points that follow from the stated point for every mechanism (Kairouz, Oh & Viswanath,
-    arXiv:1311.0776v4, Theorem 3.3) are left out.
+    If the claimed epsilon at delta 0 is finite, the only point is this epsilon with delta 0. Otherwise there are the
+    stated point and points at smaller epsilons: the `SHARES` of the stated epsilon. A stated epsilon above `LIMIT` is
+    replaced by `LIMIT`. The claim implies each point, so the choice of points affects power only. Small epsilons
+    increase the power: there a Gaussian claim is refuted with many times fewer samples than at the stated epsilon.
+    Points that follow from the stated point for every mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776v4, Theorem
+    3.3) are left out.
 
     Args:
         curve: the claimed guarantee.
@@ -53,7 +55,8 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
         stated: the claimed epsilon at ``delta``.
 
     Raises:
-        ValueError: the claimed epsilon at ``delta`` is infinite, or exceeds `LIMIT` for a claim with delta 0.
+        ValueError: the claimed epsilon at ``delta`` is infinite, or the claimed epsilon at delta 0 is finite and
+            exceeds `LIMIT`.
     """
     pure = curve.epsilon(0.0).upper
     if LIMIT < pure < math.inf:

@@ -46,15 +46,17 @@ STEPS = 200
 
 @functools.lru_cache(maxsize=64)
 def log_gains(points: tuple[CurvePoint, ...], growth: tuple[tuple[float, float], ...]) -> Floats:
-    """Return coefficients which, times the counts of samples, give the log wealth of each portfolio (a mix of bets).
+    """Return coefficients for the log wealth of each portfolio (a mix of bets).
+
+    The log wealth is the sum of the counts of samples, each times its coefficient.
 
     Args:
         points: the points (epsilon, delta) of the claimed curve, the stated one last.
         growth: e^epsilon and delta for each point, rounded up.
 
     Returns:
-        Array (portfolios, levels, 3 kinds, 3 outcomes). A level is the size of a tail; the kind is upper, lower or
-        both; the outcome of a sample is won, lost or passed.
+        An array of shape (portfolios, levels, 3 kinds, 3 outcomes). A level is the size of a tail. The kind of a tail
+        is upper, lower or both. The outcome of a sample is that the bet on the tail is won, lost or not placed.
     """
     returns = np.vstack([np.ones((1, 2 * LEVELS.size + 1)), *(_returns(*g) for g in growth)])
     weights = _log_optimal(returns, _references(points[-1]))
@@ -142,8 +144,8 @@ def rejects(log_wealth: float, alpha: float) -> bool:
 class LogWealth:
     """A function from counts of samples to the log wealth of all bets against a claim.
 
-    Each bet starts with a share of the wealth 1; large wealth refutes the claim. A single bet is a bet on one tail:
-    the event that a score is at least, or at most, a threshold. A portfolio is a mix of single bets. Valid by
+    Each bet starts with a share of the wealth 1; large wealth refutes the claim. A single bet is a bet on one tail: the
+    event that a score is at least, or at most, a threshold. A portfolio is a mix of single bets. The proof is in
     docs/notes/audit_betting.md, Lemmas 1 to 3 and A.
 
     Args:
@@ -174,7 +176,11 @@ class LogWealth:
         self._log_shares = np.log((1 - SINGLY) * PRIOR / PRIOR.sum())
 
     def components(self, counts: Ints) -> Floats:
-        """Return the log wealth of each bet on one tail: (..., tail sizes, kinds of tail, claimed points, stakes)."""
+        """Return the log wealth of each bet on one tail.
+
+        The array has the shape (..., tail sizes, kinds of tail, claimed points, stakes). A stake is given as a share of
+        the largest allowed stake.
+        """
         return np.asarray(_gained(counts, self._gains) + self._log_prior[:, :, None, None])
 
     def __call__(self, counts: Ints) -> Floats:
@@ -182,7 +188,10 @@ class LogWealth:
         return log_sums(self.parts(counts))
 
     def parts(self, counts: Ints) -> Floats:
-        """Return the log wealth of every bet, (..., bets): first bets on one tail each, then mixes of bets."""
+        """Return the log wealth of every bet, as an array of shape (..., bets).
+
+        The bets on one tail each come first, then the portfolios (mixes of bets).
+        """
         numbers = counts.astype(np.float64)
         singly = np.moveaxis(numbers, -2, -3) @ self._by_kind + self._log_prior.T[..., None]
         rows = [singly.reshape(*counts.shape[:-3], -1), self._together(numbers)]
@@ -197,7 +206,11 @@ class LogWealth:
         return np.asarray(numbers.reshape(*numbers.shape[:-3], -1) @ self._portfolios + self._log_shares)
 
     def best(self, counts: Ints) -> tuple[int, int, CurvePoint, float]:
-        """Return the bet on one tail with the largest wealth: the tail's size and kind, the point and the stake."""
+        """Return the bet on one tail with the largest wealth, as (level, kind, point, stake).
+
+        The level and the kind of the tail are indices. The point is the tested one. The stake is a share of the largest
+        allowed stake.
+        """
         parts = self.components(counts)
         level, kind, point, stake = np.unravel_index(int(parts.argmax()), parts.shape)
         return int(level), int(kind), self.points[int(point)], float(FRACTIONS[stake])
@@ -206,13 +219,13 @@ class LogWealth:
 def epsilon_lower(counts: Ints, delta: float, alpha: float, shares: Floats | None = None) -> float:
     """Return a lower confidence bound on epsilon at ``delta``; it is false with probability at most ``alpha``.
 
-    The bound is the smallest x for which the counts do not refute (x, delta)-DP at level ``alpha``. The stakes do not
-    depend on x, so the wealth decreases in x. Only the test of the true epsilon has to be valid, so no correction for
-    several tests is needed (docs/notes/audit_betting.md, Theorem 5).
+    The bound is the smallest x for which the counts do not refute (x, delta)-DP at level ``alpha``. The amounts that
+    are bet do not depend on x, so a larger x gives less wealth. Only the test of the true epsilon has to be valid, so
+    no correction for several tests is needed (docs/notes/audit_betting.md, Theorem 5).
 
     Args:
-        counts: the number of samples on which the bet on each tail was won, lost and not placed, as an int64 array
-            (scores, tail sizes, kinds of tail, 3). They may be taken at any stopping time.
+        counts: for each tail, the numbers of samples on which the bet was won, lost and not placed. The int64 array has
+            the shape (scores, tail sizes, kinds of tail, 3). They may be taken at any stopping time.
         delta: the delta of the bound, in [0, 1).
         alpha: the largest probability that the bound is false, in (0, 1).
         shares: the share of the initial wealth that each score has, fixed before any sample; equal unless given.
