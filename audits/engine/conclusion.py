@@ -50,9 +50,9 @@ def conclude(
         delta, alpha, seed: as for `dpproof.audit`.
         pair: a description of the two inputs.
         replay: all other data that a replay needs.
-        measure: a function that measures the power of an audit that refuted nothing. If it is None, the power is
-            simulated on `audits.engine.betting.reference`, which is right if each output is one number with a known
-            likelihood ratio.
+        measure: a function that measures the power of an audit that refuted nothing. If it is None, the audit
+            simulates its power with the distributions of `audits.engine.betting.reference`. The simulated power is
+            right if each output is one number with a known likelihood ratio.
     """
     least = _least(trial, trial.streams, delta, alpha)
     refuted = trial.refuted or least > claimed

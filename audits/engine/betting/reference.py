@@ -41,10 +41,11 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def reference_tails(epsilon: float, delta: float) -> Floats:
-    """Return the probability of each upper tail under the two reference distributions: (2 labels, levels).
+    """Return the probability of each upper tail under the two reference distributions.
 
-    An upper tail is the event that the score is at least a threshold. The mean of its two probabilities is one of
-    `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails have the same probabilities with the labels swapped.
+    The result is an array (2 labels, levels). An upper tail is the event that the score is at least a threshold. The
+    mean of its two probabilities is one of `dpproof.audits.engine.scores.tails.LEVELS`. The lower tails have the same
+    probabilities with the labels swapped.
     """
     if delta == 0:
         return _upper_tails(_laplace, epsilon)
@@ -52,11 +53,13 @@ def reference_tails(epsilon: float, delta: float) -> Floats:
 
 
 def outcome_chances(epsilon: float, delta: float) -> Floats:
-    """Return the probabilities that a bet is won or lost between two thresholds, on two standard distributions.
+    """Return the probabilities of the outcomes of one sample, for bets on both tails of the reference pair.
+
+    The level of a sample is the last level whose tail contains the sample.
 
     Returns:
-        Array (2 levels + 1,) that sums to one: won beyond each threshold but not the next one, lost in the same
-        places, and in no tail.
+        Array (2 levels + 1,) that sums to one: for each level, the probability that the sample has this level and the
+        bet is won; for each level, the same if the bet is lost; and the probability that the sample is in no tail.
     """
     lost, won = (tails - np.append(tails[1:], 0.0) for tails in reference_tails(epsilon, delta))
     inside = np.maximum(np.concatenate([won, lost]), 0.0)

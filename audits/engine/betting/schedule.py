@@ -34,7 +34,7 @@ class Pace:
         self.share = SHARES[0]
 
     def heed(self, log_wealth: float, hurdle: float) -> None:
-        """Set ``share`` from the log wealth of the bets and from ``hurdle``, the log wealth that refutes."""
+        """Set ``share`` from the log wealth of the bets. A log wealth of ``hurdle`` refutes the claim."""
         earned = max(log_wealth + ENTRY, 1e-9)
         wanted = PATIENCE * (hurdle - log_wealth) / earned
         self.share = next((share for share in SHARES if share <= wanted), SHARES[-1])
@@ -44,15 +44,16 @@ class Pace:
 class Blocks:
     """The sizes of an audit's blocks of samples, each with the sizes of the blocks that may be drawn ahead.
 
-    From `SINGLY` samples on, the size of a block is fixed before the previous block is drawn, so two blocks can
-    always be drawn at once. If blocks have the largest size and the pace has not changed, more blocks may be drawn
-    ahead. The sizes do not depend on how many blocks are drawn ahead.
+    After the first `SINGLY` samples, the size of a block is fixed before the previous block is drawn. So two blocks
+    can always be drawn at once. More blocks may be drawn ahead if blocks have the largest size and the ``share`` of
+    the pace is 1. The sizes do not depend on how many blocks are drawn ahead.
 
     Args:
         budget: the total number of samples.
         pace: the rule for the size of the next block. Its ``share`` may change from block to block.
-        largest: the largest size of a block; values below `FIRST` count as `FIRST`.
-        smallest: the smallest size of a block, except the last block, for mechanisms that are expensive to call.
+        largest: the largest size of a block. A value below `FIRST` is replaced by `FIRST`.
+        smallest: the smallest size of a block, for mechanisms that are expensive to call. Only the last block may be
+            smaller.
 
     >>> blocks = Blocks(100)
     >>> [sizes[0] for sizes in blocks]

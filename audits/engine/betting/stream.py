@@ -59,7 +59,8 @@ class PosteriorBets:
         epsilon: the claimed epsilon; the claim has delta = 0.
 
     Attributes:
-        tally: the samples won, lost and passed for each histogram, as an int64 array (histograms, 3).
+        tally: for each histogram, on how many samples its bets were won, lost and not placed; an int64 array
+            (histograms, 3).
     """
 
     def __init__(self, epsilon: float) -> None:

@@ -40,10 +40,11 @@ class Trial:
         bets: the bets against the claim.
         streams: the scores, with the counts of their bets.
         samples: the number of samples that were drawn.
-        log_wealth: the log of the largest average wealth of all bets at any check.
+        log_wealth: the log of the average wealth of all bets, at the check at which it was largest.
         refuted: whether this largest wealth has reached 1 / (`VERDICT` alpha).
-        refuted_in_values: the same for the bets on scores that see more than floating-point bits.
-        cut: whether the time budget ended the stream after the claim was refuted. A replay then ends at the same
+        refuted_in_values: whether the wealth of the bets on scores that see more than floating-point bits has also
+            reached this value.
+        cut: whether the time budget ended the stream after the claim was refuted. If so, a replay ends at the same
             sample.
     """
 
@@ -67,7 +68,10 @@ class Trial:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many samples each bet won, lost or passed: (scores, tail sizes, kinds of tail, 3)."""
+        """On how many samples each bet was won, lost and not placed: an array (scores, levels, kinds, 3).
+
+        The level is the size of the tail; the kind is upper, lower or both.
+        """
         return np.stack([stream.tails.counts for stream in self.streams])
 
 
@@ -81,15 +85,16 @@ def run_trial(
     pace: Pace | None = None,
     last: int | None = None,
 ) -> Trial:
-    """Return the result of betting against a claim on blocks of samples, until refuted or no block is left.
+    """Return the result of betting against a claim on blocks of samples.
 
-    ``points`` are points (epsilon, delta) that the claim implies. If only floating-point bits refute the claim, the
-    other scores continue to bet until they refute the claim as well or the blocks end. They use the same ``alpha``,
-    because a true claim must pass both tests (docs/notes/audit_betting.md, Theorem 6). After a refutation at most
-    ``further`` more samples are drawn; infinity stands for all blocks. ``pace`` receives the wealth after every
-    block. Sampling after a refutation leaves the share `CHECKS` of the remaining time for later checks. A replay
-    gives ``last``, the number of samples at which the time budget ended the original trial. Sampling then ends at
-    ``last`` samples if the claim is refuted by then.
+    ``points`` are points (epsilon, delta) that the claim implies. The trial ends when no block is left, or when the
+    claim is refuted and at least ``further`` more samples were drawn; infinity stands for all blocks. If only
+    floating-point bits refute the claim, the other scores continue to bet until they refute the claim as well or the
+    blocks end. They use the same ``alpha``, because a true claim must pass both tests (docs/notes/audit_betting.md,
+    Theorem 6). ``pace`` receives the wealth after every block. Sampling after a refutation ends early enough for
+    later checks: they get the share `CHECKS` of the time that was left at the refutation. A replay gives ``last``,
+    the number of samples at which the time budget ended the original trial. Sampling then ends at ``last`` samples if
+    the claim is refuted by then.
     """
     pure = points[-1].epsilon if points[-1].delta == 0 else None
     bets, streams = LogWealth(points), tuple(ScoreStream(score, pure) for score in scores)

@@ -48,9 +48,10 @@ COLUMNS = 8
 
 
 def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint64]]) -> Iterator[list[Bins]]:
-    """Generate a number for each row of each call: its bin (range of values) in a column, or for the whole row.
+    """Generate several divisions of the rows into bins: one for each of some columns, and one for whole rows.
 
-    The edges of the bins are computed from one half of the rows of each call, which `calls_differ` also learns from.
+    A division gives for each call an array with the number of the bin of each row. The bins of a column are ranges of
+    values. Their edges are computed from one half of the rows of each call. `calls_differ` learns from the same half.
 
     Args:
         calls: the rows of each call as a matrix ``(rows, columns)``.
@@ -64,12 +65,13 @@ def bins_of(calls: Sequence[NDArray[np.float64]], ids: Sequence[NDArray[np.uint6
 
 
 def calls_differ(inputs: Sequence[Sequence[Bins]], level: float) -> bool:
-    """Return whether calls have different distributions: both halves of a call deviate alike from other calls.
+    """Return whether calls have different distributions.
 
-    From a random half of its rows, the test estimates how much more often a call hits each bin than the average call.
-    Each row of the other half is given the estimate of its bin. If all rows are independent with the same
-    distribution, these numbers have mean 0, and Hoeffding's inequality bounds their average
-    (docs/notes/audit_pairs.md, Theorem 7).
+    If a call differs from the other calls, both halves of its rows show the same difference. The test uses a random
+    half of the rows of each call to compare the call with the average call: it estimates for each bin how much larger
+    the share of the call's rows in this bin is. Each row of the other half is given the estimate of its bin. If all
+    rows are independent with the same distribution, these numbers have mean 0, and Hoeffding's inequality bounds
+    their average (docs/notes/audit_pairs.md, Theorem 7).
 
     Args:
         inputs: for each input and each of its calls, the number of the bin (range of values) of each row.

@@ -36,7 +36,10 @@ GROWING = (list, dict, set, bytearray, deque)
 
 
 def alike(made: Mechanism, pair: Neighbours, seed: int) -> bool:
-    """Whether equal generators lead to equal outputs on both inputs; False if this cannot be seen."""
+    """Whether equal generators lead to equal outputs on both inputs.
+
+    The result is also False if the mechanism has randomness of its own, or if the time ends before the answer.
+    """
     try:
         for n in (FEW, MANY) if made.seeded else ():
             both = [outputs(made, pair, label, n, generator(seed, PROBES, PLACE, n)) for label in (0, 1)]
@@ -48,7 +51,7 @@ def alike(made: Mechanism, pair: Neighbours, seed: int) -> bool:
 
 
 class KeptState:
-    """Everything that a function can reach before its first call.
+    """A record of the objects that a function can reach, such as its variables, made before its first call.
 
     >>> kept = []
     >>> def function(data, rng):
@@ -64,13 +67,17 @@ class KeptState:
 
     @property
     def changed(self) -> bool:
-        """Whether something was replaced, or has grown."""
+        """Whether one of these objects was replaced, or its size has changed."""
         now = _state(self._function)
         both = zip(now, self._before, strict=False)
         return len(now) != len(self._before) or any(a is not b or m != n for (a, m), (b, n) in both)
 
     def told(self, found: Evidence) -> Evidence:
-        """Return the evidence with what a state may have hidden."""
+        """Return the evidence with a remark that a kept state may hide a violation.
+
+        Evidence of a violation stays unchanged. The verdict becomes "inconclusive" if the state has changed and the
+        function seems not to use the data.
+        """
         if found.verdict.violated:
             return found
         found = replace(found, not_covered=(STATE, *found.not_covered))

@@ -114,9 +114,10 @@ def check_randomness(sampler: Auditable, pair: Neighbours, seed: int, budget: in
         The layout, which is the conversion of outputs to numbers.
 
     Raises:
-        MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs. Equal generators lead to
-            different outputs or are used differently, so that no replay is possible. Different generators lead to the
-            same varying outputs. Or the outputs of one call depend on each other.
+        MechanismError: the mechanism raises, or returns NaN or the wrong number of outputs; equal generators lead to
+            different outputs or are used differently, so that no replay is possible; the outputs of a call vary, but
+            other generators give the same outputs; a call does not change the state of its generator; or the outputs
+            of one call depend on each other.
     """
     made = as_mechanism(sampler)
     calls = [_called(made, pair, label, seed) for label in (0, 1)]

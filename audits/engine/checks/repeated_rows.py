@@ -39,8 +39,8 @@ Labelled = tuple[Ids, Ids]
 def row_ids(block: Block) -> list[Ids]:
     """Return a number for each row, the same for equal rows; for longer outputs also numbers for some columns.
 
-    Equal outputs have equal numbers in all blocks. For example, one block may hold a whole number as a double, and
-    another block holds it as an object next to a word.
+    Equal outputs have equal numbers in all blocks, whatever the types of the blocks. In the example, the output 1 is
+    a double in the first block. In the second block it is a Python object, because this block also holds a word.
 
     >>> numbers, mixed = np.array([1.0, 2.0]), np.array([1, "abort"], dtype=object)
     >>> bool(row_ids(numbers)[0][0] == row_ids(mixed)[0][0])
@@ -78,7 +78,7 @@ class Repeats:
     """Counts of equal rows, from which `chance` bounds the probability that two rows are equal.
 
     Attributes:
-        counts: the number of occurrences of each value on each input, (2, values).
+        counts: how often each value occurs on each input, as an array (2, values).
     """
 
     counts: NDArray[np.float64]
@@ -95,10 +95,10 @@ class Repeats:
         return cls(np.array([np.bincount(part, minlength=values.size) for part in parts], np.float64))
 
     def chance(self, removed: int) -> float:
-        """Return a bound on the probability that two rows are equal, given any ``removed`` rows of each input.
+        """Return a bound on the probability that two rows are equal.
 
-        The result is the smaller of two bounds: one for a random order of the observed rows, one for independent
-        rows.
+        The bound holds for any ``removed`` other rows of each input that are already known. It is the smaller of two
+        bounds: one for a random order of the observed rows, one for independent rows.
         """
         return min(self._in_random_order(removed), self._law)
 
@@ -196,11 +196,13 @@ def equal_in_turn(labelled: Labelled) -> bool:
 
 
 def value_in_runs(ids: Ids) -> bool:
-    """Return whether some value fills both rows 1 and 2, or 3 and 4, and so on, too often for a random order.
+    """Return whether some value occurs twice in a row too often for a random order.
 
-    Let k be the number of such pairs of rows that a value fills. The test bounds the expected number of sets of k
-    such pairs in a random order, times the number of values. The false alarms for all numbers of rows together have
-    probability at most `LEVEL`, so the number of rows may depend on the data.
+    The test divides the rows into pairs: rows 1 and 2, rows 3 and 4, and so on. Let k be the number of pairs in which
+    both rows have this value. The test computes how many sets of k such pairs are expected in a random order, and
+    multiplies this by the number of values, because each value is tested. A product that is too small is an alarm.
+    The false alarms for all numbers of rows together have probability at most `LEVEL`, so the number of rows may
+    depend on the data.
 
     >>> busy = np.arange(1000) // 20 % 10 == 3
     >>> value_in_runs(busy.astype(np.uint64)), value_in_runs(np.sort(busy)[::-1].astype(np.uint64))

@@ -143,7 +143,11 @@ def counted(fresh: Fresh, event: Event | None) -> dict[str, Any]:
 
 
 def drawn(fresh: Fresh, event: Event | None) -> dict[str, Any]:
-    """Return histograms for the two inputs, as fields of `Shown`: of the event's number, or of the event itself."""
+    """Return two histograms, one for each input, as fields of `Shown`.
+
+    They show the number that defines the event. If no number defines the event, they show how often it occurs. If
+    there is no event, they show the number whose distribution differs most between the inputs.
+    """
     name = event.number if event is not None else next(iter(_moved(fresh)), "")
     if event is None and not name:
         return {}

@@ -114,7 +114,7 @@ def recurring(held: Floats) -> list[float]:
 
 
 def shared(fresh: Fresh) -> Iterator[tuple[str, str, Floats]]:
-    """Generate the names of two numbers that vary while their difference hardly varies, and the difference."""
+    """Generate the names of two numbers, and their difference, if both numbers vary but it hardly varies."""
     names = [name for name, values in list(fresh.numbers.items())[:PAIRED] if varies(values)]
     for place, one in enumerate(names):
         for other in names[place + 1 :]:

@@ -48,7 +48,8 @@ class EventClass:
         name: the name of the kind in the evidence.
         law: a description of how an event is drawn.
         applies: a function from some outputs to whether these outputs have such events.
-        draw: a function that draws an event, or a score whose upper and lower tails are the events.
+        draw: a function that draws an event. It may also draw a score; then the upper and lower tails of this score
+            are the events.
         deep: whether the events are tails of probability at most `TAIL`.
     """
 

@@ -48,9 +48,9 @@ class ClassPower:
     Attributes:
         name: the name of the kind of event.
         law: a description of how events were drawn.
-        seen, runs: ``seen`` of ``runs`` audits of planted (known) violations refuted the claim; ``seen`` is ``None``
-            for simulated power.
-        enough: whether power 90 % is stated.
+        seen, runs: the number of audits of planted (known) violations, ``runs``, and how many of them refuted the
+            claim, ``seen``; ``seen`` is ``None`` for simulated power.
+        enough: whether the audit states a power of 90 % for this kind of event.
         outputs: the number of fresh outputs in these audits; each output is used at most once.
         multiple: the epsilon of the planted violations is at most this multiple of the claimed epsilon.
     """
@@ -104,7 +104,10 @@ class Power:
         return not self.why and bool(self.classes) and all(one.enough for one in self.classes)
 
     def seen(self, claimed: float) -> float:
-        """Return an epsilon that the audit detects with power 90 %, given the claimed one; infinity if unknown."""
+        """Return an epsilon that the audit detects with power 90 %; infinity if none is known.
+
+        The result is a multiple of the claimed epsilon.
+        """
         if not self.enough:
             simulated_ones = [one.multiple for one in self.classes if one.seen is None]
             most = max(simulated_ones, default=math.inf)
@@ -217,8 +220,8 @@ def enough_seen(sees: Callable[[int], bool | None]) -> tuple[int, int, bool] | N
     """Return how many audits, of at most `RUNS`, detect a planted violation, and whether that is enough.
 
     Args:
-        sees: a function from the number of an audit to whether the audit detects its violation; None if no event was
-            found for the violation.
+        sees: a function that takes the number of an audit and returns whether this audit detects its violation. It
+            returns None if no event was found for the violation.
 
     Returns:
         The number of detections, the number of audits, and the decision; None if no event was found.

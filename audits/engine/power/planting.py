@@ -48,8 +48,9 @@ class Doubled:
     """The condition that two distributions differ by at most twice the claim, for violations that an audit plants.
 
     Attributes:
-        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order. For each
-            event, one probability is at most odds times the other, plus delta.
+        odds: e^(2 epsilon) for each point (epsilon, delta) of the claim, rounded down, in increasing order. The
+            condition at this point: each event has a probability, under each of the two distributions, of at most
+            odds times its probability under the other distribution, plus delta.
         deltas: the matching deltas, rounded down.
         rank_shift: the distance of two unit Gaussians that differ by exactly twice the claim; ``None`` unless the
             claim is a single point with delta > 0.
@@ -68,7 +69,7 @@ class Doubled:
 
         Args:
             mass: the mean of the two probabilities, in (0, 1/2]. Up to rounding, the event then distinguishes the two
-                distributions at least as well as its complement (Lemma 2).
+                distributions at least as well as its complement (docs/notes/audit_power.md, Lemma 2).
         """
         rows = list(zip(self.odds, self.deltas, strict=True))
         least = max((2 * mass - delta) / (1 + odds) for odds, delta in rows)
@@ -86,7 +87,10 @@ class Doubled:
         return all(float(np.maximum(w - x * v, 0).sum()) <= d for v, w in orders for x, d in rows)
 
     def ranks(self, masses: Floats) -> tuple[Floats, Floats]:
-        """Return two distributions over ranges of a score that differ by a Gaussian shift of the rank (Lemma 3).
+        """Return two distributions over ranges of a score, which differ by at most twice the claim.
+
+        They are the distributions of two Gaussians over intervals. The intervals have the probabilities ``masses``
+        under the average of the two Gaussians (docs/notes/audit_power.md, Lemma 3).
 
         Args:
             masses: the probabilities of the ranges, in the order of the score, with sum 1.
@@ -105,7 +109,8 @@ def doubled(curve: PrivacyCurve, points: tuple[CurvePoint, ...]) -> Doubled:
 
     Args:
         curve: the claimed guarantee.
-        points: the tested points of the claim, the stated one last. A claim such as pure DP has only this one.
+        points: the tested points of the claim. The last one is the stated point. For a claim such as pure DP it is
+            the only point.
 
     >>> from dpproof.accountant.guarantees.notions import PureDP
     >>> twice = doubled(PureDP(1.0), (CurvePoint(1.0, 0.0),))
@@ -147,7 +152,7 @@ MOST, SPARE = 4, 1024
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A violation to plant: two distributions, for the two inputs, over cells, which are sets of outputs.
+    """A violation to plant: two distributions over cells, one for each input. A cell is a set of outputs.
 
     Attributes:
         cells: a function that returns the number of the cell of each output.
@@ -198,7 +203,7 @@ class Planting:
     def sees(self, planted: Planted, rng: np.random.Generator) -> bool:
         """Return whether one audit of samples to which this violation was added refutes the claim.
 
-        The audit does not refute the claim if there are too few outputs of the kinds that it needs.
+        The audit ends without a refutation if some cell has too few fresh outputs.
         """
         most, views = MOST * self._samples + SPARE, [score.view for score in self._scores]
         pace, stream = Pace(), _Stream(self._fresh, self._next, planted, most, views)
@@ -239,7 +244,7 @@ class _Stream:
         self._waiting = [np.empty(0, np.int64) for _ in planted.laws[0]]
 
     def take(self, cells: Ints) -> Ints | None:
-        """Return the place of the next output in each of these cells; None if too many outputs would be needed."""
+        """Return the place of an unused output in each cell; None if this needs too many outputs."""
         wanted = np.bincount(cells, minlength=len(self._waiting))
         while any(len(left) < count for left, count in zip(self._waiting, wanted, strict=True)):
             if len(self.chunks) >= self._most:

@@ -127,11 +127,10 @@ def check_repeats(
 
     The blocks are drawn in reverse order, with other calls between them. If a mechanism keeps a state between calls,
     the state could reveal the input even if the output distribution is correct. So the outputs must depend on the
-    arguments only.
+    arguments only. A mechanism with randomness of its own, which no seed determines, is not tested.
 
     Raises:
-        MechanismError: a block differs from its first version. Mechanisms with randomness of their own, which no seed
-            determines, are not tested.
+        MechanismError: a block differs from its first version.
     """
     made = as_mechanism(sampler)
     if not made.seeded:

@@ -69,7 +69,7 @@ def _placed(drawn: list[Block], places: list[NDArray[np.intp]], size: int) -> Bl
 
 
 def outputs(sampler: Auditable, pair: Neighbours, label: int, n: int, rng: np.random.Generator) -> Block:
-    """Return ``n`` outputs from one call of the mechanism on the input with number ``label``, after a check.
+    """Return ``n`` checked outputs from one call of the mechanism on the input with number ``label``.
 
     Raises:
         MechanismError: as in `draw`; the message names the input.
@@ -110,7 +110,7 @@ def _first_call(handed: Handed) -> Iterator[None]:
 
 
 def check_unchanged(*pairs: Neighbours) -> None:
-    """Raise an error if a call has changed an input of the pairs.
+    """Raise an error if a call has changed an input of one of these pairs.
 
     Raises:
         ChangedInputError: a call has changed an input.
@@ -184,7 +184,7 @@ class Mechanism:
         together: the smallest number of samples in a block, for mechanisms that are expensive to call.
 
     Raises:
-        ValueError: ``failures`` or ``nan`` is neither of the two words, or ``together`` is less than 1.
+        ValueError: ``failures`` or ``nan`` is not "error" or "token", or ``together`` is less than 1.
     """
 
     function: Sampler

@@ -22,11 +22,12 @@ from dpproof.audits.engine.scores.protocol import Floats, Ints, Score, Scorer, V
 
 @dataclass(frozen=True)
 class Atoms:
-    """A score that adds up, over an output's coordinates, the log odds of the two inputs for values seen before.
+    """A score that is a sum over the coordinates of an output, from values that occurred in earlier samples.
 
-    A continuous coordinate has no repeated values and adds nothing. The score finds values with positive probability
-    that depend on the input, for example from missing noise, rounding or a default, even if they hardly change the
-    variance.
+    A coordinate with such a value adds the log odds of the two inputs for this value. Other values add nothing, so a
+    continuous coordinate adds nothing. The score finds values that have positive probability and depend on the input.
+    They come from missing noise, rounding or a default, for example. The score finds them even if they hardly change
+    the variance.
     """
 
     training: int = 64
@@ -102,7 +103,7 @@ ZERO = 2048
 
 
 def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
-    """Return the exponent of the lowest set bit of every number, ``(n, numbers)``.
+    """Return the exponent of the lowest set bit of every number, as an array ``(n, numbers)``.
 
     >>> lowest_bit(np.array([[1.0], [0.75], [0.1], [0.0]])).ravel().tolist()
     [0.0, -2.0, -55.0, 2048.0]
@@ -117,7 +118,9 @@ def lowest_bit(outputs: NDArray[np.generic]) -> Floats:
 
 
 def lowest_bit_of_cells(outputs: NDArray[np.generic], width: int) -> Floats:
-    """Return ``lowest_bit`` of the first ``width`` numbers of any outputs, with `ZERO` for whole numbers and words.
+    """Return ``lowest_bit`` of the first ``width`` numbers and words of each output.
+
+    Whole numbers and words have the result `ZERO`.
 
     >>> lowest_bit_of_cells(np.array([0.75, 3.0, "word"], dtype=object), 1).ravel().tolist()
     [-2.0, 2048.0, 2048.0]
@@ -177,7 +180,10 @@ def row_tokens(outputs: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 
 def tokens(training: int = 64, weight: float = 1.0) -> Atoms:
-    """Return the score that is the log odds of the two inputs for a whole output that was seen before."""
+    """Return the score that is the log odds of the two inputs for a whole output.
+
+    The log odds are estimated from earlier equal outputs. The score is 0 if there are fewer than two.
+    """
     return Atoms(training, fewest=2, view=row_tokens, weight=weight)
 
 

@@ -38,14 +38,14 @@ DOUBLE = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class Layout:
-    """The rule that converts outputs to numbers for the scores; it is chosen from first outputs, the probe.
+    """The rule that converts outputs to numbers for the scores, chosen from a few outputs called the probe.
 
     Attributes:
         plain: whether the outputs of the probe were single numbers, or arrays of finite numbers of one shape. Then
             blocks are arrays of numbers.
         shape: the shape of an output if ``plain`` is true; ``()`` for a single number.
-        odd: if ``plain`` is true, the number that fills the row of an output that has another form.
-        cells: otherwise, the number of cells (numbers and words) of an output that are used.
+        odd: if ``plain`` is true, the number that fills the row of an output with another form than in the probe.
+        cells: if ``plain`` is false, the number of cells (numbers and words) of an output that are used.
         fractions: whether some numbers of the probe were not whole, as with floating-point noise.
         dtype: if ``plain`` is true, the type of a block: doubles, 64-bit integers, or Python numbers if neither fits.
         wide: the conversion of integers that no double represents exactly; None if the probe had no such integers.
@@ -108,9 +108,9 @@ class Layout:
     def settled(self, block: Block) -> Block:
         """Return the block as an array of type `dtype` if ``plain`` is true; otherwise return it unchanged.
 
-        An output of another form than those of the probe, such as a rare abort message, becomes a constant far above
-        them. The conversion is a fixed function of the output, so these outputs form a valid event. No number is
-        rounded.
+        An output may have another form than the outputs of the probe, for example a rare abort message. It is replaced
+        by the constant ``odd``, which is far above the numbers of the probe. The conversion is a fixed function of the
+        output, so these outputs form a valid event. No number is rounded.
         """
         if not self.plain:
             return block

@@ -41,7 +41,7 @@ class BestCoordinate:
         return "best coordinate" + viewed(self.view)
 
     def fit(self, outputs: NDArray[np.generic], labels: Ints) -> Scorer:
-        """Return a function from outputs to one coordinate, the one that distinguishes the inputs best by a tail."""
+        """Return a function from outputs to the coordinate whose tail best distinguishes the inputs."""
         x = flattened(outputs)[-MOST:]
         signs = np.where(labels[-MOST:] == 1, 1.0, -1.0)
         columns = np.sort(np.argsort(-np.ptp(x, axis=0), kind="stable")[:WIDEST])

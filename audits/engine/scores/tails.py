@@ -36,15 +36,15 @@ CLEARLY = 2.0
 
 
 class TailCounts:
-    """The bets on all tails of one score: a counter of the samples that each bet has won, lost and passed.
+    """The bets on all tails of one score. For each bet it counts the samples won, lost and not bet on.
 
     Args:
         oriented: whether high scores indicate label 1, the second input. If not, the label that each side indicates
             is chosen from earlier samples in its tails.
 
     Attributes:
-        counts: the samples won, lost and passed for each tail, as an int64 array (levels, kinds, 3). The level is the
-            size of the tail; the kind is upper, lower or both.
+        counts: for each tail, on how many samples the bet was won, lost and not placed; an int64 array (levels,
+            kinds, 3). The level is the size of the tail; the kind is upper, lower or both.
     """
 
     def __init__(self, *, oriented: bool) -> None:
@@ -67,7 +67,7 @@ class TailCounts:
 
     @property
     def counts(self) -> Ints:
-        """The samples won, lost and passed for each tail: int64 array (levels, kinds, 3)."""
+        """For each tail, on how many samples the bet was won, lost and not placed: (levels, kinds, 3)."""
         return self._counts + tally(self._fresh, self._flips, self._fresh_size)
 
     def _begin(self) -> None:
@@ -142,13 +142,16 @@ class TailCounts:
 
 
 def tally(inside: Ints, flips: NDArray[np.bool_], size: int | Ints) -> Ints:
-    """Return the samples won, lost and passed for each level (size) and kind (upper, lower, both) of tail.
+    """Return on how many samples the bet on each tail was won, lost and not placed.
+
+    A tail has a level (its size) and a kind (upper, lower, both). The dots stand for any further axes.
 
     Args:
         inside: the number of samples in the upper and the lower tails, as an int64 array (..., 2 sides, 2 labels,
             levels).
-        flips: bool array (2 sides): True if the upper tail indicates label 0, or the lower tail label 1.
-        size: the number of samples, an integer or an array (...).
+        flips: a bool for each of the two sides. The first is True if the upper tail indicates label 0; the second is
+            True if the lower tail indicates label 1.
+        size: the number of samples, as an integer or as an array (...).
 
     Returns:
         int64 array (..., levels, kinds, 3).
