@@ -55,15 +55,15 @@ class AuditPlan:
         delta: the delta at which the results ``epsilon_lower`` and ``would_have_seen`` are stated; None for the delta
             of the audited target.
         alpha: the largest probability of a false alarm, in (0, 1).
-        budget: the largest number of samples, or of fair coins in an audit of trainings; None for the target's
-            default.
+        budget: the largest number of samples; None for the target's default. In an audit of a training, each fair
+            coin counts as one sample.
         scores: functions that map an output to a number; the tested events are "the number is large" and "the number
-            is small". `audits.engine.scores.names` lists the names. All named scores have equal weight. None for the
-            target's default.
+            is small". `audits.engine.scores.names` lists the names. All named scores have equal weight. If None is
+            given, the target chooses the scores.
         known_ratio: whether the distributions of the outputs are known, and the first score is monotone in their
-            likelihood ratio. Then the audit simulates its power. Otherwise it measures the power: it plants
-            violations of twice the claim in fresh outputs on the first input, some ten to forty times as many as the
-            samples.
+            likelihood ratio. Then the audit simulates its power. Otherwise it measures the power: it adds violations
+            of twice the claim to fresh outputs on the first input. This takes about ten to forty times as many
+            outputs as the audit has samples.
         sharpen: whether to spend the whole budget even after a violation, for a larger ``epsilon_lower``.
         further: the largest share of the budget that is drawn after a violation, for a larger ``epsilon_lower``.
         power: whether to measure the power. If not, an audit that refutes nothing is inconclusive.
@@ -119,7 +119,7 @@ class AuditPlan:
 
     @property
     def after(self) -> float:
-        """The largest number of samples that are drawn after a violation."""
+        """The number of samples to draw after a violation; the last block may exceed it."""
         return math.inf if self.sharpen else self.further * self.drawn
 
     def at_most(self, budget: int) -> AuditPlan:

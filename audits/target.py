@@ -93,8 +93,8 @@ class Subject:
         name: the name of the mechanism on the command line.
         parameters: the parameters that the accountant of the mechanism takes.
         adjacency: the neighbouring relation of the claim.
-        curve: the claimed guarantee; None for the accountant's guarantee. If given, the plan's ``replay`` describes
-            it.
+        curve: the claimed guarantee; None for the accountant's guarantee. With a given curve, the plan's ``replay``
+            takes the place of the usual replay data, which do not describe the curve.
         view: the name of the part of the output that the adversary observes, for mechanisms that offer a choice.
     """
 
@@ -173,7 +173,7 @@ def target(name: object) -> type[Target]:
     """Return the class of ready-made audits with this name, as the record of an audit stores the name.
 
     Raises:
-        ValueError: there is none; the message lists the known names.
+        ValueError: no class has this name; the message lists the known names. None is refused with advice.
     """
     if isinstance(name, str):
         file = name.replace(" ", "_").replace("-", "_")
@@ -196,10 +196,10 @@ def variant(usual: type[T], name: str, called: str = USUAL) -> type[T]:
     Args:
         usual: the shipped class.
         name: the name in the record of the audit.
-        called: the name that stands for the shipped class.
+        called: the name of the shipped class in the record.
 
     Raises:
-        ValueError: there is none; the message lists the known names.
+        ValueError: no class has this name; the message lists the known names.
     """
     if name == called:
         return usual

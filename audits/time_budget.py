@@ -19,7 +19,7 @@ _LAST: ContextVar[int | None] = ContextVar("last", default=None)
 
 
 class OutOfTimeError(BaseException):
-    """Raised when the time budget is spent. It is no `Exception`, so it never counts as a mechanism's output.
+    """Raised when the time budget is spent. It is not an `Exception`, so it never counts as an output.
 
     Attributes:
         during: the part of the audit in which the time ended.

@@ -92,13 +92,13 @@ class Evidence:
         epsilon_lower: a lower bound on epsilon; the mechanism is not (x, delta)-DP for any smaller x.
         delta: the delta at which ``epsilon_lower`` and ``would_have_seen`` are stated.
         confidence: 1 - alpha. With at least this probability, the verdict is no false violation *and*
-            ``epsilon_lower`` is correct. (The share `audits.engine.betting.trial.VERDICT` of alpha is for the
-            verdict, the rest for ``epsilon_lower``.)
+            ``epsilon_lower`` is correct. The bets against the claim use the share
+            `audits.engine.betting.trial.VERDICT` of alpha, and ``epsilon_lower`` uses the rest.
         samples: the number of samples on both inputs together.
         would_have_seen: an epsilon at ``delta`` that this audit detects with power 0.9; ``inf`` if none is known,
             ``None`` after a violation. If the likelihood ratio is known, the number is simulated
             (`engine.power.simulated`). Otherwise it is twice the claim, if ``power`` shows this. After a violation in
-            floating-point bits only, it applies to the audit without the bits.
+            floating-point bits only, it applies to the scores that see more than these bits.
         e_value: the largest wealth, over time, of all bets against the claim, for an initial wealth of 1.
         alpha: the largest probability of a false alarm.
         seed: the seed of all randomness.
@@ -118,7 +118,8 @@ class Evidence:
         unconfirmed: True if the bets refuted the claim, but the time budget was spent before the checks that the
             outputs are independent. The verdict is then "inconclusive", and ``event`` is kept.
         shown: an illustration of a violation by fresh outputs on the two inputs.
-        shortened: the assumption that replaces a part of these checks if the time was short; otherwise an empty text.
+        shortened: if the time was too short for all checks that the outputs are independent, the assumption that
+            remains; otherwise an empty text.
     """
 
     claim: str

@@ -40,7 +40,8 @@ def replay(
     """Run the audit of a witness again, and return the new evidence if the new witness equals the old one.
 
     A witness holds the data that an audit recorded. If the mechanism has randomness of its own, which no seed
-    determines, only the verdict and the settings (`STATED`) are compared. Then a weak result may differ by chance.
+    determines, only the verdict and the settings (`STATED`) are compared. Then the replay may have another verdict by
+    chance, if the evidence was close to the limit.
 
     Args:
         witness: the evidence of an audit, or the value under ``"witness"`` in `Evidence.as_json`, or the path of a

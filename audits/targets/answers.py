@@ -55,7 +55,7 @@ class Laplace(Protocol):
 
 
 def answers(parameters: Repeated, adjacency: Adjacency) -> Neighbours:
-    """Return two neighbouring vectors of true answers: all are 0, or all are the largest allowed change."""
+    """Return two neighbouring vectors of true answers: one contains zeros, the other the number `size`."""
     moved = sensitivity_of(parameters, adjacency, L1)
     apart = size(parameters, adjacency)
     described = f"answers all 0, or all {apart:g}"
@@ -85,7 +85,10 @@ def flat(terms: Numbers) -> Floats:
 
 
 def heads(count: Numbers, coins: int, chance: float) -> Floats:
-    """Return the log probability of ``count`` heads in ``coins`` tosses of a coin; -inf for an impossible count."""
+    """Return the log probability that ``count`` of ``coins`` coins show heads; -inf for an impossible count.
+
+    Each coin shows heads with probability ``chance``.
+    """
     k = np.asarray(count, dtype=np.float64)
     inside = (k >= 0) & (k <= coins)
     k = np.clip(k, 0, coins)

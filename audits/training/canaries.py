@@ -22,10 +22,10 @@ CHECKED = 4
 
 @dataclass(frozen=True)
 class Canaries:
-    """The canaries of an audit in one run: how to make the input from their coins, and how to score the output.
+    """The canaries of an audit in one run: test records that take part if their fair coins decide so.
 
     Attributes:
-        count: the number of canaries (test records that take part if a fair coin decides so), at least 2.
+        count: the number of canaries, at least 2.
         input_of: a function from the coins, a bool array ``(count,)``, to the input; each coin decides on its own
             canary.
         score: a function from an output to one number per canary ``(count,)``; a high number indicates that the
@@ -100,14 +100,15 @@ def _same(one: object, other: object) -> bool:
 def played(
     canaries: Canaries, mechanism: Auditable, seed: int, run: int
 ) -> tuple[Coins, NDArray[np.float64], Neighbours]:
-    """Return the coins and scores of the canaries in one run, ``(count,)`` each, and two neighbouring inputs.
+    """Return the coins of the canaries in one run, their scores, and two neighbouring inputs.
 
     A canary is a test record that takes part if its coin decides so. The function throws the coins and runs the
-    mechanism once. The two inputs are the input of the run and one of its neighbours.
+    mechanism once. The coins and the scores are arrays ``(count,)``. The two inputs are the input of the run and one
+    of its neighbours.
 
     Raises:
         InvalidNeighboursError: flipping one coin does not lead to a neighbour.
-        MechanismError: the mechanism raises, or does not return one output without NaN.
+        MechanismError: the mechanism raises, does not return exactly one output, or returns NaN that is not allowed.
         ValueError: the scores are not one number per canary.
     """
     coins = generator(seed, CANARIES, run, 0).random(canaries.count) < 0.5

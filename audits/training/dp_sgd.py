@@ -184,7 +184,10 @@ class Loop:
         return noisy
 
     def next_batch(self, there: int) -> NDArray[np.int64]:
-        """Return the places of the records in the next batch, out of ``there`` records with the test record last."""
+        """Return the places of the records in the next batch.
+
+        There are ``there`` records. If the test record is one of them, it has the last place.
+        """
         return np.flatnonzero(self.rng.random(there) < self.settings.sampling_rate)
 
     def clipped_sum(self, gradients: torch.Tensor) -> torch.Tensor:
@@ -225,7 +228,7 @@ def clipped(rows: torch.Tensor, norm: float) -> torch.Tensor:
 
 
 class View(enum.Enum):
-    """What an auditor observes of a training, and how often a coin decides on the canary, a test record."""
+    """What an auditor observes of a training, and how often a coin decides whether the canary takes part."""
 
     STEP = "step"
     """The noisy sum of each step of one run; a coin for every step."""
@@ -252,7 +255,10 @@ class Released:
     view: View
 
     def sample(self, data: bool, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the changes in the canary's direction for `n` runs: ``(n, steps)``, or ``(n,)`` for final models."""
+        """Return the changes in the canary's direction for `n` runs.
+
+        The result is an array ``(n, steps)``, or ``(n,)`` for final models.
+        """
         runs = [started(self.settings, rng).run(self.steps, data) for _ in range(n)]
         return np.array([moved if self.view is View.FINAL else trace for trace, moved in runs])
 
@@ -311,7 +317,7 @@ def _start(settings: Settings, length: int, rng: np.random.Generator) -> Trainin
 
 
 def canary_pair() -> Neighbours:
-    """Return the two inputs as a pair: False without the canary (a test record), True with it as one more record."""
+    """Return the pair of inputs: False means without the canary (a test record), True means with it."""
     return Neighbours(False, True, Adjacency.ADD_REMOVE, WITHOUT, one_canary_more)
 
 

@@ -90,7 +90,7 @@ TARGET = ExpertCanaries
 
 @dataclass(frozen=True)
 class Viewed:
-    """The audit of a training with a given privacy budget; a word tells what the audit observes.
+    """The audit of a training with a given privacy budget. The word ``view`` tells what the audit observes.
 
     Attributes:
         parameters: the privacy budget.
@@ -102,7 +102,9 @@ class Viewed:
     view: str
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. The budget counts coins, or runs if ``view`` is "canaries".
+        """Run the audit, and return the evidence.
+
+        The budget is the number of fair coins, or the number of runs if ``view`` is "canaries".
 
         Raises:
             NoAuditError: torch is not installed, or the training is too long for this ``view``.

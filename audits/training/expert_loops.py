@@ -69,7 +69,7 @@ def _canaries(settings: ExpertSettings, coins: NDArray[np.bool_]) -> Transitions
 
 @lru_cache(maxsize=2)
 def fixed_data(settings: ExpertSettings) -> tuple[Transitions, Transitions, Transitions]:
-    """Return three fixed sets of transitions: of ordinary experts, released ones, and of all test experts."""
+    """Return fixed transitions: of the ordinary experts, of the released data, and of all test experts."""
     return (
         _others(settings, EACH * settings.others, 21),
         _others(settings, RELEASED, 22),
@@ -150,7 +150,9 @@ class Watched:
         self.training = run(wanted, private, released, int(rng.integers(2**62)))
 
     def losses(self, private: Transitions | None = None) -> Floats:
-        """Take a step, and return for each of m test experts the log-likelihood ratio of taking part, ``(m,)``.
+        """Take a step, and return for each test expert a log-likelihood ratio, with this expert over without.
+
+        The result is an array ``(m,)`` for m test experts.
 
         Args:
             private: the experts' data for this step and later ones; unchanged unless given.
@@ -162,12 +164,15 @@ class Watched:
         return self._ratios(self._along(ways, self._heard[0]), strengths)
 
     def trace(self) -> Floats:
-        """Take all steps, and return for each of m test experts the sum of the `losses`, ``(m,)``."""
+        """Take all steps, and return for each test expert the sum of the `losses`, as an array ``(m,)``."""
         steps = range(self.settings.parameters.steps)
         return np.asarray(np.sum([self.losses() for _ in steps], axis=0), dtype=np.float64)
 
     def final(self) -> Floats:
-        """Take all steps, and return the change of the parameters in each of m test experts' directions, ``(m,)``."""
+        """Take all steps, and return how far the parameters moved in the direction of each test expert.
+
+        The result is an array ``(m,)`` for m test experts.
+        """
         ways, _ = self._moves()
         before = self.training.theta.clone()
         self.training.advance(self.settings.parameters.steps)

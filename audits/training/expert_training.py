@@ -44,7 +44,8 @@ class ExpertSettings:
     """The settings of an audited training.
 
     Attributes:
-        parameters: the claimed privacy budget: rate, coin, noise, steps and batches.
+        parameters: the parameters of the accountant, which define the claim, such as the sampling rate, the noise and
+            the number of steps.
         clip: the clipping norm.
         canaries: the number of canaries, test experts who each take part if a fair coin decides so.
         variant: the name of the training that is run; see `audits.target.variant`.
@@ -106,7 +107,8 @@ class ExpertSettings:
 def claim_for(settings: ExpertSettings, view: View) -> PrivacyResult:
     """Return the guarantee of the shipped training: for one step, given all earlier steps, or for all steps.
 
-    If it is fixed in advance which steps are noisy, the guarantee for one step is that of a noisy step.
+    With the coin "fixed", the noisy steps are known in advance. Then the guarantee for one step is that of a noisy
+    step.
 
     Source: docs/notes/expert_accounting.md, sections 1 to 3.
 

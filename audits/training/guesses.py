@@ -27,7 +27,7 @@ are best if some canaries show strong evidence, and many guesses if most canarie
 
 @dataclass(frozen=True)
 class Guesses:
-    """The result of an audit's guesses which canaries (test records) took part in one run.
+    """The result of an audit that guessed which canaries (test records) took part in one run.
 
     Attributes:
         canaries: the number m of canaries, each of which took part if its fair coin decided so.
@@ -35,7 +35,7 @@ class Guesses:
         right: the number v of right guesses.
 
     Raises:
-        ValueError: unless 0 <= right <= guesses <= canaries, guesses >= 1.
+        ValueError: the numbers do not satisfy 0 <= right <= guesses <= canaries and guesses >= 1.
 
     >>> Guesses(1000, 100, 75).wrong
     25
@@ -80,10 +80,11 @@ def guess_counts(canaries: int, shares: tuple[float, ...] | None = None) -> tupl
 
 
 def guess(scores: NDArray[np.float64], coins: NDArray[np.bool_], guesses: int) -> Guesses:
-    """Return the result of guessing that the test records with the highest scores took part, the lowest not.
+    """Return the result of guessing from the scores which test records took part.
 
-    Half of the guesses are about the highest scores. If scores are equal, their places decide, so the guesses depend
-    on the scores alone.
+    One half of the guesses: the records with the highest scores took part. The other half: the records with the
+    lowest scores did not take part. If scores are equal, their places decide, so the guesses depend on the scores
+    alone.
 
     Args:
         scores: one number per canary ``(m,)``; a high number indicates that the canary took part.

@@ -82,7 +82,10 @@ def _reach(curve: PrivacyCurve, least: float) -> float:
 
 
 def exceeds_one(points: Points, found: Guesses, alpha: float) -> bool:
-    """Return whether, under the claimed ``points``, so many right guesses have a probability below ``alpha``."""
+    """Return whether the claim makes ``found.right`` or more right guesses less probable than ``alpha``.
+
+    ``points`` are points (epsilon, delta) of the claim.
+    """
     m, r, v = found.canaries, found.guesses, found.right
     lines, crossings = _upper_envelope(_lines(points))
     tail, total, at = alpha, alpha, 0
@@ -191,7 +194,9 @@ def one_run_epsilon_lower(found: Guesses, delta: float, alpha: float) -> float:
 
 
 def one_run_refutes(found: Guesses, curve: PrivacyCurve, alpha: float) -> bool:
-    """Return whether the guesses refute a claimed curve: so many right guesses have probability at most ``alpha``.
+    """Return whether the guesses refute a claimed curve.
+
+    They refute it if, under the claim, ``found.right`` or more right guesses have probability at most ``alpha``.
 
     Args:
         found: the result of the guesses.
@@ -262,9 +267,9 @@ class OneRun:
 
     This audit finds less than audits with many runs, because canaries disturb each other and the bound holds for
     every mechanism. A false alarm, or a bound above the truth, has probability at most ``alpha``
-    (docs/notes/audit_one_run.md). The verdict concerns the whole curve, and ``epsilon_lower`` concerns the point
-    ``delta``. The audit tries several numbers of guesses and splits ``alpha`` evenly among them. The budget and the
-    scores of the plan are not used.
+    (docs/notes/audit_one_run.md). The verdict is about the whole curve. ``epsilon_lower`` is about epsilon at
+    ``delta`` only. The audit tries several numbers of guesses and splits ``alpha`` evenly among them. It does not use
+    the budget and the scores of the plan.
 
     Attributes:
         canaries: the canaries, and the function that scores them.

@@ -147,7 +147,7 @@ class OpacusAudit:
     def audit(self, plan: AuditPlan) -> Evidence:
         """Run the audit, and return the evidence.
 
-        The budget counts steps, with one coin each. The default delta is 1e-5.
+        The budget is the number of steps. Each step has its own fair coin. The default delta is 1e-5.
 
         Raises:
             ModuleNotFoundError: Opacus is not installed.

@@ -80,9 +80,10 @@ TARGET = RewardCanaries
 
 
 def reward_canaries(parameters: RLSVIParameters) -> Canaries:
-    """Return `Canaries` for RLSVI: users whose rewards coins decide, one for each state except the start state.
+    """Return `Canaries` for RLSVI: one user for each state except the start state.
 
-    All other users have reward 0.
+    A fair coin for each of these users decides whether all rewards of the user are 0 or 1. All other users have
+    reward 0.
 
     Args:
         parameters: the parameters of RLSVI, with at least 3 states, 2 steps, and as many episodes as states.

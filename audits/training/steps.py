@@ -113,7 +113,9 @@ def audit_steps(
 def labelled_steps(
     start: Callable[[np.random.Generator], Training], seed: int, budget: int, pace: Pace | None = None
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-    """Generate blocks of steps of a training run: the observed outputs and the coins that decided the inputs.
+    """Generate blocks of steps of a training run: the observed output and the coin of each step.
+
+    If the coin of a step is 1, the canary (a test record) is among the records in this step.
 
     Raises:
         MechanismError: an observed output is NaN.

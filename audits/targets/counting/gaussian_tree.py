@@ -37,13 +37,13 @@ class Streamed(Protocol):
 
     @property
     def contributions(self) -> str:
-        """Whether a contribution may be negative: the allowed signs."""
+        """A word that tells whether a contribution may be negative: "signed" or "nonnegative"."""
         ...
 
 
 @dataclass(frozen=True)
 class OneUser:
-    """A check that two streams ``(runs, leaves)`` differ in one user's contributions only.
+    """A check that two streams, arrays ``(runs, leaves)``, differ only in the contributions of one user.
 
     Attributes:
         size: the largest change of one leaf, which is one step of the stream.

@@ -42,7 +42,10 @@ def smooth(log_density: Callable[[Floats, S], Floats]) -> Setting:
 
 
 def smooth_answers(parameters: Smooth, adjacency: Adjacency) -> Neighbours:
-    """Return two neighbouring inputs whose answers differ by the smaller bound, and whose bounds differ most."""
+    """Return two neighbouring inputs, each with an answer and a smooth bound, that differ as much as allowed.
+
+    The answers differ by the smaller of the two bounds. The bounds differ by the largest allowed factor, rounded down.
+    """
     larger = math.exp(min(parameters.smoothing, 700.0))
     for _ in range(4):
         larger = max(1.0, math.nextafter(larger, 0.0))

@@ -48,8 +48,8 @@ def one_expert_more(first: Floats, second: Floats) -> None:
 class PrefixRound:
     """A mechanism that runs one round of the release, with two actions; the state is the number of the step.
 
-    An input is a table with each expert's probability of each action, (experts, steps, 2). An output is the released
-    prefix (first steps) of a trajectory as one number: its actions as binary digits after a leading 1.
+    An input is an array (experts, steps, 2) with each expert's probability of each action at each step. An output is
+    the released prefix (first steps) of a trajectory as one number: its actions as binary digits after a leading 1.
     """
 
     design: Design
@@ -119,8 +119,8 @@ class ExpertAudit:
 
     Attributes:
         parameters: the parameters of the accountant.
-        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
-            ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. With a given curve, the plan's ``replay``
+            takes the place of the usual replay data, which do not describe the curve.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, **RUN}
@@ -136,7 +136,9 @@ class ExpertAudit:
         return cls(subject.parameters, subject.curve)
 
     def run(self) -> tuple[Neighbours, Auditable, int]:
-        """Return the two inputs, a function that draws log-likelihood ratios, and the amount of numbers per ratio.
+        """Return the two inputs, a function that draws log-likelihood ratios, and the cost of a ratio.
+
+        The cost is about how many random numbers are drawn for one ratio.
 
         Raises:
             NoAuditError: there is nothing to audit, or the parameters are not supported.
@@ -144,7 +146,7 @@ class ExpertAudit:
         raise NotImplementedError
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another."""
+        """Run the audit, and return the evidence. The default delta is 1e-6."""
         pair, mechanism, width = self.run()
         promised = self.curve
         if promised is None:

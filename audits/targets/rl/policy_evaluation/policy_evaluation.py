@@ -55,8 +55,8 @@ class PolicyEvaluationAudit:
     Attributes:
         parameters: the parameters of the accountant. Visits from a file are not used; this module makes its batches.
         adjacency: ``replace`` or ``rewards-only``.
-        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
-            ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. With a given curve, the plan's ``replay``
+            takes the place of the usual replay data, which do not describe the curve.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "adjacency": str, **RUN}
@@ -72,7 +72,7 @@ class PolicyEvaluationAudit:
         return cls(cast(PolicyEvaluationParameters, subject.parameters), subject.adjacency, subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another.
+        """Run the audit, and return the evidence. The default delta is 1e-6.
 
         Raises:
             NoAuditError: there are more than 200 features.
@@ -145,7 +145,8 @@ def batch_of(others: int, home: Sequence[int], walk: Sequence[int], reward: floa
 
     Args:
         others: the number of the other users.
-        home, walk: the states that the others, and the one user, visit in order; equally many.
+        home: the states that each other user visits, in this order.
+        walk: the states that the one user visits, in this order; as many as in ``home``.
         reward: the reward of the one user at every step.
     """
     states = np.append(np.tile(np.array(home), others), np.array(walk))

@@ -59,7 +59,10 @@ def has_ratio(parameters: object) -> bool:
 
 
 def node_ends(outputs: Floats) -> Floats:
-    """Return the counts after 1, 2, 4, ... users, (n, levels, counters): the tree nodes with the first user."""
+    """Return the counts after 1, 2, 4, ... users, as an array (n, levels, counters).
+
+    They are the nodes of the tree that contain the first user.
+    """
     return outputs[:, [2**level - 1 for level in range(outputs.shape[1].bit_length())]]
 
 

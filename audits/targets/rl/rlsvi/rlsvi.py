@@ -45,14 +45,15 @@ EARLY = 8
 class RLSVIAudit:
     """The audit of RLSVI, or of a variant of it, against the guarantee of RLSVI.
 
-    Source of the claim: cell by cell sum of arXiv:2606.01952v1, Lemma 11, as Gaussian differential privacy.
+    Source of the claim: arXiv:2606.01952v1, Lemma 11, applied to each cell (a step, a state and an action) and
+    summed, as Gaussian differential privacy.
 
     Attributes:
         parameters: the parameters of the accountant, for a problem of any size. Samples of big problems are slow, so
             the default budget is 100 000 samples, or fewer for tables of more than 500 numbers.
         noise_rule: the name of the variant that is run; see `audits.target.variant`.
-        curve: the claimed guarantee; None for the accountant's guarantee. If given, a replay needs the plan's
-            ``replay``.
+        curve: the claimed guarantee; None for the accountant's guarantee. With a given curve, the plan's ``replay``
+            takes the place of the usual replay data, which do not describe the curve.
     """
 
     fields: ClassVar[Mapping[str, type]] = {"parameters": dict, "noise_rule": str, **RUN}
@@ -68,7 +69,7 @@ class RLSVIAudit:
         return cls(cast(RLSVIParameters, subject.parameters), curve=subject.curve)
 
     def audit(self, plan: AuditPlan) -> Evidence:
-        """Run the audit, and return the evidence. Epsilon is stated at delta 1e-6 unless the plan gives another."""
+        """Run the audit, and return the evidence. The default delta is 1e-6."""
         parameters, pair = self.parameters, rlsvi_pair(self.parameters)
         claimed = account(parameters, Adjacency.REWARDS_ONLY).notion if self.curve is None else self.curve
         again = {"audit": KIND, "parameters": parameters.as_json(), "noise_rule": self.noise_rule}
@@ -93,10 +94,10 @@ TARGET = RLSVIAudit
 def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, ...]:
     """Return the scores: the exact likelihood ratio of the published algorithm, and four learned scores.
 
-    The learned scores find faults in variants of the algorithm. A cell is a step, a state and an action. If a variant
-    reuses its noise, then in the cell that user 0 visited last, the second table is an affine function of the first
-    table and of user 0's reward. A linear score on this cell finds this function at any size. For big tables the
-    other scores use only the cells that user 0 visited.
+    The learned scores find faults in variants of the algorithm. A cell is a step, a state and an action. One fault is
+    that a variant reuses its noise. Then the entries of the cell that user 0 visited last are related: the entry in
+    the second table is an affine function of the entry in the first table and of user 0's reward. A linear score on
+    this cell finds this function at any size. For big tables the other scores use only the cells that user 0 visited.
     """
     exact = partial(_ratio, parameters, pair.first, pair.second)
     last = LinearDiscriminant(view=partial(last_cell, users=pair.first))
@@ -106,10 +107,13 @@ def rlsvi_scores(parameters: RLSVIParameters, pair: Neighbours) -> tuple[Score, 
 
 
 def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """Return the entries of the first `EARLY` tables at the first visits of user 0, ``(n, episodes, H)``.
+    """Return the entries of the first `EARLY` tables in the cells that user 0 visits.
+
+    The result is an array ``(n, episodes, H)``. A table belongs to an episode, and user 0 acts by the first table.
 
     Args:
-        tables: the released tables ``(n, K, H, S, A)``.
+        tables: the released tables of n runs: an array of K episodes, H steps, S states and A actions
+            ``(n, K, H, S, A)``.
         users: one of the two inputs; user 0 has the same next states in both.
     """
     rows, state = np.arange(len(tables)), np.full(len(tables), users.start)
@@ -122,7 +126,10 @@ def first_path(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]
 
 
 def last_cell(tables: NDArray[np.float64], users: Users) -> NDArray[np.float64]:
-    """Return the last column of `first_path`, ``(n, episodes)``; these entries contain only rewards and noise."""
+    """Return the entries of `first_path` at the last step, which contain only rewards and noise.
+
+    The result is an array ``(n, episodes)``.
+    """
     return first_path(tables, users)[..., -1]
 
 
