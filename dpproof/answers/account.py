@@ -30,7 +30,7 @@ class Published:
     """What a paper publishes for a mechanism: an epsilon, and other privacy losses (such as rho).
 
     ``exact`` is epsilon or delta, computed exactly from those privacy losses. ``rests`` is the verdict on the
-    statement that prints the epsilon, and ``exact_rests`` the verdict on the statement behind ``exact``.
+    statement that prints the epsilon. ``exact_rests`` is the verdict on the statement that proves ``exact``.
     """
 
     printed: Bound | None
@@ -83,8 +83,8 @@ def checked_number(value: Number, name: str) -> float:
     """Return the given value as a floating-point number for JSON, after checking its domain.
 
     Raises:
-        ValueError: for text that is no number, a positive number that no JSON number shows, a negative
-            epsilon, or a delta outside [0, 1).
+        ValueError: the text is not a number; the number is too large or too close to 0 for double precision; epsilon
+            is negative; or delta is outside [0, 1).
     """
     rational = exact(value, name)
     try:
@@ -167,7 +167,10 @@ def asked_once(ask: Ask) -> Ask:
 
 
 def bound_on(found: PrivacyResult, bound: Bound) -> Bound:
-    """Return the bound, marked as one on the mechanism itself if two known neighbours reach the guarantee."""
+    """Return the bound, marked as a bound on the mechanism if two known neighbours attain the guarantee.
+
+    Otherwise the bound is one on the guarantee, and it is returned unchanged.
+    """
     if found.attained is None or found.attained.guarantee != found.guarantee:
         return bound
     return Bound(bound.lower, bound.upper, "mechanism", found.attained.pair)
@@ -181,7 +184,7 @@ def _released(found: PrivacyResult, ask: Ask) -> Bound | None:
 
 
 def quoted(found: PrivacyResult) -> Mapping[str, Result]:
-    """Return, by id, the verdicts on the statement behind a guarantee and on those behind the published results."""
+    """Return the verdicts, by id, on the statements that prove a guarantee and the published results."""
     beside = found.published
     return results(
         found.statement, *((beside.statement, beside.exact_statement) if beside is not None else ())

@@ -85,7 +85,7 @@ def audit_mechanism(
     mechanism `VIEWED`, ``view`` says what the audit observes of a real training.
 
     Raises:
-        ValueError: for an unknown name, or an adjacency the audit has no pairs for.
+        ValueError: the name is unknown, or the audit has no inputs that are neighbours under this relation.
     """
     accountant = accountant_for(name)
     chosen = doubles(accountant.parameters.read(parameters))
@@ -200,7 +200,7 @@ def replay(witness: Mapping[str, Any]) -> Evidence:
     """Repeat the audit that a witness (the JSON record of a finding) describes, and return the same finding.
 
     Raises:
-        ValueError: if the witness does not say how, or comes out differently.
+        ValueError: the witness does not say how to repeat the audit, or the new result differs from it.
     """
     claimed = witness["replay"].get("audit") == "claim"
     return again(witness, _claim_again if claimed else None)
@@ -220,7 +220,7 @@ def check_ready(claim: Claim) -> None:
     """Check, before any work, that a claim's mechanism, parameters, neighbouring relation and callables exist.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: the claim is invalid; the message names the value and the rule.
     """
     if kind_of(claim):
         with _contained(claim.mechanism), _left_to_the_account():
@@ -331,7 +331,7 @@ def check_auditable(claim: Claim) -> None:
     """Run ``check_ready``, and also check that dpproof can audit the claim.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: the claim is invalid, or no audit of it exists; the message names the reason.
     """
     check_ready(claim)
     _check_promise(claim)

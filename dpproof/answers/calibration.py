@@ -51,7 +51,7 @@ class Alternative:
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """The result of a calibration: the smallest noise certified to meet a target, and a proof that less does not."""
+    """The smallest noise that is certified to meet a target, and a proof that slightly less noise does not."""
 
     accountant: Accountant
     chosen: Any
@@ -166,7 +166,7 @@ def calibrate(
     """Return the smallest noise that is certified to meet the target, and a proof that less noise does not.
 
     Raises:
-        ArithmeticError: if one of the two could not be certified.
+        ArithmeticError: it cannot be certified that this noise meets the target, or that less noise does not.
     """
     check_run(parameters)
     by_epsilon = asked.quantity == "epsilon"
@@ -304,7 +304,7 @@ def asked_for(
     """Return the target from the arguments of `calibration_of`, of which exactly one is given.
 
     Raises:
-        ValueError: for none or several, or one outside its domain.
+        ValueError: none or several targets are given, or the target is outside its domain.
     """
     given = [
         name for name, value in zip(TARGETS, (epsilon, advantage, rates), strict=True) if value is not None

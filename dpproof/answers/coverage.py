@@ -25,7 +25,7 @@ class Item:
 
     @property
     def prefix(self) -> str:
-        """The prefix that all ids of the statement's paper have."""
+        """The beginning of the id, which stands for the paper."""
         return self.id.split(".")[0]
 
 
@@ -55,7 +55,7 @@ class Share:
 
     @property
     def open_whole(self) -> tuple[str, ...]:
-        """The ids in ``undecided`` of statements without a refuted part."""
+        """The ids in ``undecided`` of statements of which no part is refuted."""
         return tuple(name for name in self.undecided if name not in self.in_part)
 
 
@@ -74,7 +74,9 @@ def items() -> tuple[Item, ...]:
 
 
 def identity_of(name: str) -> str:
-    """Return the id of a statement. ``name`` is the id, a former id, or an id made of another number in the paper.
+    """Return the id of the statement with this name.
+
+    ``name`` is the id, a former id, or an id with another number that the paper gives to the statement.
 
     >>> identity_of("sdp.lemma19")
     'sdp.lemma7'

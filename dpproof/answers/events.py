@@ -68,10 +68,10 @@ def kind_of(claim: Claim) -> str | None:
 
 
 def event_of(claim: Claim) -> Any:
-    """Return the DpEvent of the other library's object that the claim names.
+    """Return the DpEvent, an object of dp-accounting, that describes the object that the claim names.
 
     Raises:
-        ValueError: it cannot be loaded, fails, or is none of these.
+        ValueError: the object cannot be loaded, raises an error, or is of a kind that dpproof does not support.
     """
     from dpproof.audits.targets.named import load
 
@@ -88,7 +88,8 @@ def guarantee_of_event(claim: Claim) -> Profile:
     """Return the certified guarantee of the object of another library that the claim names.
 
     Raises:
-        ValueError: it cannot be loaded, fails, is none of these, or has no accounting under the adjacency.
+        ValueError: the object cannot be loaded, raises an error, or is of a kind that dpproof does not support; or no
+            guarantee is known under this adjacency.
     """
     from dpproof.accountant.interop.dp_events import privacy_loss_of
 
@@ -96,9 +97,10 @@ def guarantee_of_event(claim: Claim) -> Profile:
 
 
 def account_event(claim: Claim) -> tuple[Account, Profile]:
-    """Return the account of the other library's object that the claim names, and its guarantee.
+    """Return the account and the guarantee of the object of another library that the claim names.
 
-    Some fields of the account stay empty. ``released`` is given if neighbours are known that reach the guarantee.
+    Some fields of the account stay empty. ``released`` is given only if a pair of neighbours is known that attains
+    the guarantee.
     """
     from dpproof.accountant.interop.dp_events import attained_by, privacy_loss_of
 

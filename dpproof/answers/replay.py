@@ -61,8 +61,9 @@ def replayed(witness: Mapping[str, Any]) -> Replayed:
     """Repeat the audit that a witness (the record of a finding) describes, and return the result.
 
     Raises:
-        ReplayError: the file is broken, or says nothing of how; or figures came out differently where
-            nothing could change: in an audit of this project's own code, or without a violation.
+        ReplayError: the witness is broken, or does not say how to repeat the audit. Or the new result differs in a
+            way that no change of a user's code explains, for example if the audited code belongs to this project, or
+            if neither audit found a violation.
         ValueError: as for `dpproof.answers.audit.replay`.
     """
     recorded = str(witness.get("verdict"))

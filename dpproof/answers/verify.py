@@ -19,7 +19,7 @@ class Verified:
 
     @property
     def readings(self) -> frozenset[str]:
-        """Texts of all steps that people must check by reading, for all the statements together."""
+        """The texts of all proof steps of these statements that people must check by reading."""
         return frozenset(text for result in self.statements for text in result.readings)
 
     @property

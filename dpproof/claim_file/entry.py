@@ -68,7 +68,7 @@ def claim_from(entry: object) -> Claim:
     """Return the claim that is described by one entry of a claim file.
 
     Raises:
-        ValueError: naming the value and the rule.
+        ValueError: the entry is invalid; the message names the value and the rule.
     """
     if not isinstance(entry, Mapping):
         raise ValueError(f"The claim ({entry!r:.60}) must be a table of keys and values.")
@@ -153,7 +153,7 @@ def checked_table(name: str, table: object, fields: Mapping[str, Values]) -> dic
     """Return a table of a claim file after checking that each key is known and each value is in its domain.
 
     Raises:
-        ValueError: naming the table, the value and the rule.
+        ValueError: the table is invalid; the message names the table, the value and the rule.
     """
     table = _table(name, table)
     for key, value in table.items():

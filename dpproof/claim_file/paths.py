@@ -74,7 +74,7 @@ def check_inside(claim: Claim, file: Path) -> None:
     The project is the current folder and the folder of the claim file.
 
     Raises:
-        ValueError: naming the key and the path.
+        ValueError: a file is outside the project; the message names the key and the path.
     """
     project = (Path.cwd().resolve(), file.parent.resolve())
     for key, path in paths_of(claim):

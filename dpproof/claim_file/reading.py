@@ -209,7 +209,7 @@ def read_claims(path: Path, ready: Ready = _nothing_more) -> tuple[Claim, ...]:
     """Return all claims of a file, after checking each of them. ``ready`` is one more check of a claim.
 
     Raises:
-        ValueError: naming the file, the line, the value and the rule.
+        ValueError: a claim is invalid; the message names the file, the line, the value and the rule.
         FileNotFoundError: if there is no such file.
     """
     reading = read_all(path, ready)
@@ -227,7 +227,7 @@ def read_all(path: Path, ready: Ready = _nothing_more, *, outside: bool = False)
         outside: whether claims may name files outside the project; see `claim_file.paths`.
 
     Raises:
-        ValueError: the file is none of claims: no TOML, an unknown table, no claim, a bad budget.
+        ValueError: the file is not valid TOML, has an unknown table, has no claim, or has an invalid budget.
         FileNotFoundError: if there is no such file.
     """
     try:

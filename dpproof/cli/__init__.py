@@ -38,12 +38,12 @@ class _Verbs(Named):
     """The group of verbs. The module of a verb is imported when the verb is used."""
 
     def make(self, name: str) -> click.Command:
-        """Return the command of a verb."""
+        """Return the command for a verb, such as ``audit``."""
         found: click.Command = getattr(importlib.import_module(f"dpproof.cli.{VERBS[name][0]}"), name)
         return found
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of verbs, without importing one."""
+        """Write the list of verbs without importing the modules of their commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
 
