@@ -32,8 +32,8 @@ def account(
             of the same unit only.
         parallel: whether the mechanism runs separately on disjoint groups of the records. The group of a
             record may depend on this record only.
-        parameters: the parameters of the mechanism, by name. A text such as "0.1" means this decimal. A float
-            means its exact value.
+        parameters: the parameters of the mechanism, by name. A text such as "0.1" means exactly this decimal
+            number. A float means its exact binary value.
 
     >>> result = account("dp-sgd", sampling_rate=0.01, noise_multiplier=1, steps=1000, adjacency="add-remove")
     >>> print(result.epsilon("1e-6"))

@@ -112,7 +112,9 @@ def in_parallel(accountant: Accountant, parameters: Parameters, relation: Adjace
     cases.
 
     Raises:
-        ValueError: for a relation other than add-remove and replace, or one without a proof.
+        ValueError: for more than one record of a user, for a relation other than add-remove and replace, or for
+            a relation under which the mechanism has no proved guarantee. Under replace, also for a mechanism
+            with a given sensitivity.
     """
     records = getattr(parameters, "records", 1)
     if records > 1:

@@ -78,9 +78,10 @@ class Target:
     def gap(self, guarantee: Profile) -> tuple[float, float]:
         """Return an estimated distance from the target, and the uncertainty of this estimate.
 
-        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. For delta
-        above 0 it is a difference of numbers of the form sqrt(-2 log delta), which are about linear in
-        Gaussian noise.
+        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. If the target
+        has a delta above 0, the function computes -sqrt(-2 log delta) for the guarantee's delta and for the
+        target's delta. The distance is the difference of these two numbers. For Gaussian noise it is about
+        linear in the noise. If the target has delta 0, the distance is a difference of logarithms of epsilon.
         """
         if self.delta == 0:
             return _spread(guarantee.epsilon(0), _log, float(self.epsilon))
@@ -122,9 +123,9 @@ class AttackTarget:
     def gap(self, guarantee: Profile) -> tuple[float, float]:
         """Return an estimated distance from the target, and the uncertainty of this estimate.
 
-        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. The distance
-        is a difference of numbers of the form sqrt(-2 log rate), where rate is the true minus the false
-        positive rate.
+        The distance is above 0 if the guarantee seems to miss the target. Nothing is certified. Let rate be
+        the true minus the false positive rate. The function computes -sqrt(-2 log rate) for the guarantee and
+        for the target. The distance is the difference of these two numbers.
         """
         missed = guarantee.trade_off(self.false_positive)
         most, least = (1 - end - float(self.false_positive) for end in (missed.lower, missed.upper))
@@ -215,10 +216,10 @@ def calibrate_noise(
     """Return two sets of parameters: one certified to meet a target, and one certified to miss it.
 
     The first set has the least noise that the search can certify: its epsilon at ``delta`` is at most
-    ``epsilon``. The second set has slightly less noise: its epsilon at ``delta`` is above the next double
-    after ``epsilon``. The two sets differ only in ``name``. For real numbers the relative difference is at
-    most about 1e-9, or as small as the accuracy of the guarantee allows. The search begins at the value of
-    ``name`` in ``parameters``.
+    ``epsilon``. The second set has slightly less noise. Its epsilon at ``delta`` is above the smallest double
+    that is larger than ``epsilon``. The two sets differ only in the parameter ``name``. If this parameter is
+    a real number, its two values have a relative difference of at most about 1e-9, or as small as the
+    accuracy of the guarantee allows. The search begins at the value of ``name`` in ``parameters``.
 
     >>> from fractions import Fraction
     >>> from dpproof.accountant.claims.parameters import Reals, parameter
@@ -288,7 +289,7 @@ class _Scale:
         return max(math.nextafter(self.lower, 1), _LEAST), min(inside, _MOST)
 
     def reach(self) -> tuple[float, float]:
-        """The scale positions of the least private and of the most private value."""
+        """The positions on the scale of the least private and of the most private value that is tried."""
         ends = (max(self.lower, -_WHOLE), min(self.upper, _WHOLE)) if self.whole else self.ends()
         low, high = sorted(self.to_scale(end) for end in ends)
         return low, high

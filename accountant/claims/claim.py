@@ -54,10 +54,10 @@ class Claim:
             from these data.
         source: the place where the claim is written down.
         command: the program and its arguments, if the mechanism is a command.
-        audit: settings of the audit, by name: ``budget``, and for a callable or a command the settings of
-            `dpproof.audit_named`.
-        arithmetic: ``floating-point`` if the promise holds for the released values to the last bit; ``real`` if
-            it holds for real numbers, so that a violation in floating-point bits alone does not count.
+        audit: settings of the audit, by name: ``budget``, and for a callable or a command also others. They are
+            listed as ``AUDIT`` in `dpproof.claim_file.entry`.
+        arithmetic: ``floating-point`` if the promise holds for the released values to the last bit. ``real`` if
+            it holds for real numbers. A violation that only floating-point rounding causes then does not count.
 
     >>> Claim("ward", "rlsvi", {}, Adjacency.REWARDS_ONLY, {"epsilon": 2.0, "delta": 1e-6}).delta
     1e-06

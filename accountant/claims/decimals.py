@@ -20,7 +20,9 @@ from dpproof.accountant.numbers.inversion import neighbours_of
 
 
 def sides(parameters: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return parameters that are at least as private, parameters that are at most as private, and notes on rounding.
+    """Return two sets of parameters, one on each side of ``parameters`` in privacy, and notes on rounding.
+
+    The first set is at least as private as ``parameters``. The second set is at most as private.
 
     Each typed decimal that is not a double is replaced by values on both sides of the decimal. If no safe
     direction is known, the decimal is rounded instead, and a note says this. Without typed decimals, the
@@ -81,7 +83,7 @@ def doubles(parameters: Any) -> Any:
 
 
 def as_typed(found: Any, given: Any, noise: str) -> Any:
-    """Return the parameters ``found`` by calibration, but with the decimals of ``given``.
+    """Return the parameters ``found`` by calibration, with the typed decimals of ``given`` put back.
 
     Only the parameter named ``noise`` keeps its value in ``found``.
     """
@@ -89,10 +91,11 @@ def as_typed(found: Any, given: Any, noise: str) -> Any:
 
 
 def beyond_decimals(parameters: Any, noise: str, side: int) -> Any:
-    """Return the parameters with the noise moved to the next double, if the printed noise is not exact.
+    """Return the parameters with the noise moved to the next double, if the noise is not printed exactly.
 
     ``noise`` is the name of the parameter. Its value moves up if ``side`` is 1, and down if ``side`` is -1.
-    The decimal that calibration prints then meets or misses the target as the double does.
+    The decimal that is printed for the moved double lies beyond the original double. So if calibration has
+    certified that the original double meets (or misses) the target, the printed decimal does so too.
 
     >>> from dpproof.accountant.noise.gaussian import GaussianParameters
     >>> Fraction(repr(beyond_decimals(GaussianParameters(0.07), "sigma", 1).sigma)) > Fraction(0.07)

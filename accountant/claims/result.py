@@ -33,7 +33,7 @@ IN_REAL_ARITHMETIC = "in real arithmetic; the released doubles are not covered"
 
 @dataclass(frozen=True)
 class PublishedGuarantee:
-    """What a paper states about its mechanism: the printed epsilon, and the best that its analysis proves."""
+    """Two guarantees from a paper: the epsilon that it prints, and the best that its analysis implies."""
 
     statement: str
     """The name of the statement that prints the epsilon."""
@@ -155,7 +155,7 @@ class PrivacyResult:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation in words, with what one record stands for.
+        """The name of the neighbouring relation and the unit, which says whose data one record holds.
 
         For ``by-sensitivity``, the text is only the name of the relation.
         """

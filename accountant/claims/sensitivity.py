@@ -28,8 +28,9 @@ _SUM = re.compile(r"\s*sum\s+in\s*\[([^,\[\]]+),([^,\[\]]+)\]\s*")
 class Query:
     """A count, a histogram or a sum over a data set in which each user has exactly one record.
 
-    A count is the number of records with a property. A histogram has one count for each cell, and each record
-    is in exactly one cell. A sum adds one number of [lower, upper] for each record.
+    A count is the number of records with a property. A histogram divides the records into cells and counts
+    the records of each cell. Each record is in exactly one cell. A sum adds one number of [lower, upper] for
+    each record.
 
     >>> Query.of("sum in [-1, 2.5]").moved(Adjacency.REPLACE), Query.of("histogram").moved(Adjacency.REPLACE)
     ((Fraction(7, 2),), (Fraction(1, 1), Fraction(1, 1)))
@@ -44,8 +45,8 @@ class Query:
         """Return the query that ``text`` names. Decimals in the text mean exact rational numbers.
 
         Raises:
-            ValueError: for any other text, or a sum whose lower bound is not below its upper bound, or whose
-                bounds are far beyond double precision.
+            ValueError: for any other text. For a sum, also if the lower bound is not below the upper bound, if
+                a bound is outside [-1e300, 1e300], or if the two bounds are less than 1e-300 apart.
         """
         if text in ("count", "histogram"):
             return cls(text)
@@ -154,8 +155,8 @@ class Measured(Parameters):
 class Sensitivity:
     """How much an answer changes between neighbours.
 
-    At most ``coordinates`` of its coordinates change, each by at most ``moved``. ``norm`` is the norm in
-    which the sensitivity is measured.
+    An answer is a number or a vector of numbers (coordinates). Between neighbours, at most ``coordinates`` of
+    these numbers change, each by at most ``moved``. ``norm`` is the norm in which the sensitivity is measured.
 
     >>> found = Sensitivity(Fraction(1), 2, L2)
     >>> found.exact, found.value, found.value**2 > 2
@@ -246,11 +247,13 @@ def _derived(query: Query, adjacency: Adjacency, norm: str) -> Sensitivity:
 
 
 def whole_sensitivity(parameters: Any, adjacency: Adjacency, norm: str = L1) -> tuple[Sensitivity, int]:
-    """Return the sensitivity for integer noise, and the largest change of one coordinate as an integer.
+    """Return the sensitivity for a mechanism with integer noise.
+
+    Also return the largest change of one coordinate of the answer, as an integer.
 
     Raises:
-        ValueError: as for `sensitivity_of`, or for a query whose answers are not whole numbers, or change by
-            more than the parameters allow.
+        ValueError: as for `sensitivity_of`. Also for a query with bounds that are not integers, and for a query
+            whose answer changes by more than the domain of the parameter ``sensitivity`` allows.
     """
     found = sensitivity_of(parameters, adjacency, norm)
     query = None if parameters.query is None else Query.of(parameters.query)

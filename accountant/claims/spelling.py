@@ -26,7 +26,10 @@ def word(kind: type[Word], label: str, name: str | Word) -> Word:
 
 
 def one_of(name: object, known: Collection[str]) -> str:
-    """Return the part of an error message that lists the known names, or only a similar one if they are many.
+    """Return the part of an error message that lists the known names, and a similar one if there is one.
+
+    If there are more than ``MANY`` known names and one of them is similar, the part gives their number
+    instead of the list.
 
     >>> one_of("replase", ["add-remove", "replace"])
     "must be one of: add-remove, replace; did you mean 'replace'?"

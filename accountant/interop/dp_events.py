@@ -61,7 +61,7 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency | str) -> PrivacyLos
     2.12451517
 
     Raises:
-        UnsupportedEventError: for an event without an accounting.
+        UnsupportedEventError: for an event for which dpproof has no guarantee.
         ValueError: for an event without a step that uses records, or for parameters outside their domain.
     """
     parts = parts_of(event, Adjacency.of(adjacency))
@@ -102,8 +102,8 @@ _ATTAINED = {
 def attained_by(event: dp.DpEvent, adjacency: Adjacency | str) -> str | None:
     """Return in words which neighbours reach the guarantee of an event, or None if none are known.
 
-    They are known for compositions of Gaussian and Laplace noise, also Poisson-sampled, and of randomised response
-    to a replaced answer.
+    They are known for compositions of these events: Gaussian noise, continuous or discrete Laplace noise, an output
+    without privacy, a Poisson sample of one such event, and (under ``replace``) randomised response.
 
     >>> attained_by(event_of_training(0.01, 1.0, 1000), "by-sensitivity")
     "a user whose contribution to every release is the largest that is allowed, or zero, all others' being zero"
@@ -133,11 +133,11 @@ _EXACT = dp.NonPrivateDpEvent, dp.GaussianDpEvent, dp.LaplaceDpEvent, dp.Discret
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
     """Return the dominating pairs of an event's primitive events, each with the number of times it is composed.
 
-    The pairs are for the direction in which the first neighbour has the record. If the event contains a zCDP
-    guarantee, lower bounds on the composition hold for this guarantee, not for the mechanism.
+    The pairs are for the direction in which the first neighbour has the record. A zCDP event stands for any
+    mechanism with this guarantee. So a lower bound on its delta need not hold for the actual mechanism.
 
     Raises:
-        UnsupportedEventError: for an event without an accounting.
+        UnsupportedEventError: for an event for which dpproof has no guarantee.
     """
     if adjacency not in _RELATIONS:
         raise UnsupportedEventError(event, adjacency, f"Use one of: {_known()}")
@@ -311,10 +311,11 @@ _MAKERS: Mapping[type[dp.DpEvent], Callable[[Any, Adjacency], Made]] = {
 def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
     """Return an event of dp-accounting that promises at most as much privacy as ``guarantee``.
 
-    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the event
-    states the noise relative to the full change by a replaced record. An accountant that doubles the
-    sensitivity then gives a larger epsilon than this guarantee. Events with sampled records are an exception:
-    only accountants that double the sensitivity can read them.
+    Some accountants of dp-accounting double the sensitivity for replaced records, others do not. So the noise
+    of the event is relative to the largest change by a replaced record. An accountant that doubles the
+    sensitivity then gives a larger epsilon than this guarantee. Poisson-sampled Gaussian events are an
+    exception: their noise is relative to the norm of one record. Use them only with accountants that double the
+    sensitivity.
 
     >>> from dpproof.accountant.guarantees.notions import GaussianDP
     >>> event_of(GaussianDP(0.5), Adjacency.ADD_REMOVE)
