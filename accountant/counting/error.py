@@ -40,12 +40,12 @@ from dpproof.accountant.numbers.inversion import Decreasing, bracket
 
 
 def union_bound(leaves: int, noise: Noise, beta: Number) -> Bound:
-    """Return an error that no running count of a tree exceeds with probability 1 - ``beta``, by a union bound.
+    """Return bounds on x, the error that a union bound gives for the running counts of a tree.
 
-    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    x is the smallest number at which the sum of P(|error| > x) over all releases is at most ``beta``. The
     result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
     error above the upper bound. The tree has ``leaves`` leaves, one for each time, and ``noise`` on each
-    node. ``maximum_error_bound`` finds the quantile of the largest error itself, which is smaller.
+    node. ``maximum_error_bound`` computes the quantile of the largest error, which is at most x.
 
     >>> from dpproof.accountant.counting.noise import LaplaceNoise
     >>> union_bound(16384, LaplaceNoise(15), "1e-6").upper
@@ -82,9 +82,9 @@ _FACTORISED_BITS, _BLOCKS = 192, 200
 
 
 def factorised_union_bound(strategy: Strategy, sigma: Number, beta: Number) -> Bound:
-    """Return an error that no running count of a factorised counter exceeds with probability 1 - ``beta``.
+    """Return bounds on x, the error that a union bound gives for the running counts of a factorised counter.
 
-    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    x is the smallest number at which the sum of P(|error| > x) over all releases is at most ``beta``. The
     result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
     error above the upper bound. The counter releases B (C x + noise) for a stream x, where B C is the
     factorisation ``strategy`` of the running-count matrix. The noise is Gaussian with standard deviation
@@ -213,9 +213,9 @@ _GRAIN = 64
 
 
 def honaker_union_bound(leaves: int, sigma: Number, beta: Number) -> Bound:
-    """Return an error that no count of a tree with averaged subtrees exceeds with probability 1 - ``beta``.
+    """Return bounds on x, the error that a union bound gives for a tree with averaged subtrees.
 
-    The error is the smallest x at which the sum of P(|error| > x) over all releases is at most ``beta``. The
+    x is the smallest number at which the sum of P(|error| > x) over all releases is at most ``beta``. The
     result is a lower and an upper bound on x. With probability at least 1 - ``beta`` no running count has an
     error above the upper bound. With averaged subtrees, the estimate of a tree node also uses the noisy nodes
     below it. The noise is Gaussian with standard deviation ``sigma``.

@@ -72,8 +72,8 @@ def squared_norm(parameters: TreeParameters, adjacency: Adjacency) -> tuple[int,
     A leaf is one time of the stream. A user contributes at most 1 to each of ``participations`` leaves.
     ``add-remove``: without the user, the user contributes 0, and the others' leaves stay in place.
     ``replace``: the user's values and leaves may both change. If the values may have either sign, the worst
-    change is from -1 to +1 on the same leaves. ``by-sensitivity``: the two streams differ at as many leaves
-    as ``participations`` says. ``separation`` is the least distance between two leaves of a user. The two
+    change is from -1 to +1 on the same leaves. ``by-sensitivity``: the two streams differ at no more than
+    ``participations`` leaves. ``separation`` is the least distance between two leaves of a user. The two
     bounds are usually equal. They may differ if the separation is large. They may also differ under
     ``replace`` with a separation and nonnegative contributions.
 
@@ -168,8 +168,8 @@ def calibrated_sigma(norms: Sequence[flint.arb], epsilon: Any, delta: Any) -> Bo
     """Return bounds on the smallest sigma with which a Gaussian mechanism meets (``epsilon``, ``delta``).
 
     ``norms`` are a lower and an upper bound on the L2 sensitivity, or the sensitivity alone. The upper bound
-    on sigma meets the target for the last norm. The lower bound on sigma misses the target for the first
-    norm. Call this inside ``precision``.
+    on sigma meets the target if the sensitivity is the last of ``norms``. The lower bound on sigma misses the
+    target if the sensitivity is the first of ``norms``. Call this inside ``precision``.
 
     Raises:
         ValueError: for a target that no noise within double precision meets.

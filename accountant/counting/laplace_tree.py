@@ -60,10 +60,11 @@ class TooManyProfilesError(ValueError):
 
 
 def worst_profiles(leaves: int, participations: int) -> tuple[Counts, ...]:
-    """Return the worst ways in which a user of at most ``participations`` leaves can change the nodes of a tree.
+    """Return the worst ways in which one user can change the nodes of a tree.
 
-    Each way is a tuple n: n[c - 1] nodes change by c. The function leaves out each way that another way
-    dominates, because the other way is at least as bad for privacy.
+    The user contributes 1 to each of at most ``participations`` leaves. A way to change the nodes is a tuple of
+    numbers: the first is the number of nodes that change by 1, the second the number of nodes that change by 2,
+    and so on. The function leaves out a way if another way is certainly at least as bad for privacy.
 
     >>> worst_profiles(16384, 1)
     ((15,),)

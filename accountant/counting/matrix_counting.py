@@ -96,9 +96,9 @@ def account(
     x is the stream, and noise is added to C x, where C is a factor of the running-count matrix. norm is the
     largest L2 norm of one user's change of C x, if the user changes each entry of x by at most 1.
     ``add-remove``: without the user, the user contributes 0, and the others' entries stay in place. A pair of
-    streams attains mu. ``replace``: the user's values and places may both change. If values may have either
-    sign, mu doubles, and the pair with all signs changed attains this. If values are nonnegative, mu grows by
-    at most the factor sqrt(2).
+    streams attains mu. ``replace``: the user may have other values, and at other entries. If values may have
+    either sign, mu doubles. A pair of streams in which all values of the user have opposite signs attains
+    this. If values are nonnegative, mu grows by at most the factor sqrt(2).
 
     >>> account(MatrixCountingParameters(16384, 10.0)).guarantee.epsilon("1e-6").upper
     0.851362

@@ -110,7 +110,7 @@ class _Grid:
 
     @classmethod
     def of(cls, noise: Noise, step: Fraction, cells: int, upper: bool) -> _Grid:
-        """Return the table for errors up to ``cells`` steps."""
+        """Return the probabilities of the noise that are needed for errors of up to ``cells`` grid steps."""
         rounded = round_up if upper else round_down
         with precision(128):
             tails = [noise.tail(1, k * step) for k in range(2 * cells + 2)]
@@ -120,7 +120,10 @@ class _Grid:
             )
 
     def some_time(self, leaves: int, reach: int) -> float:
-        """Return a bound on P(some error at times 1..K is above ``reach`` steps)."""
+        """Return a bound on the probability that some running count has an error above ``reach`` grid steps.
+
+        The running counts are those at the times 1..``leaves``.
+        """
         if reach == 0:
             return 1.0
         times, full = leaves + 1, np.zeros(reach + 1)

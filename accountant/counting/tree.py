@@ -38,9 +38,9 @@ def levels(leaves: int) -> int:
 def nodes_with(leaf: int, leaves: int, nodes: Nodes = Nodes.COMPLETE) -> int:
     """Return the number of released nodes that cover ``leaf``, in a tree over ``leaves`` = K leaves.
 
-    The complete nodes that cover leaf i are nested. The largest of them has the level of the first binary
-    digit in which K and i - 1 differ. The node of level l that covers leaf i has an even index if digit l of
-    i - 1 is 0.
+    The complete nodes that cover leaf i are nested. Number the binary digits of an integer from the last one,
+    which is digit 0. The largest of these nodes has level l if digit l is the highest digit in which K and
+    i - 1 differ. The node of level l that covers leaf i has an even index if digit l of i - 1 is 0.
 
     >>> [nodes_with(leaf, 6) for leaf in range(1, 7)]
     [3, 3, 3, 3, 2, 2]

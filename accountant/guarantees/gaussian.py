@@ -23,8 +23,8 @@ def normal_tail(x: flint.arb) -> flint.arb:
     For x above 1000 the function uses the asymptotic series, because complementary error functions lose their
     relative accuracy there. The error of each partial sum is below the next term.
 
-    Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...), enveloping for x > 0
-    (DLMF 7.12.1).
+    Source: Laplace's series for the error function, phi(x) (1/x - 1/x^3 + 3/x^5 - ...). For x > 0 its partial
+    sums lie in turn above and below P[Z > x] (DLMF 7.12.1).
     """
     if not x > _FAR:
         return (x / flint.arb(2).sqrt()).erfc() / 2
@@ -68,7 +68,8 @@ def _profile(mu: flint.arb, epsilon: flint.arb) -> flint.arb:
 def gaussian_mu(epsilon: Fraction, delta: Fraction) -> tuple[float, float]:
     """Return bounds on the largest mu such that mu-Gaussian DP implies (epsilon, delta)-DP.
 
-    The lower bound certainly implies (epsilon, delta)-DP, and the upper bound certainly does not.
+    If mu is the lower bound, mu-Gaussian DP certainly implies (epsilon, delta)-DP. If mu is the upper bound,
+    it certainly does not.
 
     >>> from fractions import Fraction
     >>> low, high = gaussian_mu(Fraction(1), Fraction(1, 10**5))

@@ -30,8 +30,8 @@ def gaussian_within(delta: Callable[[Number], Bound], kappa: Fraction) -> Bound:
     Let f be the trade-off function of the guarantee, and G the trade-off function of mu-Gaussian DP. The
     condition on mu is f(alpha) >= G(alpha + kappa) - kappa at every alpha. The upper bound is certified. Let
     delta_mu be the privacy profile of mu-Gaussian DP. On an interval [a, b] of epsilons, every mu with
-    delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. The search halves the interval that needs
-    the largest mu, until a single epsilon needs nearly as large a mu.
+    delta_mu(b) >= delta(a) - kappa (1 + exp(a)) is large enough. Each step of the search halves the interval
+    that needs the largest mu. The search ends when some single epsilon needs a mu that is nearly as large.
 
     Args:
         delta: the privacy profile of the guarantee, which decreases in epsilon.

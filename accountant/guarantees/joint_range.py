@@ -51,7 +51,7 @@ class _Problem:
         return p**self.order * q ** (1 - self.order) + rest
 
     def ratio(self, rest: flint.arb) -> flint.arb:
-        """The likelihood ratio r = p/q at the stationary point where (1-p)/(1-q) = ``rest``."""
+        """The ratio p/q at which the Lagrangian is stationary, given (1-p)/(1-q) = ``rest``."""
         a, scale = self.order.mid(), self.epsilon.exp()
         constant = rest ** (a - 1) * (a - (a - 1) * rest / scale)
         value = a / (a - 1)
@@ -64,19 +64,25 @@ class _Problem:
         return (value * scale).mid()
 
     def coins(self, log_u: flint.arb) -> tuple[flint.arb, flint.arb]:
-        """The stationary coins with (1-p)/(1-q) = 1 - exp(log_u), as exact numbers."""
+        """The exact p and q at which the Lagrangian is stationary, given (1-p)/(1-q) = 1 - exp(log_u)."""
         u = log_u.exp()
         ratio = self.ratio((1 - u).mid())
         q = (u / (ratio - 1 + u)).mid()
         return (q * ratio).mid(), q
 
     def excess(self, log_u: flint.arb) -> flint.arb:
-        """log((Phi - 1)/(budget - 1)): zero where the constraint binds, increasing in ``log_u``."""
+        """The number log((Phi - 1)/(budget - 1)), where Phi is that of the coins at ``log_u``.
+
+        It increases in ``log_u``. It is 0 if Phi equals ``budget``, which is the largest Phi that is allowed.
+        """
         return ((self.phi(*self.coins(log_u)) - 1) / (self.budget - 1)).log()
 
 
 def optimal_delta(order: flint.arb, renyi: flint.arb, epsilon: flint.arb) -> CoinPair:
-    """Return the largest delta at ``epsilon`` that D_order(P||Q) <= renyi allows, and an event that nearly attains it.
+    """Return bounds on the largest delta at ``epsilon`` that D_order(P||Q) <= renyi allows.
+
+    Also return the probabilities, under two such distributions P and Q, of an event that nearly attains this
+    delta.
 
     Source: Asoodeh, Liao, Calmon, Kosut and Sankar, arXiv:2001.05990v1, Theorem 3; the derivation is in
     docs/notes/optimal_conversion.md. Call inside ``precision``.
@@ -159,9 +165,9 @@ def common_pair(order: flint.arb, curve: Function, orders: Orders, epsilon: flin
 
     ``curve`` bounds their Renyi divergence. So no conversion of this curve gives a smaller delta. Each of the
     two distributions is the toss of a coin. The function begins with the two coins that attain the largest
-    delta for the bound at ``order``. Then it moves the coins towards each other by a relative 1e-9, 1e-6 or
-    1e-3, until the bound holds at every order. If this never happens, the result is 0. ``curve`` must be
-    nondecreasing, and (order - 1) * curve must be convex.
+    delta for the bound at ``order``, with the probabilities p > q of heads. Then it tries larger values of q:
+    it adds 1e-9, then 1e-6, then 1e-3 times min(q, p - q), until the bound holds at every order. If this
+    never happens, the result is 0. ``curve`` must be nondecreasing, and (order - 1) * curve must be convex.
     """
     curve = _remembered(curve)
     pair = optimal_delta(order, curve(order), epsilon)

@@ -178,14 +178,16 @@ class GaussianDP(Profile):
         return normal_tail(high - z), normal_tail(low - z)
 
     def gaussian(self, kappa: Number) -> Bound:
-        """Return bounds on mu as ``Profile.gaussian`` does. If ``kappa`` is 0, mu is that of this guarantee."""
+        """Return bounds on mu; see ``Profile.gaussian``. If ``kappa`` is 0, mu is this guarantee's parameter."""
         if exact(kappa, "kappa"):
             return super().gaussian(kappa)
         low, high = (arb_of(end) for end in ends_of(self.mu, "mu"))
         return Bound(round_down(low), round_up(high))
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return a guarantee between this one and ``less``; see ``Profile.enclosing``.
+        """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.
+
+        See ``Profile.enclosing``.
 
         If ``less`` is Gaussian DP, the result is Gaussian DP with bounds on mu.
         """
@@ -205,8 +207,8 @@ class RenyiDP(Profile):
     ``conversion`` is the theorem that turns a Renyi divergence into a delta. The answers are bounds on what
     this theorem gives. Let P and Q be the output distributions of two neighbours. The optimal conversion
     gives the smallest delta that follows from a bound on D(P||Q). If orders are listed, it uses one order at
-    a time. It does not use that the same bound holds for D(Q||P), or that all listed orders hold together.
-    These facts may imply an even smaller delta.
+    a time. It leaves two facts unused: the same bound holds for D(Q||P), and the bounds at all listed orders
+    hold together. These facts may imply an even smaller delta.
 
     >>> RenyiDP(lambda order: order / 2).epsilon(1e-6).upper
     5.2215343
@@ -312,7 +314,9 @@ class ZCDP(Profile):
         return low, high if self.conversion is OPTIMAL else arb_of(1 - alpha)
 
     def enclosing(self, less: Profile) -> Profile:
-        """Return a guarantee between this one and ``less``; see ``Profile.enclosing``.
+        """Return the guarantee of a mechanism that is known only to lie between this guarantee and ``less``.
+
+        See ``Profile.enclosing``.
 
         If ``less`` is zCDP with the same conversion, the result is zCDP with bounds on rho.
         """

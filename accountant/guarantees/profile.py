@@ -194,10 +194,10 @@ def _most(found: list[Bound]) -> Bound:
 class BestOf(Profile):
     """The guarantee of a mechanism for which several guarantees are proved. The smallest answer is used.
 
-    ``routes`` are the guarantees; all are for the same neighbours. Each bound is the smallest of the routes'
-    bounds. So the two bounds enclose the smallest value that a single route implies. Used together, the
-    routes may imply an even smaller value, which is not computed here. That value belongs to the convex hull
-    of the largest of their trade-off functions.
+    ``routes`` are the guarantees; all are for the same neighbours. Each bound on delta or epsilon is the
+    smallest of the routes' bounds. So the two bounds enclose the smallest value that a single route implies.
+    Used together, the routes may imply an even smaller delta or epsilon, which is not computed here. It
+    belongs to the trade-off function that at each alpha is the largest of the routes' trade-off functions.
 
     >>> from dpproof.accountant.guarantees.notions import ApproxDP, GaussianDP
     >>> both = BestOf((GaussianDP(1), ApproxDP(2, 0)))
@@ -221,7 +221,7 @@ class BestOf(Profile):
         return _least([route.epsilon(target) for route in self.routes])
 
     def trade_off_ends(self, alpha: Fraction, near: float | None = None) -> Ends:
-        """Return the greatest of the routes' lower and upper bounds on the trade-off function at ``alpha``.
+        """Return the largest lower and the largest upper bound of a route on the trade-off at ``alpha``.
 
         The privacy profile of several guarantees need not be convex, so the search of the base class could
         stop at a local maximum.

@@ -31,9 +31,9 @@ from dpproof.accountant.privacy_loss.notion import PrivacyLoss, composed
 
 @dataclass(frozen=True)
 class BinomialParameters(Measured):
-    """Parameters of the binomial mechanism: the coins whose heads are added to a count, and the number of counts.
+    """Parameters of the binomial mechanism: the distribution of the noise, and the number of counts.
 
-    The sensitivity of each count is 1.
+    The noise on a count is the number of heads in ``trials`` coin throws. The sensitivity of each count is 1.
     """
 
     trials: int = parameter(Integers(1, 10**12), "coins", "how many coins are thrown")

@@ -51,7 +51,7 @@ class GaussianParameters(Measured):
 def mu(parameters: GaussianParameters, adjacency: Adjacency = Adjacency.BY_SENSITIVITY) -> Bound:
     """Return the mu of Gaussian differential privacy: sensitivity * sqrt(compositions) / sigma.
 
-    This mu is the distance between the means of the two worst outputs, in standard deviations.
+    This mu is the largest distance between the mean outputs of two neighbours, in standard deviations.
 
     >>> mu(GaussianParameters(sigma=5.0, compositions=1000)).upper
     6.324555

@@ -37,11 +37,11 @@ from dpproof.accountant.numbers.enclosures import arb_of, precision
 def shifted_ratio(
     trials: int, probability: Fraction, count: int, other: Fraction, ratio: flint.arb
 ) -> flint.arb:
-    """Return P[X <= count] / P[X = count] for X ~ Binomial(trials, probability), from another such ratio.
+    """Return P[X <= count] / P[X = count] for X ~ Binomial(trials, probability).
 
-    ``ratio`` is this quotient at a larger probability ``other``. The result has the current working
-    precision, and always contains the true value. It is narrow if the difference w of the two probabilities
-    is far below ``probability`` and 1 - ``probability``.
+    The result is computed from ``ratio``, the same quotient at the larger probability ``other``. It has the
+    current working precision, and always contains the true value. It is narrow if the difference w of the two
+    probabilities is far below ``probability`` and 1 - ``probability``.
 
     >>> round(float(shifted_ratio(4, Fraction(1, 2), 1, Fraction(33, 64), 1 + flint.arb(31) / 132)), 12)
     1.25

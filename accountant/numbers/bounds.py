@@ -56,10 +56,10 @@ class Bound:
     data sets. ``attained_by`` describes a pair of neighbours whose value is at least ``lower``. Without such
     a pair, ``lower`` only shows how exactly the guarantee was computed.
 
-    A bound is a result and has no arithmetic. ``<``, ``<=``, ``>`` and ``>=`` compare a bound with a number;
-    see `Truth`. ``float`` returns the end of the interval that is safe to rely on: the upper bound of an
-    epsilon or a delta, the lower bound of a trade-off function. ``format`` with a number of digits rounds
-    this end in the safe direction.
+    Operations such as ``+`` and ``*`` on a bound raise an error. ``<``, ``<=``, ``>`` and ``>=`` compare a
+    bound with a number; see `Truth`. ``float`` returns the end of the interval that is safe to rely on: the
+    upper bound of an epsilon or a delta, the lower bound of a trade-off function. ``format`` with a number of
+    digits rounds this end in the safe direction.
 
     >>> Bound(1.0, 1.5).at_most(2.0), Bound(1.0, 1.5).at_most(1.2)
     (<Truth.PROVED: 'proved'>, <Truth.UNDECIDED: 'undecided'>)

@@ -48,9 +48,9 @@ def crossing(
 ) -> tuple[float, float]:
     """Return bounds on the epsilon at which a privacy profile falls to ``delta``.
 
-    ``lower`` and ``upper`` are bounds on the profile. At the first result ``lower`` exceeds ``delta``, unless
-    the result is 0. At the second result ``upper`` is at most ``delta``. Results are infinite if the profile
-    does not fall to ``delta`` before 1e12.
+    ``lower`` and ``upper`` are bounds on the profile. The first result is an epsilon at which ``lower`` exceeds
+    ``delta``, or 0. The second result is an epsilon at which ``upper`` is at most ``delta``, or infinity if
+    the search, which ends before 1e12, finds none.
 
     >>> import math
     >>> ends = crossing(lambda e: math.exp(-e), lambda e: math.exp(-e), Fraction(1, 10))
@@ -166,11 +166,11 @@ def sign_change(
     whole: bool = False,
     at: tuple[float, float] = (math.inf, -math.inf),
 ) -> tuple[float, float]:
-    """Return two close numbers x: ``gap`` is above 0 at the first one, and at most 0 at the second one.
+    """Return two close numbers: ``gap`` is above 0 at the first one, and at most 0 at the second one.
 
-    This is the Illinois method for a falling function. If the bracket is not at most half as long after four
-    steps, the next step cuts it in half. If values of ``gap`` are infinite, only their signs are known, and the
-    method is bisection.
+    This is the Illinois method for a falling function. The bracket is the interval between the two numbers.
+    If four steps do not make it at most half as long, the next step cuts it in half. If values of ``gap`` are
+    infinite, only their signs are known, and the method is bisection.
 
     >>> sign_change(lambda x: 8 - x**3, 0.0, 3.0)
     (1.99999..., 2.0)
@@ -217,9 +217,9 @@ def last_where(
 ) -> tuple[float, float]:
     """Return two close numbers: ``holds`` is true at the first one and false at the second one.
 
-    The search is between ``low`` and ``high``; ``close`` and ``apart`` are those of ``sign_change``. If
-    ``holds`` is false everywhere, the first number is ``low``. If ``holds`` is true everywhere below
-    ``high``, the second number is ``high``.
+    The search is between ``low`` and ``high``. ``close`` and ``apart`` limit the distance of the two results,
+    as in ``sign_change``. If ``holds`` is false everywhere, the first number is ``low``. If ``holds`` is true
+    everywhere below ``high``, the second number is ``high``.
     """
     return sign_change(
         lambda place: math.inf if holds(place) else -math.inf, low, high, close=close, apart=apart

@@ -107,8 +107,8 @@ def interval_masses(edges: Floats, shift: tuple[float, float] = (0.0, 0.0)) -> t
 
     Args:
         edges: increasing doubles, which may be infinite.
-        shift: the mean as a double, and a bound on its absolute error. The results are those of the exact
-            mean.
+        shift: the mean as a double, and a bound on its absolute error. The returned errors cover the error of
+            the mean.
 
     >>> masses, errors = interval_masses(np.array([-1.0, 1.0]))
     >>> [round(float(m), 12) for m in masses], float(errors.max()) < 1e-14
