@@ -167,8 +167,8 @@ def dominating_pair(guarantee: Profile, *, points: int = 512, smallest: float = 
         guarantee: a guarantee that holds in both directions of its neighbouring relation.
         points: the number of losses on each side of 0. Twice as many points make the error about four times
             smaller.
-        smallest: a delta. The probability that remains where delta is below this number counts as an infinite
-            loss.
+        smallest: a delta. The chosen points end where the profile has fallen to this delta. The delta at the
+            last point counts as the probability of an infinite loss.
 
     Source: Zhu, Dong and Wang, arXiv:2106.08567v4, Propositions 8 and 9 (profiles and pairs); Doroshenko et
     al., arXiv:2207.04380v1 (joining the points); docs/notes/loss_grid.md, section 3.

@@ -26,9 +26,9 @@ class Cells:
     """The probabilities of intervals of privacy losses, called cells, under the two distributions P and Q of a pair.
 
     For edges e_0 < ... < e_n the cells are the losses below e_0, the intervals [e_0, e_1), ..., and the
-    losses from e_n on. The probabilities are doubles. Their relative errors are at most ``p_error`` under P
-    and ``q_error`` under Q (one number, or one per cell), after each edge is moved by at most ``slack``. So a
-    loss within ``slack`` of an edge may be counted on either side of the edge.
+    losses from e_n on. A loss within ``slack`` of an edge may be counted on either side of the edge. Apart
+    from this, the relative errors of the probabilities are at most ``p_error`` under P and ``q_error`` under
+    Q. An error is one number for all cells, or one number for each cell.
     """
 
     p: Floats
@@ -47,7 +47,7 @@ class Tilted:
     """The distribution of the privacy loss L after multiplying each probability by exp(c L)/M(c).
 
     The number c is real. M(c), the mean of exp(c L) under P, is the moment-generating function of L. M must
-    be finite at c. The new distribution is called tilted.
+    be finite at c. The new distribution is called the distribution of L tilted at c.
     """
 
     log_mgf: float

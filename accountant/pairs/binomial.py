@@ -141,9 +141,9 @@ class ShuffledBinary:
     """The dominating pair of a shuffled sum of bits: Binomial(trials, probability) plus one user's bit.
 
     The user's bit is 1 with probability ``first`` under P and with probability ``second`` > ``first`` under
-    Q. So the privacy loss falls as the sum grows. Randomised response among users who all hold the same bit
-    has first = probability and second = 1 - probability. A bit that changes from 0 to 1 gives the same pair
-    as ``ShiftedBinomial``.
+    Q. So the privacy loss falls as the sum grows. An example is randomised response that sends a false bit
+    with the given probability. If all other users hold the bit 0, then first = probability and second = 1 -
+    probability. If first is 0 and second is 1, the pair is that of ``ShiftedBinomial``.
 
     Source: docs/notes/shuffling.md, section 1; the masses from ``dpproof.accountant.numbers.binomial``.
 

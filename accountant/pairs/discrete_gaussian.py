@@ -86,7 +86,7 @@ class DiscreteGaussian:
 
     @property
     def origin(self) -> float:
-        """The privacy loss of an outcome next to half the shift. Losses differ by multiples of ``lattice``."""
+        """The loss of the largest integer up to shift/2. Losses differ by multiples of ``lattice``."""
         return float(self.shift * (self.shift % 2) / (2 * exact(self.variance)))
 
     def cells(self, edges: Floats) -> Cells:

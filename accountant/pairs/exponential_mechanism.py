@@ -101,10 +101,11 @@ def exponential_mechanism(epsilon: Number, *, monotone: bool = False) -> Bounded
 def permute_and_flip(epsilon: Number) -> RandomisedResponse:
     """Return a pair that dominates permute-and-flip: that of randomised response at ``epsilon``.
 
-    Permute-and-flip is epsilon-differentially private, so randomised response dominates it. No smaller pair
-    is proved. ``BoundedRange(epsilon)`` would be unsound. An example shows this: two candidates have equal
-    utilities for one neighbour, and utilities 2 Delta apart for the other neighbour, where Delta is the
-    sensitivity. The losses are epsilon and -log(2 - exp(-epsilon)), which are more than epsilon apart.
+    Permute-and-flip is epsilon-differentially private, so randomised response dominates it. No pair with a
+    smaller privacy profile is proved to dominate it. ``BoundedRange(epsilon)`` would be unsound. An example
+    shows this: two candidates have equal utilities for one neighbour, and utilities 2 Delta apart for the
+    other neighbour, where Delta is the sensitivity. The losses are epsilon and -log(2 - exp(-epsilon)), which
+    are more than epsilon apart.
 
     Source: McKenna and Sheldon, arXiv:2010.12603, Theorem 1; docs/notes/pairs.md, section 3.
 

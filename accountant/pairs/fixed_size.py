@@ -47,8 +47,8 @@ class FixedSize:
     loss 0. Neither (P', Q) nor (Q, P') alone dominates under composition.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 9; Zhu, Dong and Wang,
-    arXiv:2106.08567v4, Proposition 30, for the profile in two parts; that one pair has it: project
-    statement classic.fixed_size_pair, docs/notes/sampling.md, section 1.
+    arXiv:2106.08567v4, Proposition 30, for the profile in two parts; project statement
+    classic.fixed_size_pair, docs/notes/sampling.md, section 1, for the one pair with this profile.
 
     >>> from dpproof.accountant.pairs.exponential_mechanism import BoundedRange
     >>> import numpy as np
@@ -192,12 +192,12 @@ def with_replacement(
     Neighbours differ in one replaced record.
 
     Args:
-        group: a function of k. The function returns a pair that dominates the mechanism if k records of its
-            input are replaced. The pair must have the same privacy loss in both directions.
+        group: for each k, ``group(k)`` is a pair that dominates the mechanism if k records of its input are
+            replaced. Each of these pairs must have the same privacy loss in both directions.
         sample, records: integers from 1 on.
-        most: a number of copies. The function treats samples with more copies of one record as if they
-            revealed everything. For large samples it treats the rounding error of the weights, about 1e-70,
-            in the same way.
+        most: a number of copies. A sample with more copies of the replaced record counts as if it revealed
+            everything. For large samples, the rounding error of the weights, about 1e-70, is added to the
+            probability of such samples.
 
     Source: Balle, Barthe and Gaboardi, arXiv:1807.01647v2, Theorem 10; as one pair: project statement
     classic.with_replacement_pair, docs/notes/sampling.md, section 4.
@@ -336,7 +336,7 @@ class ReplacedGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance of the two Gaussians if the rate is 1, else None. Composition adds these squares."""
+        """The squared distance of the means in deviations; None if the rate is below 1. Composition adds it."""
         return 4 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> None:

@@ -110,7 +110,8 @@ class _Line:
     def minus_one(self, step: float, count: int) -> tuple[NDArray[np.complex128], Floats]:
         """Return the characteristic function minus 1 at multiples of ``step``; see ``Characteristic.minus_one``.
 
-        The rounding error grows with t; the rule's error counts at t and at 0.
+        Each error bound is a sum of two parts. The first part, for rounding, grows with t = n step. The second
+        part, for the trapezoidal rule, covers the rule's error at t and at 0.
         """
         if math.isqrt(count) * len(self.y) > _MOST_ENTRIES or count * len(self.y) > 64 * _MOST_ENTRIES:
             raise OverflowError(
@@ -343,7 +344,10 @@ class SubsampledGaussian:
 
     @property
     def square(self) -> Fraction | None:
-        """The squared distance of the two Gaussians if the rate is 1, else None. Composition adds these squares."""
+        """The squared distance of the two means in standard deviations, or None if the rate is below 1.
+
+        If Gaussian steps are composed, their squared distances are added.
+        """
         return 1 / exact(self.noise_multiplier) ** 2 if self.rate == 1 else None
 
     def characteristic(self) -> Characteristic | None:

@@ -27,7 +27,7 @@ def between(
     """Return the sums of ``masses[starts[i] : starts[i + 1]]``, for every i, and their relative errors.
 
     The outcomes that are omitted from ``masses`` or underflow must together have a probability below 1e-298.
-    This amount is within the rounding error of every sum above ``NEGLIGIBLE``.
+    So leaving them out changes a sum above ``NEGLIGIBLE`` by less than the rounding error.
 
     Args:
         masses: positive probabilities. Each is within the relative error in ``errors`` of the true
@@ -48,10 +48,11 @@ def between(
 
 
 def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return probabilities and relative errors, with tiny ones replaced by ``NEGLIGIBLE`` and error 1.
+    """Return probabilities and relative errors, after tiny probabilities are raised to ``NEGLIGIBLE``.
 
-    ``masses`` are the given probabilities. They are replaced only where ``some`` is true, because only there
-    the true probability may be above 0. Underflow may have reduced them by 1e-298 in total.
+    ``masses`` are the given probabilities. A raised probability has the relative error 1. Probabilities are
+    raised only where ``some`` is true, because only there the true probability may be above 0. Underflow may
+    have reduced the given probabilities by 1e-298 in total.
 
     >>> floored(np.array([0.0, 0.0, 0.5]), 1e-16, np.array([True, False, True]))[0].tolist()
     [1e-280, 0.0, 0.5]
@@ -61,11 +62,12 @@ def floored(masses: Floats, error: float | Floats, some: NDArray[np.bool_]) -> t
 
 
 def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Floats]:
-    """Return probabilities and relative errors if each probability may also be off by the absolute ``charge``.
+    """Return probabilities and relative errors that also cover an absolute error of up to ``charge``.
 
-    ``masses`` are the given probabilities. A relative error above 1/2 is not informative. In that case the
-    probability is raised by the charge, and its error is 1. This is valid: the true probability of a mass m
-    with error e <= 1 is at most m (1 + e) + charge, which is at most 2 (m + charge).
+    ``masses`` are the given probabilities, and ``errors`` their relative errors without the charge. If a new
+    relative error is above 1/2, the probability is raised by the charge, and its error is set to 1. This is
+    valid: the true probability of a mass m with error e <= 1 is at most m (1 + e) + charge, which is at most
+    2 (m + charge).
 
     >>> masses, errors = charged(np.array([1.0, 1.0]), np.zeros(2), np.array([0.25, 3.0]))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -79,10 +81,10 @@ def charged(masses: Floats, errors: Floats, charge: Floats) -> tuple[Floats, Flo
 def with_impossible(
     masses: Floats, errors: float | Floats, place: int, ends: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return probabilities and relative errors after an uncertain one is added to the one at index ``place``.
+    """Return probabilities and relative errors, after one of the probabilities is increased.
 
-    The added probability lies between the two numbers in ``ends``. It belongs to outcomes that are impossible
-    under the other neighbour.
+    The increased probability is the one at index ``place``. The exact increase is not known. It lies between
+    the two numbers in ``ends``. It belongs to outcomes that are impossible under the other neighbour.
 
     >>> masses, errors = with_impossible(np.array([0.5, 0.5]), 0.0, 0, (0.0, 0.5))
     >>> masses.tolist(), errors.round(9).tolist()
@@ -100,10 +102,11 @@ def with_impossible(
 
 
 def mixed(terms: Sequence[tuple[float, Floats, float | Floats]]) -> tuple[Floats, Floats]:
-    """Return the sum of w x over the terms (w, x, relative error of x), and its relative error.
+    """Return a weighted sum of probabilities, and its relative error.
 
-    Weights may be off by one unit in the last place, or by 1e-300 if they underflow. A sum below
-    ``SMALLEST_MASS`` is replaced by ``SMALLEST_MASS`` if some of its terms are above 0.
+    A term (w, x, error) adds w x to the sum, and ``error`` is the relative error of x. Weights may be off by
+    one unit in the last place, or by 1e-300 if they underflow. A sum below ``SMALLEST_MASS`` is replaced by
+    ``SMALLEST_MASS`` if some of its terms are above 0.
 
     >>> mixed([(0.5, np.ones(1), 0.0), (0.5, np.ones(1), 1e-3)])[1].round(9).tolist()
     [0.0005]

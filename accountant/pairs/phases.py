@@ -84,11 +84,11 @@ def _levels() -> Floats:
 
 
 def decay(weights: Floats, widths: Floats, frequencies: Floats) -> Floats:
-    """Return, for each t of ``frequencies``, the log of a bound on |phi(t')| for every t' >= t.
+    """Return logarithms of bounds on a characteristic function phi beyond each of the ``frequencies``.
 
-    phi is the characteristic function of a distribution that contains uniform distributions with these
-    ``weights``, on intervals of these ``widths``. The bound says where an inversion integral of phi can be
-    cut off. Frequencies are above 0.
+    The bound for a frequency t holds for |phi(t')| at every t' >= t. phi belongs to a distribution that
+    contains uniform distributions with these ``weights``, on intervals of these ``widths``. The bounds say
+    where an inversion integral of phi can be cut off. Frequencies are above 0.
 
     >>> import numpy as np
     >>> uniform = decay(np.array([1.0]), np.array([2.0]), np.array([1.0, 100.0]))
@@ -107,12 +107,14 @@ def layers(density: Floats, points: Floats, error: Floats | float = 0.0) -> tupl
     """Return weights and widths of uniform distributions whose weighted sum is at most a given density.
 
     Args:
-        density: lower bounds on the density on each of n neighbouring intervals (cells); shape (n,).
+        density: an array of shape (n,). Each entry is a lower bound on the density in one of n adjacent cells
+            (intervals).
         points: the n + 1 ends of the cells, increasing.
         error: absolute errors of the ends.
 
-    For each of several heights, the function takes the interval around the peak where the density exceeds
-    this height. These intervals are nested.
+    Call the cell with the highest lower bound the peak. For each of several heights, the function takes the
+    largest interval around the peak in which every lower bound is at least this height. These intervals are
+    nested.
     """
     peak = int(np.argmax(density))
     left = np.minimum.accumulate(density[: peak + 1][::-1])[::-1]

@@ -17,11 +17,12 @@ _MOST_EPSILON = 600
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """The dominating pair of randomised response: the true answer is exp(epsilon) times likelier than another.
+    """The dominating pair of randomised response with a privacy parameter ``epsilon``.
 
-    P and Q have different true answers. The privacy losses are epsilon and -epsilon. With more than two
-    ``categories``, answers that are true for neither neighbour have loss 0. With two categories the pair
-    dominates every epsilon-differentially private mechanism. Both directions have the same privacy loss.
+    The true answer is exp(epsilon) times as likely as each other answer. P and Q have different true answers.
+    The privacy losses are epsilon and -epsilon. With more than two ``categories``, answers that are true for
+    neither neighbour have loss 0. With two categories the pair dominates every epsilon-differentially private
+    mechanism. Both directions have the same privacy loss.
 
     Source: Warner (1965); Kairouz, Oh and Viswanath, arXiv:1311.0776v4, Theorem 3.3 (its simulation, with
     delta 0), for the domination; the losses are ratios of the masses.

@@ -139,8 +139,8 @@ def _after_sampling(loss: float, rate: Fraction) -> flint.arb:
 def loss_before_sampling(edges: Floats, rate: float) -> tuple[Floats, float, Floats]:
     """Return the privacy losses l' before Poisson sampling that become the losses l in ``edges`` after it.
 
-    l' = log((exp(l) - 1 + rate)/rate), or -inf if there is no such loss. Also return a bound on the rounding
-    error, in units of l, and upper bounds on the derivatives d l / d l'.
+    l' = log((exp(l) - 1 + rate)/rate), or -inf if there is no such loss. Also return upper bounds on two
+    quantities: the change of the losses l that the rounding of l' causes, and the derivatives d l / d l'.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         unsampled = (1 - rate) * np.exp(np.minimum(-edges, 700.0))  # its share of P's density
@@ -201,7 +201,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class VisibleChoice:
-    """The dominating pair of a mechanism that runs a random one of several branches. Everybody sees which.
+    """The dominating pair of a mechanism that chooses one of several branches at random and shows its choice.
 
     ``branches`` holds the probability and the dominating pair of each branch. The privacy profile of the
     result is the weighted mean of the profiles of the branches. The result is valid under two conditions: the

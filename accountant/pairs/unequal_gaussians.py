@@ -35,7 +35,7 @@ class SphericalGaussians:
 
     The standard deviation of P is exp(log_ratio) times the standard deviation of Q. The caller must prove
     that this pair is the worst one. For noise scaled by a smooth bound on the sensitivity, the worst pair
-    depends on epsilon, so this pair does not dominate compositions; use ``SmoothGaussian.renyi`` for them.
+    depends on epsilon. So this pair does not dominate compositions. Use ``SmoothGaussian.renyi`` for them.
 
     >>> import numpy as np
     >>> SphericalGaussians(0, "0.5", 2).cells(np.array([0.0])).p
@@ -236,7 +236,7 @@ class UnequalGaussians:
 
     The privacy loss of the output x is L(x) = a x^2 + b x + c with a = (1/sigma_q^2 - 1/sigma_p^2)/2, b =
     mean/sigma_p^2 and c = log(sigma_q/sigma_p) - mean^2/(2 sigma_p^2). The caller must prove that this pair
-    dominates all pairs of a mechanism, such as those of smaller means or smaller changes of variance.
+    dominates the outputs of any two neighbours, also if their means or their variances differ by less.
 
     Source: the densities; thresholds and errors in docs/notes/pairs.md, section 1.
 

@@ -31,8 +31,10 @@ _MOST_JUMPS = 8
 class JumpSum:
     """A bound on the privacy profile of a composition, as a sum over the number of large losses (jumps).
 
-    ``terms`` holds a weight and a bound for each number of jumps. ``sign`` is 1 for an upper bound on delta,
-    and -1 for a lower bound. ``infinite`` is the probability of an infinite loss.
+    ``terms[k]`` is for the compositions with exactly k jumps. It holds a weight and a sum of losses. The
+    weight is the number of ways to choose which k losses are jumps. The sum bounds the part of delta that
+    belongs to one such choice. ``sign`` is 1 for an upper bound on delta, and -1 for a lower bound.
+    ``infinite`` is the probability of an infinite loss.
     """
 
     sign: int

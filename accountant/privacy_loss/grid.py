@@ -20,10 +20,11 @@ _U = 2.0**-53
 
 @dataclass(frozen=True)
 class LossLaw:
-    """A distribution of privacy losses on a grid. ``masses[i]`` belongs to (first + i) step + offset.
+    """A distribution of privacy losses on a grid.
 
-    The masses are probabilities. ``infinite`` is the probability of an infinite loss. The sum of
-    all probabilities need not be 1: for upper bounds it may be a little above 1, for lower bounds below 1.
+    ``masses[i]`` is the probability of the loss (first + i) step + offset. ``infinite`` is the probability of
+    an infinite loss. The sum of all probabilities need not be 1: for upper bounds it may be a little above 1,
+    for lower bounds below 1.
     """
 
     first: int
@@ -41,8 +42,9 @@ def law_above(pair: DominatingPair, step: float, first: int, last: int, origin: 
     Args:
         pair: the pair.
         step: the grid's step, above 0.
-        first, last: the first and last grid point. Losses below the first point are raised to this point. The
-            probability of losses above the last point is shared between this point and infinity.
+        first, last: the indices of the first and the last grid point. Losses below the first point are raised
+            to this point. The probability of losses above the last point is shared between this point and
+            infinity.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian
@@ -95,18 +97,20 @@ def law_below(
     """Return a loss distribution on a grid for lower bounds on the privacy profiles of compositions of ``pair``.
 
     If this distribution replaces the pair in a composition, the profile is at most as large at every epsilon.
-    Each cell is an interval of losses around a grid point, and its outcomes are merged into one. Then shares
-    of neighbouring outcomes are moved, so that the merged losses lie on the grid. All of this is
-    post-processing. If a cell cannot be corrected in this way, either an offset lowers all losses, or the
-    cell moves one point down, whichever costs less accuracy.
+    Each cell is an interval of losses around a grid point. All outcomes in a cell are merged into one outcome.
+    Its loss may lie beside the grid point. Then neighbouring merged outcomes give each other shares of their
+    probability, so that their losses become grid points. All of this is post-processing. Some cells cannot be
+    corrected in this way. Then either an offset lowers all losses, or the cell moves one grid point down. The
+    function chooses what costs less accuracy.
 
     Args:
         pair: the pair.
         step: the grid's step, above 8 times the slack of the pair's edges.
-        first, last: the first and last grid point. Losses below the first point are dropped. Losses above the
-            last point are lowered to this point.
-        tilt: the exponent of the weights exp(tilt loss) that decide what costs less accuracy. Every finite
-            number is valid.
+        first, last: the indices of the first and the last grid point. Losses more than half a step below the
+            first point are dropped. Losses more than half a step above the last point are lowered to this
+            point.
+        tilt: a number for the weights exp(tilt * loss) of the outcomes. These weights decide what costs less
+            accuracy. Every finite number is valid.
         origin: the loss of grid point 0, at least 0 and below the step.
 
     >>> from dpproof.accountant.pairs.gaussian import SubsampledGaussian

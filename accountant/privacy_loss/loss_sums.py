@@ -33,7 +33,10 @@ last place; see docs/notes/loss_grid.md, section 5.
 
 @dataclass(frozen=True)
 class Noise:
-    """Bounds on the rounding error of a convolution: ``entry`` of each entry, ``norm`` in Euclidean norm."""
+    """Bounds on the rounding error of a convolution.
+
+    ``entry`` bounds the error of each entry. ``norm`` bounds the Euclidean norm of the errors of all entries.
+    """
 
     entry: float
     norm: float
@@ -49,10 +52,11 @@ class Noise:
 
 
 def circular_power(parts: Sequence[tuple[Floats, int]]) -> tuple[Floats, Noise]:
-    """Return the circular convolution of several sequences, each repeated ``count`` times, and its error.
+    """Return the circular convolution of several sequences, and bounds on its error.
 
     Args:
-        parts: nonnegative sequences with their counts. All have the same length, a power of two.
+        parts: pairs of a nonnegative sequence and a count. A sequence with count n enters the convolution n
+            times. All sequences have the same length, a power of two.
 
     >>> result, error = circular_power([(np.array([0.5, 0.5, 0.0, 0.0]), 2)])
     >>> [round(float(r), 12) for r in result], error.entry < 1e-13
