@@ -25,8 +25,8 @@ class LearningRun:
     the run is a simulation. Then no guarantee covers the policies of the run either.
 
     Attributes:
-        regrets: float64 array (K,). Entry k is the largest possible expected reward of an episode minus the
-            expected reward of episode k's policy. The two are computed exactly, without sampling.
+        regrets: float64 array (K,). Entry k is the largest possible expected reward of an episode minus the expected
+            reward of episode k's policy. Both expected rewards are computed exactly, without sampling.
         released: the first `released` episodes each released a new policy. It is K if there was no privacy budget.
         states: int64 array (K, H+1) of the visited states, or None if they were not kept.
         actions: int64 array (K, H) of the actions, or None if they were not kept.
@@ -88,7 +88,7 @@ def run_many(
     release the interpreter lock, so threads are as fast as processes.
 
     Raises:
-        ValueError: `runs` is below 1, `seed` is negative, or what the learner itself refuses.
+        ValueError: `runs` is below 1, `seed` is negative, or `learner.run` raises this error.
     """
     count = _checks.at_least("runs", runs, 1)
     children: Sequence[np.random.SeedSequence | None] = [None] * count

@@ -50,7 +50,7 @@ class Learning:
     kept: tuple[float, ...] = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
     def layers(self, problem: Problem) -> Layers:
-        """Return the shape of an expert's network for this problem."""
+        """Return the sizes of the layers of an expert's network for this problem."""
         made = problem.make()
         return Layers((made.observation_size, *self.hidden, made.actions))
 
@@ -71,17 +71,21 @@ class _Replay:
         self.begun += len(rewards)
 
     def draw(self, size: int, rng: np.random.Generator) -> list[torch.Tensor]:
-        """Draw uniform transitions: observations before and after, actions, rewards, ends."""
+        """Return `size` stored transitions, drawn uniformly with replacement.
+
+        The tensors hold the observations before and after each step, the actions, the rewards, and whether the episode
+        was over.
+        """
         rows = rng.integers(min(self.begun, self.size), size=size)
         columns = (self.seen, self.after, self.actions, self.rewards, self.over)
         return [torch.from_numpy(column[rows]) for column in columns]
 
 
 def learn(problem: Problem, how: Learning, rng: np.random.Generator) -> list[NDArray[np.float32]]:
-    """Train one expert in a random variation of a problem. Return its parameters after some of the rounds.
+    """Train one expert in a random variation of a problem. Return copies of its parameters.
 
-    `how.kept` lists these rounds as shares of all rounds. torch's own generator is not used, so equal seeds give
-    equal experts on one machine.
+    A copy is made after each of the rounds in `how.kept`, which are given as shares of all rounds. torch's own
+    generator is not used, so equal seeds give equal experts on one machine.
     """
     environment, layers = problem.variation(rng), how.layers(problem)
     theta = layers.initial(rng)

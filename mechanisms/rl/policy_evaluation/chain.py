@@ -21,7 +21,7 @@ _BLOCK = 20_000
 def chain_episodes(
     states: int, trajectories: int, rng: np.random.Generator, stay: float = 0.5, first_user: int = 0
 ) -> Episodes:
-    """Return random trajectories on the chain, each of another user.
+    """Return random trajectories on the chain, one trajectory for each user.
 
     Users are numbered from `first_user` on. In every state but the last, a trajectory stays with probability `stay`.
 

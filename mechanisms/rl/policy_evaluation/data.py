@@ -35,10 +35,10 @@ def first_visit_sums(
 ) -> tuple[Any, Any, Any]:
     """Return how many trajectories visit each of N = `count` states, and the sums of their returns.
 
-    A return is clipped at `top` and rounded to the nearest multiple of 1/`units` (a power of two). A sum of
-    returns is high 2^`LOW_BITS` + low multiples of 1/`units`. The results are the visits, the high parts and the low
-    parts, each of shape (N,). `starts` (m + 1,) has the index in `states` and `rewards` at which each of m
-    trajectories begins.
+    A return is clipped at `top` and rounded to the nearest multiple of 1/`units`, where `units` is a power of two. The
+    results are three arrays with one entry for each state: visits, high parts and low parts. A sum of returns is (high
+    2^`LOW_BITS` + low)/`units`. `starts` has m + 1 entries for m trajectories. Entry i is the index in `states` and
+    `rewards` at which trajectory i begins, and the last entry is the number of all steps.
     """
     added = _alone if len(states) <= FEW else _together
     visits, high, low = (np.zeros((CHUNKS, count), np.int64) for _ in range(3))
@@ -128,11 +128,11 @@ class FirstVisits:
         sums: float64 (N,): sum over these trajectories of their returns from the first visit on.
         trajectories: the number m of trajectories.
         bound: the largest possible return. Each return is in [0, bound].
-        rest: float64 (N,): the exact sums minus `sums`. It is None if the sums may have been rounded; a private
-            release does not accept such sums.
+        rest: float64 (N,): the exact sums minus `sums`. If `rest` is None, the sums may have been rounded. A private
+            release does not accept rounded sums.
 
     Raises:
-        ValueError: for visits outside [0, m], or sums that no such returns have.
+        ValueError: a number of visits is outside [0, m], or no returns in [0, bound] have these sums.
     """
 
     visits: NDArray[np.int64]
@@ -180,7 +180,7 @@ class FirstVisits:
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """The average return of each of N states (N,), 0 for a state without visits."""
+        """The average return of each state, an array of N numbers. It is 0 for a state without visits."""
         return self.sums / np.maximum(self.visits, 1)
 
     @property
@@ -242,7 +242,7 @@ def first_visits(
         return_bound: the public bound B, above 0. The default is reward_bound/(1 - discount).
 
     Raises:
-        ValueError: naming what is outside its domain; a user with two trajectories.
+        ValueError: an argument is outside its domain, or a user has two trajectories. The message names the argument.
 
     >>> batch = Episodes.rectangular([[0, 1, 0], [1, 1, 1]], [[0] * 3] * 2, [[0, 0, 1.0], [1.0, 0, 0]])
     >>> found = first_visits(batch, 3, 0.5)
@@ -279,8 +279,8 @@ def checked_bound(discount: float, reward_bound: float, return_bound: float | No
     """Return the public bound on returns: the smaller one of `return_bound` and reward_bound/(1 - discount).
 
     Raises:
-        ValueError: for a discount outside (0, 1), a bound that is not above 0, or an Rmax above 1, as
-            rewards are held in [0, 1].
+        ValueError: the discount is outside (0, 1), a bound is not above 0, `reward_bound` is above 1, or the result is
+            below 2^-900.
     """
     if not _is_number(discount) or not 0 < discount < 1:
         raise ValueError(f"discount ({discount!r}) must be in (0, 1)")

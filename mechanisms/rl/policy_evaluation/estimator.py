@@ -91,8 +91,8 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """Return the first-visit statistics of a batch of at least two trajectories, after checking them.
 
         Raises:
-            ValueError: for a state, reward, discount or bound outside its domain, one trajectory, or
-                statistics of other states or with another bound on returns.
+            ValueError: a state, reward, discount or bound is outside its domain; there is only one trajectory; or the
+                number of states or the bound on returns differs from that of the estimator.
         """
         count = len(self._features())
         top = self._bound()
@@ -116,7 +116,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """Fit the regression coefficients to a batch, and return this estimator. `y` is not used.
 
         Raises:
-            ValueError: see `statistics`; also for features, weights or a ridge that the algorithm refuses.
+            ValueError: see `statistics`; also if features, weights or ridge parameter do not fit the algorithm.
         """
         self.coef_ = self._fitted(self._squares(), self.statistics(X))
         self.n_features_in_ = len(self.coef_)
@@ -126,7 +126,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return squares.solve(data)
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the estimated values of the states X, integers of any shape."""
+        """Return the estimated value of each state in X, an array of state numbers of any shape."""
         check_is_fitted(self)
         phi = self._features()
         return np.asarray(phi[_checks.indices("X", X, len(phi))] @ self.coef_)
@@ -136,7 +136,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 class LSW(_Evaluation):
     """An estimator of state values by weighted least squares on average returns, without privacy.
 
-    The return of a state is the discounted sum of rewards from the first visit in a trajectory on.
+    In a trajectory, the return of a state is the discounted sum of rewards, beginning at the first visit of the state.
 
     Args:
         states: the number N of states. It may be left out if features are given.
@@ -167,7 +167,7 @@ class LSW(_Evaluation):
 class LSL(_Evaluation):
     """An estimator of state values by ridge regression on returns, without privacy.
 
-    The return of a state is the discounted sum of rewards from the first visit in a trajectory on.
+    In a trajectory, the return of a state is the discounted sum of rewards, beginning at the first visit of the state.
 
     Args:
         ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.
@@ -212,8 +212,9 @@ class _Private(_Evaluation):
         """Return the noise factor alpha and the smoothing parameter beta. They do not depend on the data.
 
         Raises:
-            ValueError: for a target that is missing or beside noise, an unknown calibration, planned visits
-                missing or given in vain, or printed constants beyond epsilon 15, where they are not proved.
+            ValueError: epsilon and delta are missing, or given together with `noise`; `calibration` is unknown;
+                "planned" lacks `planned_visits`, or another calibration has them; or epsilon is above 15 with
+                "printed", which is not proved there.
         """
         if self.noise is not None:
             if (self.epsilon, self.delta, self.planned_visits) != (None, None, None):
@@ -247,7 +248,7 @@ class _Private(_Evaluation):
         Later changes of the settings do not affect the guarantee of `released_`.
 
         Raises:
-            SimulationError: where `fit` had a `random_state`, or would have one.
+            SimulationError: `fit` used a `random_state`, or the settings before `fit` have one.
         """
         released = getattr(self, "released_", None)
         if isinstance(released, ReleasedValues):
@@ -283,7 +284,7 @@ class _Private(_Evaluation):
         return spread * squares.deviation(planned, self.constants())
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Return the estimated values of the states X, integers of any shape.
+        """Return the estimated value of each state in X, an array of state numbers of any shape.
 
         With `clip` they are clipped to [0, B], where B is the public bound on returns.
         """
@@ -354,8 +355,8 @@ class DPLSW(_Private, LSW):
     Args:
         epsilon: the target, above 0.
         delta: the target, in (0, 1).
-        calibration: how the noise is chosen from the target: "room" (without data), "planned" (best for
-            `planned_visits`) or "printed" (the constants of the paper).
+        calibration: how the noise is chosen from the target: "room" (without `planned_visits`), "planned" (the best
+            noise for `planned_visits`) or "printed" (the constants of the paper).
         planned_visits: visits (N,) of each state that are planned or public. Never give those of the batch itself.
         random_state: None for a release; a seed or a generator makes a simulation without a guarantee.
         noise: the factor alpha and the smoothing beta, as `dpproof calibrate policy-evaluation` prints them. Give
@@ -382,7 +383,7 @@ class DPLSL(_Private, LSL):
     """DP-LSL: a private version of `LSL` with Gaussian noise. In neighbouring data one trajectory is replaced.
 
     Args:
-        planned_trajectories: the number of trajectories to which `planned_visits` belongs.
+        planned_trajectories: the number of trajectories in the batch that `planned_visits` describes.
 
     The other arguments are those of `LSL` and `DPLSW`.
     """

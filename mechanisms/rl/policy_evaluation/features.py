@@ -50,7 +50,7 @@ def checked_weights(name: str, weights: ArrayLike | None, states: int, default: 
     """Return the checked weights (N,), or `default` for every state if none are given.
 
     Raises:
-        ValueError: unless they are numbers in [0, 1], one a state, not all 0.
+        ValueError: unless there is one number in [0, 1] for each state, and not all of them are 0.
     """
     found = np.full(states, default) if weights is None else np.asarray(weights, dtype=np.float64)
     if found.shape != (states,):

@@ -35,7 +35,7 @@ _FINER = 20
 
 
 class Squares(ABC):
-    """Base class of the private regressions of returns on features: coefficients, smooth bound and noise.
+    """Base class of the two private regressions of returns on features. It computes the noise.
 
     The smooth bound times a constant (`unit` squared) is an upper bound on the squared sensitivity for the present
     data. The smooth bound changes little between neighbours.
@@ -60,9 +60,9 @@ class Squares(ABC):
 
     @abstractmethod
     def unit(self, bound: float) -> Fraction:
-        """Return the factor that turns the root of the smooth bound into a bound on the sensitivity.
+        """Return a factor: times the square root of the smooth bound, it is a bound on the sensitivity.
 
-        It is certified to be at least the printed constant. `bound` is the public bound on returns.
+        The factor is rounded up, so it is at least the constant in the paper. `bound` is the public bound on returns.
         """
 
     def bound(self, data: FirstVisits) -> SmoothBound:
@@ -96,9 +96,9 @@ class Squares(ABC):
             return float(arb_of(self.variance(data, noise)).sqrt().mid())
 
     def exponent(self, trajectories: int, bound: float, noise: Noise) -> int:
-        """Return the exponent of the public step size, a power of 2.
+        """Return the integer e such that the released integers count steps of the public size 2^e.
 
-        The step size is at most 2^-20 of the least possible noise.
+        This size is at most 2^-20 of the least possible standard deviation of the noise.
         """
         least = (Fraction(noise.alpha) * self.unit(bound)) ** 2 * self.ends(trajectories, noise.beta)[0]
         return (least.numerator.bit_length() - least.denominator.bit_length() - 1) // 2 - _FINER
@@ -157,7 +157,7 @@ class WeightedSquares(Squares):
         return Fraction(bound) * Fraction(self._norm)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return how much an `error` (d,) in the coefficients increases the sum that they minimise."""
+        """Return the growth of the minimised sum of squares when `error` (d,) is added to the coefficients."""
         return float((self.weights * (self.features @ error) ** 2).sum())
 
 
@@ -173,7 +173,7 @@ class RidgeSquares(Squares):
         ridge: the ridge parameter. It must be above the largest weight times the squared norm of the features.
 
     Raises:
-        ValueError: for a smaller lambda.
+        ValueError: the ridge parameter is too small, or all features are 0.
 
     >>> from dpproof.mechanisms.rl.policy_evaluation.features import tabular
     >>> data = FirstVisits(np.array([4, 2]), np.array([2.0, 2.0]), 4, 1.0)
@@ -224,7 +224,7 @@ class RidgeSquares(Squares):
 
     @property
     def share(self) -> float:
-        """The constant of the smooth bound, rounded up: (norm of features) (largest weight)/sqrt(2 ridge)."""
+        """A constant of the smooth bound, rounded up: (norm of features) (largest weight)/sqrt(2 ridge)."""
         top = Fraction(self._norm) * Fraction(float(self.weights.max()))
         with precision(128):
             return round_up(arb_of(top) / arb_of(2 * exact(self.ridge)).sqrt())
@@ -234,6 +234,6 @@ class RidgeSquares(Squares):
         return 2 * Fraction(bound) * Fraction(self._norm) / (exact(self.ridge) - self._least)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return how much an `error` (d,) in the coefficients increases the sum that they minimise."""
+        """Return the growth of the minimised sum when `error` (d,) is added to the coefficients."""
         moved = (self.weights * data.visits * (self.features @ error) ** 2).sum()
         return float((moved + self.ridge / 2 * (error**2).sum()) / data.trajectories)

@@ -38,7 +38,7 @@ GREEDY, MIRROR, VARIANCE = 0, 1, 2
 
 
 class Noise(NamedTuple):
-    """Noise of the counts that a learner reads before the episodes `first`, `first` + 1, ..., one row for each.
+    """Noise of the counts that a learner reads before each episode. Row i belongs to episode `first` + i.
 
     A column is a counter. Columns are ordered by table, state and action, and for transitions also by next state.
     `reads` (K,) marks the episodes of the whole run that read new counts. The other episodes use the counts that were
@@ -55,11 +55,12 @@ class Noise(NamedTuple):
 class Learner(NamedTuple):
     """The state of a run besides its counts: policy, values and working arrays.
 
-    `policy` (H, S) is the policy of greedy algorithms. `chances` (A, H S) are the action probabilities of a
-    randomised policy, and `logs` their logarithms. `values` (H+1, S) and `table` (H, S A) are the optimistic values
-    of states and of actions. `met` (G, S A) counts the visits of the present episode, and `path` (H, 2) lists its
-    tables and cells. `scratch`, `q`, `sizes` and `tops` are working arrays. `optimum` is the optimal value, and
-    `regret` that of the present policy; each is an array with one number.
+    `policy` (H, S) is the policy of greedy algorithms. `chances` (A, H S) are the action probabilities of a randomised
+    policy, and `logs` their logarithms. `values` (H+1, S) and `table` (H, S A) are the optimistic values of states and
+    of actions. `met` (G, S A) counts the visits of the present episode to each cell of each table. A cell is a state
+    and an action. `path` (H, 2) lists the table and the cell of each step of the episode. `scratch`, `q`, `sizes` and
+    `tops` are working arrays. `optimum` is the optimal value, and `regret` that of the present policy; each is an array
+    with one number.
     """
 
     policy: NDArray[np.int64]
@@ -78,11 +79,11 @@ class Learner(NamedTuple):
 
 
 class Bernstein(NamedTuple):
-    """The constants of DP-UCBVI's bonus, already multiplied by powers of its logarithm iota.
+    """The constants of DP-UCBVI's bonus. They already contain the powers of its logarithm iota.
 
     After n private visits the bonus is error/n + w/sqrt(n). Here w is `variance` times the standard deviation of the
-    next state's value, plus `reward`, plus `spread` sqrt(sum P~(s') min(once/m + twice/m^2, H^2)). The sum is over
-    next states s' with estimated probability P~(s') and m private visits.
+    next state's value, plus `reward`, plus `spread` sqrt(sum P~(s') min(once/m + twice/m^2, H^2)). The sum is over next
+    states s' with estimated probability P~(s') and m private visits. H is the number of steps.
     """
 
     variance: float
@@ -99,13 +100,23 @@ NO_BONUS = Bernstein(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 class Rule(NamedTuple):
     """How private counts become estimates and exploration bonuses, and how policies are improved.
 
-    N~ is the private number of visits of a cell, and n = max(1, N~ + `shift`). The bonus of step h is
-    widths[h]/sqrt(n) + errors[h]/n. `projection` changes the private counts of next states: 0 not at all; 1 to the
-    nearest non-negative counts with the sum max(0, N~); 2 to the nearest ones whose sum is within margin/4 of N~, and
-    adds margin/2 to each cell; 3 sets counts below `threshold` to 0, N~ to the sum of the rest, and payoffs below
-    `payoff_threshold` to 0. `rewards` says whether payoffs are rewards, not costs. An episode counts at most `cap`
-    visits of a cell. With `monotone` an action value never becomes more optimistic. `way` is `GREEDY`, `MIRROR` with
-    learning rate `rate`, or `VARIANCE` with the constants `bernstein`.
+    A cell is a state and an action. N~ is the private number of its visits, and n = max(1, N~ + `shift`). The bonus of
+    step h is widths[h]/sqrt(n) + errors[h]/n. An episode counts at most `cap` visits of a cell. `rewards` says whether
+    payoffs are rewards, not costs.
+
+    `projection` says how the private counts of a cell's next states are changed:
+
+    - 0: not at all.
+    - 1: to the nearest non-negative counts with the sum max(0, N~).
+    - 2: to the nearest non-negative counts whose sum is within margin/4 of N~. Then margin/(2S) is added to each of the
+      S counts.
+    - 3: counts below `threshold` become 0.
+
+    Except with 0, N~ becomes the sum of the changed counts, and payoffs are clipped to [0, N~]. Payoffs below
+    `payoff_threshold` become 0.
+
+    `way` says how policies are improved: `GREEDY`, `MIRROR` with learning rate `rate`, or `VARIANCE` with the constants
+    `bernstein`. With `monotone` an action value never becomes more optimistic.
     """
 
     shift: float
@@ -124,7 +135,7 @@ class Rule(NamedTuple):
 
 
 class Model(NamedTuple):
-    """True counts (the first three arrays), and the estimates that the learner computes from the private counts.
+    """The true counts (the first three arrays), and the estimates from the private counts (the next five).
 
     `sizes` are the numbers n of visits that the bonus uses, `roots` 1/sqrt(n), `inverses` 1/n, `means` the mean
     costs and `chances` the probabilities of next states. `row` and `sorted_row` are working arrays.
@@ -236,7 +247,10 @@ def project(model: Model, visits: float, rule: Rule) -> float:
 
 @inlined
 def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> None:
-    """Add the noise in row r to the counts of cell c in table g, and write the estimates for this cell."""
+    """Compute the estimates of cell c in table g from its counts plus the noise in row r.
+
+    A cell is a state and an action.
+    """
     S = model.row.size
     at = g * model.visits.shape[1] + c
     noisy = noise.transitions.shape[1] > 0
@@ -267,7 +281,7 @@ def estimate(model: Model, rule: Rule, noise: Noise, r: int, g: int, c: int) -> 
 
 @inlined
 def read(model: Model, rule: Rule, noise: Noise, k: int, learner: Learner) -> bool:
-    """Update the estimates by the counts that are released before episode k. Return whether there are any.
+    """Update the estimates if counts are released before episode k. Return whether counts are released.
 
     Without noise, only cells with new visits are updated.
     """
@@ -300,7 +314,7 @@ def initial(model: Model, rule: Rule) -> None:
 
 @inlined
 def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> int:
-    """Return an action drawn from column i of `chances` (A, H S) with one uniform number."""
+    """Return a random action. Column i of `chances` (A, H S) has the probabilities."""
     u = rng.random()
     total = chances[0, i]
     a = 0
@@ -314,7 +328,10 @@ def choose(chances: NDArray[np.float64], i: int, rng: np.random.Generator) -> in
 def count(
     model: Model, rule: Rule, met: NDArray[np.int64], g: int, c: int, payoff: float, after: int
 ) -> None:
-    """Count one visit of cell c in table g, unless the episode has already visited it `rule.cap` times."""
+    """Count one visit of cell c in table g, unless the episode has already visited it `rule.cap` times.
+
+    A cell is a state and an action.
+    """
     met[g, c] += 1
     if met[g, c] <= rule.cap:
         model.visits[g, c] += 1.0
@@ -324,7 +341,7 @@ def count(
 
 @inlined
 def forget(met: NDArray[np.int64], path: NDArray[np.int64]) -> None:
-    """Reset to 0 the numbers of visits of the episode with this path."""
+    """Set the visits in `met` to 0 for the tables and cells in `path`, those of the present episode."""
     for h in range(path.shape[0]):
         met[path[h, 0], path[h, 1]] = 0
 
@@ -391,9 +408,9 @@ def walk(
 
 @inlined
 def improve_greedily(model: Model, rule: Rule, learner: Learner) -> bool:
-    """Write the policy with the least optimistic costs into the learner. Return whether the policy changed.
+    """Let the policy take the action with the smallest optimistic cost. Return whether the policy changed.
 
-    Of several best actions it takes the first.
+    The optimistic cost is the estimated cost minus the bonus. Of several best actions the policy takes the first.
     """
     policy, values, q, table = learner.policy, learner.values, learner.q, learner.table
     H, S = policy.shape
@@ -445,10 +462,10 @@ def exponential(x: float) -> float:
     """Return exp(x) for x <= 0, with an error below one unit in the last place. Return 0 below x = -708.
 
     The result is 2^k exp(r), with k the integer nearest to x/ln 2. exp(r) is a Taylor polynomial, with error below
-    5e-18 since |r| < 0.347. The code has no branch or call, so a loop over states is vectorised and takes a fifth
-    of the time of the library's function. It has only sums and products, so it gives the same bits on every machine.
-    The last bits of k + 1.5 2^52 are those of k. Shifted by 52, they are at the position of a double's
-    exponent.
+    5e-18 since |r| < 0.347. The code has no branch or call, so a loop over states is vectorised and takes a fifth of
+    the time of the library's function. It has only sums and products, so it gives the same bits on every machine. The
+    last bits of the double k + 1.5 2^52 are those of the integer k. A shift by 52 bits moves them to the place of a
+    double's exponent.
     """
     low = max(x, -708.0)
     shifted = np.float64(low * OVER_LN2 + 1.5 * 2.0**52)
@@ -498,9 +515,9 @@ def bernstein_bonus(
 ) -> float:
     """Return the bonus of Qiao and Wang for cell c in table g.
 
-    `next_sizes` (S,) are the private visits of the next states, `following` (S,) their values, and `most` is the
-    number of steps. With at most one visit the bonus is `most`. The bonus of Qiao and Wang divides by the private
-    visits. Their visits are never 0, because they add a margin.
+    `next_sizes` (S,) are the private visits of the next states, `following` (S,) their values, and `most` is the number
+    of steps. With at most one visit the bonus is `most`. Qiao and Wang do not need this rule: they add a margin to the
+    private visits, so they never divide by 0.
     """
     if model.sizes[g, c] <= 1.0:
         return most
@@ -519,9 +536,9 @@ def bernstein_bonus(
 
 @borrowing
 def improve_by_variance(model: Model, b: Bernstein, learner: Learner) -> bool:
-    """Lower action values to the optimistic values of the counts. Return whether the policy changed.
+    """Lower each action value to the optimistic value from the counts, if that is smaller.
 
-    Values that are already lower stay. The policy takes the best actions by the new values.
+    Return whether the policy changed. The policy takes the best actions by the new values.
     """
     policy, values, table, sizes = learner.policy, learner.values, learner.table, learner.sizes
     H, S = policy.shape
@@ -598,5 +615,8 @@ def loop(
     states: NDArray[np.int64],
     actions: NDArray[np.int64],
 ) -> None:
-    """Run a learner for a block of episodes as `block` does, and release the generator afterwards."""
+    """Run `block`. Python calls this function and not `block`, so that the generator is released afterwards.
+
+    The code made by `borrowing` would keep its reference to the generator.
+    """
     block(law, payoffs, model, learner, rule, noise, rng, regrets, states, actions)

@@ -73,7 +73,7 @@ def run_blocks(
 ) -> LearningRun:
     """Return the result of one run of the learner that plans by `rule`.
 
-    A visit adds its entry of `payoffs` (S, A) to the counter of costs. All action values begin with `first`.
+    A visit adds its entry of `payoffs` (S, A) to the counter of costs. All action values are `first` at the beginning.
 
     Raises:
         ValueError: the environment's S, A or H are not those of the privatizer.
@@ -115,9 +115,10 @@ def _columns(found: CountNoise, reads: NDArray[np.bool_]) -> kernels.Noise:
 class PrivateUCBVI(RunsMany):
     """A learner that runs PRIVATE-UCB-VI (Algorithm 2): optimistic value iteration with private counts.
 
-    In step h of H an action has the expected cost Q = min(H-h+1, max(0, c~ + P~ V - beta)). c~ and P~ are the cost
-    and the transitions estimated from the private counts, V is the value of the next state, and beta is the sum of
-    the exploration bonuses for costs and for transitions. The policy takes the first action of least Q.
+    In step h, of H steps, the optimistic cost of an action is Q = min(H-h+1, max(0, c~ + P~ V - beta)). c~ and P~ are
+    the cost and the transitions estimated from the private counts, and V is the value of the next state. beta is the
+    sum of the exploration bonuses for costs and for transitions. The policy takes the action of least Q, and the first
+    one in a tie.
 
     Attributes:
         privatizer: source of the noise. Its parameters fix the sizes, and whether all steps share one table of counts.
@@ -176,7 +177,7 @@ class PrivateUCBPO(RunsMany):
         """Return the learning rate eta of the run.
 
         Raises:
-            ValueError: eta H K, which no logarithm of the policy falls below the negative of, is infinite.
+            ValueError: eta H K is infinite. The stored logarithms of probabilities are at least -eta H K.
         """
         p, scale = self.privatizer.parameters, self.constants.learning_rate
         eta = scale * math.sqrt(2 * math.log(p.actions) / (p.horizon**2 * p.episodes))

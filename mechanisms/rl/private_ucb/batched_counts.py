@@ -25,7 +25,7 @@ EARLY = 128
 
 
 def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
-    """Return the parameters of a counter with the same noise that counts batches as if each were one user.
+    """Return the parameters of a counter that treats each batch as one user, with the same noise.
 
     >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
     9
@@ -78,7 +78,7 @@ class BatchedUser:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: BatchedCountsParameters) -> Floats:
-        """Return what the user adds to each audited counter in each batch: (batches, columns)."""
+        """Return an array (batches, columns): what the user adds to each audited counter in each batch."""
         found = np.zeros((min(parameters.batches, EARLY), len(self.columns)))
         if not self.absent:
             found[0] = capped_counts(parameters, self.user)[self.columns]
@@ -116,7 +116,7 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
     """Check that both inputs hold one user each and have the same audited counters.
 
     Raises:
-        ValueError: saying which.
+        ValueError: one of the two conditions fails. The message says which one.
     """
     if not np.array_equal(one.columns, other.columns):
         raise ValueError(

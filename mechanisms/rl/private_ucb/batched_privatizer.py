@@ -56,7 +56,7 @@ class BatchedCounts(BatchedCountsParameters):
 
     @property
     def parameters(self) -> BatchedCounts:
-        """The parameters: this object itself, because they are its fields."""
+        """The parameters. This object has them as fields, so the value is the object itself."""
         return self
 
     @property
@@ -117,7 +117,7 @@ class BatchedCounts(BatchedCountsParameters):
         docs/notes/ucb_batches.md computes the norm, the L2 sensitivity of all batches together.
 
         Raises:
-            UnprovedAdjacencyError: for a relation without a proof.
+            UnprovedAdjacencyError: no guarantee is proved under this neighbouring relation.
         """
         return private_ucb_batches.account(self, Adjacency.of(adjacency))
 

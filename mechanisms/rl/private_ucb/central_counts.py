@@ -12,5 +12,8 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatize
 def sample(
     parameters: CentralCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Return a trusted server's noisy counts after each user, in ``n`` runs: (n, users, audited counters)."""
+    """Return a trusted server's noisy counts after each user in ``n`` runs.
+
+    The result is an array (n, users, audited counters).
+    """
     return released(CentralPrivatizer(parameters), data, n, rng)

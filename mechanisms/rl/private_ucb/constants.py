@@ -39,8 +39,9 @@ class Projection(enum.IntEnum):
 class Constants:
     """Factors of the exploration bonus of optimistic learning. The defaults give the constants of the theory.
 
-    The module has the formula of the bonus. Lc and Lp are the widths of the confidence intervals of costs and of
-    transitions. E1 bounds the errors of the private visits and costs, and E2 those of the private transitions.
+    The docstring of the module gives the formula of the bonus. Lc and Lp are the widths of the confidence intervals of
+    costs and of transitions. E1 bounds the errors of the private visits and costs, and E2 those of the private
+    transitions.
 
     Attributes:
         delta: failure probability of Lc, Lp and of the error bounds, in (0, 1).
@@ -50,12 +51,13 @@ class Constants:
         remaining: whether the bonus's factor H is replaced by the number of steps after the present one.
         learning_rate: multiplies the learning rate sqrt(2 log A/(H^2 K)) of policy optimisation in K episodes.
         projection: how released counts are changed before they are used.
-        threshold: multiplies the error bounds of transitions and of costs. Counts below the product become 0.
+        threshold: with `Projection.THRESHOLD`, released transitions and costs below this number times their error bound
+            become 0.
         rewards: whether rewards are counted instead of costs. The sensitivity is the same. The learner then computes
             the sum of costs as N~ minus the released sum of rewards.
 
     Raises:
-        ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN.
+        ValueError: delta is outside (0, 1), or a factor is negative, infinite or NaN.
 
     >>> Constants().cost_width(states=6, actions=2, steps=400_000) > 6
     True

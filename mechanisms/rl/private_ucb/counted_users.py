@@ -34,11 +34,12 @@ Floats = NDArray[np.float64]
 def worst_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int = 1
 ) -> tuple[Trajectories, Trajectories]:
-    """Return two sequences of ``users`` users whose first users differ as much as ``parameters.start`` permits.
+    """Return two sequences of ``users`` users, whose first users differ as much as possible.
 
     A cell is a pair of a state and an action. In the first sequence the first user stays in one cell with costs 1. In
-    the second sequence this user stays in another cell, from the start or from the second step on. If users cannot
-    choose another cell, this user stays in the same cell with costs 0.
+    the second sequence this user stays in another cell. If ``parameters.start`` is ``same``, the first state and action
+    must not differ, so this user is in the other cell from the second step on. If users cannot choose another cell,
+    this user stays in the same cell with costs 0.
 
     >>> from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
     >>> one, other = worst_pair(LocalCountsParameters(2, 1, 2, 1, start="same"))
@@ -80,12 +81,12 @@ def central_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return log(density under ``first`` / density under ``second``) of n releases (n, users, counters).
+    """Return log(density under ``first`` / density under ``second``) for each of n releases.
 
-    ``first`` and ``second`` (users, counters) are what every user adds to the counters in ``columns``. An invertible
-    linear map turns the releases ``outputs`` into values with independent noise. For the tree counter these values are
-    the noisy sums in the tree's nodes. For the square-root counter they are the noisy entries of C x, where x are the
-    users' additions and C is the square root of the matrix of running sums.
+    ``first`` and ``second`` (users, counters) are what every user adds to the counters in ``columns``. The releases are
+    the array ``outputs`` (n, users, counters). An invertible linear map turns them into values with independent noise.
+    For the tree counter these values are the noisy sums in the tree's nodes. For the square-root counter they are the
+    noisy entries of C x, where x are the users' additions and C is the square root of the matrix of running sums.
 
     >>> parameters = CentralCountsParameters(2, 1, 1, 2, scale=2.0)
     >>> one, other = (user.counts(parameters)[:-1] for user in worst_pair(parameters, users=2))
@@ -113,10 +114,10 @@ def local_log_ratio_of_leaves(
     second: Floats,
     columns: Columns = ALL,
 ) -> Floats:
-    """Return log(density under ``first`` / density under ``second``) of n runs (n, users, counters).
+    """Return log(density under ``first`` / density under ``second``) for each of n runs.
 
-    ``first`` and ``second`` (users, counters) are the users' true counts in ``columns``. ``outputs`` are the noisy
-    counts that the users send, as ``LocalPrivatizer.release`` returns them.
+    ``first`` and ``second`` (users, counters) are the users' true counts in ``columns``. ``outputs`` (n, users,
+    counters) are the noisy counts that the users send, as ``LocalPrivatizer.release`` returns them.
     """
     scales = noise_scales(parameters)[columns]
     return _log_ratio(parameters, scales, np.asarray(outputs, dtype=np.float64), first, second)
@@ -170,7 +171,7 @@ class CountedUsers:
     columns: NDArray[np.int64]
 
     def leaves(self, parameters: CountsParameters) -> Floats:
-        """Return what every user adds to each audited counter: (users, columns)."""
+        """Return an array (users, columns): what every user adds to each audited counter."""
         found = self.users.counts(parameters)[:, self.columns]
         if self.absent:
             found[0] = 0
@@ -180,7 +181,7 @@ class CountedUsers:
 def worst_users(
     parameters: CentralCountsParameters | LocalCountsParameters, users: int, *, replaced: bool
 ) -> tuple[CountedUsers, CountedUsers]:
-    """Return two inputs for which the guarantee is tight, restricted to the counters in which they differ.
+    """Return two inputs for which the guarantee is tight. They hold only the counters in which they differ.
 
     If ``replaced`` is true, the first user of the second input is another one. Otherwise this user is absent.
 
@@ -201,7 +202,7 @@ def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
     """Check that two inputs differ in one user only and have the same audited counters.
 
     Raises:
-        ValueError: saying which.
+        ValueError: one of the two conditions fails. The message says which one.
     """
     if not np.array_equal(one.columns, other.columns):
         raise ValueError(

@@ -43,17 +43,18 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import Privatizer
 class VarianceConstants:
     """Factors of the four terms of DP-UCBVI's bonus. The defaults are reconstructed, not checked against the paper.
 
-    The module has the formula. There E is four times the largest error of a private count, and iota is a logarithm.
+    The docstring of the module gives the formula. In it, E is four times the largest error of a private count, and iota
+    is a logarithm.
 
     Attributes:
         beta: failure probability, in (0, 1).
         width: multiplies sqrt(iota) in the first two terms, which are of order 1/sqrt(n) after n visits.
         around: multiplies the last term, which depends on the visits of the next states.
         error: multiplies E in the term of order 1/n.
-        margin: multiplies E in the amount that is added to the counts when they are made consistent.
+        margin: multiplies E in the rule that makes the private counts consistent (`Projection.BAND`).
 
     Raises:
-        ValueError: beta outside (0, 1), a scale that is negative, infinite or NaN.
+        ValueError: beta is outside (0, 1), or a factor is negative, infinite or NaN.
     """
 
     beta: float = 0.05

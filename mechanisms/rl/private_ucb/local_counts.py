@@ -10,5 +10,8 @@ from dpproof.mechanisms.rl.private_ucb.privatizers_paper import LocalPrivatizer
 
 
 def sample(parameters: LocalCountsParameters, data: CountedUsers, n: int, rng: np.random.Generator) -> Floats:
-    """Return the noisy counts that each user sends in ``n`` runs: (n, users, audited counters)."""
+    """Return the noisy counts that each user sends in ``n`` runs.
+
+    The result is an array (n, users, audited counters).
+    """
     return released(LocalPrivatizer(parameters), data, n, rng)

@@ -230,8 +230,8 @@ class PrivateCounts:
         """Count the user of the present episode.
 
         Raises:
-            ValueError: for a user counted before, or not yet due; the last, whom no release counts; or a
-                trajectory that is none. The state is unchanged then.
+            ValueError: ``episode`` is not the present episode, no release would count its user because it is the last
+                one, or the trajectory does not fit the parameters. Nothing is counted then.
         """
         asked = _checks.at_least("episode", episode, 0)
         if asked < self.episode:
@@ -253,7 +253,7 @@ class PrivateCounts:
         """Return the private counts before ``episode``, which must be the present episode.
 
         Raises:
-            ValueError: for an episode that has not come, or has passed.
+            ValueError: ``episode`` is not the present episode.
         """
         found = {
             name: tree.release(episode).reshape(self._shapes()[name]) / self.parameters.units(name)

@@ -150,7 +150,7 @@ class ExactCounts:
 
     @property
     def parameters(self) -> ExactCounts:
-        """The sizes of the problem: this object itself, because they are its fields."""
+        """The sizes of the problem. This object has them as fields, so the value is the object itself."""
         return self
 
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:

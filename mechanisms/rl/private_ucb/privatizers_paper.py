@@ -148,7 +148,8 @@ class CentralPrivatizer:
     def noise(self, rng: np.random.Generator, block: int = 512) -> Iterator[CountNoise]:
         """Yield the noise of all episodes' counts in blocks, as ``Privatizer.noise`` describes.
 
-        For the counters ``tree`` and ``honaker``, block sizes are the least power of two from ``block`` on.
+        For the counters ``tree`` and ``honaker``, the number of episodes in a block is the least power of two that is
+        at least ``block``.
         """
         return _count_noise(self.parameters, self.paths(), rng, block)
 
@@ -168,13 +169,13 @@ class CentralPrivatizer:
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the noisy counts after each of the first K - 1 users in ``n`` runs: (n, K - 1, counters).
+        """Return the noisy counts after each of the first K - 1 users in ``n`` runs.
 
-        K is the number of episodes. The noise of the tree counter is in double precision, and the noise of other
-        counters in single precision.
+        The result is an array (n, K - 1, counters). K is the number of episodes. The noise of the tree counter is in
+        double precision, and the noise of other counters in single precision.
 
         Raises:
-            ValueError: for other than K trajectories of the parameters' sizes, or fewer than one run.
+            ValueError: there are not K trajectories, their sizes are not those of the parameters, or ``n`` is below 1.
         """
         if data.count != self.parameters.episodes:
             raise ValueError(
@@ -185,7 +186,9 @@ class CentralPrivatizer:
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return the noisy counts after each user of ``leaves`` in ``n`` runs: (n, users, counters).
+        """Return the noisy counts after each user of ``leaves`` in ``n`` runs.
+
+        The result is an array (n, users, counters).
 
         Args:
             leaves: what every user adds to each counter, (users, counters), at most K - 1 users for K episodes.
@@ -198,7 +201,7 @@ class CentralPrivatizer:
         return leaves.cumsum(axis=0) + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Return noise of scale 1 for the running counts after each user: (runs, users, counters)."""
+        """Return an array (runs, users, counters): noise of scale 1 for running counts after each user."""
         if self.parameters.counter == "tree":
             draw = RELEASE_DRAWS[self.parameters.noise]
             paths = tree_noise(users, (runs, counters), lambda shape: draw(rng, shape))
@@ -256,17 +259,17 @@ class LocalPrivatizer:
         return _upper(printed_levels(self.parameters, delta))
 
     def sample(self, data: Trajectories, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the noisy counts that each user sends in ``n`` runs: (n, users, counters).
+        """Return an array (n, users, counters): the noisy counts that each user sends in ``n`` runs.
 
         Raises:
-            ValueError: for trajectories of other sizes than the parameters', or fewer than one run.
+            ValueError: the sizes of the trajectories are not those of the parameters, or ``n`` is below 1.
         """
         return self.release(data.counts(self.parameters), n, rng)
 
     def release(
         self, leaves: NDArray[np.float64], n: int, rng: np.random.Generator, columns: Columns = ALL
     ) -> NDArray[np.float64]:
-        """Return the noisy counts that users send in ``n`` runs: (n, users, counters).
+        """Return an array (n, users, counters): the noisy counts that each user sends in ``n`` runs.
 
         ``leaves`` are the users' true counts. See ``CentralPrivatizer.release`` for the arguments.
         """
@@ -275,7 +278,7 @@ class LocalPrivatizer:
         return leaves + noise * factors
 
     def release_noise(self, runs: int, users: int, counters: int, rng: np.random.Generator) -> Doubles:
-        """Return noise of scale 1 for the counts that each user sends: (runs, users, counters)."""
+        """Return an array (runs, users, counters): noise of scale 1 for the counts that each user sends."""
         return RELEASE_DRAWS[self.parameters.noise](rng, (runs, users, counters))
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
