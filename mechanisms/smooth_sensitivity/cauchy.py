@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothCauchyParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus noise Z, multiplied by a scale.
+    """Return ``n`` draws ``(n,)`` of the answer plus a scale times noise Z.
 
     ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound. Z
     has density proportional to 1/(1 + |z|^g), where g is ``parameters.exponent``. |Z|^g is a ratio of gamma variables

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLaplaceParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus noise of density exp(-|z|)/2, multiplied by a scale.
+    """Return ``n`` draws ``(n,)`` of the answer plus a scale times noise of density exp(-|z|)/2.
 
     ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound.
     """

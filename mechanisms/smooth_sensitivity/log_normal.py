@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothLogNormalParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus noise X exp(spread Y), multiplied by a scale.
+    """Return ``n`` draws ``(n,)`` of the answer plus a scale times noise X exp(spread Y).
 
     X is Laplace, Y is normal, and spread is ``parameters.spread``. ``data`` is (true answer, smooth bound on its
     sensitivity). The scale is ``parameters.noise`` times the bound.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sample(parameters: SmoothStudentParameters, data: Data, n: int, rng: np.random.Generator) -> Floats:
-    """Return ``n`` draws ``(n,)`` of the answer plus Student's t noise, multiplied by a scale.
+    """Return ``n`` draws ``(n,)`` of the answer plus a scale times Student's t noise.
 
     ``data`` is (true answer, smooth bound on its sensitivity). The scale is ``parameters.noise`` times the bound.
     """

@@ -157,7 +157,7 @@ class WeightedSquares(Squares):
         return Fraction(bound) * Fraction(self._norm)
 
     def excess(self, data: FirstVisits, error: Floats) -> float:
-        """Return the growth of the minimised sum of squares when `error` (d,) is added to the coefficients."""
+        """Return the growth of the minimised weighted sum when `error` (d,) is added to the coefficients."""
         return float((self.weights * (self.features @ error) ** 2).sum())
 
 

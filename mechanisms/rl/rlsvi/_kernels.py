@@ -24,9 +24,9 @@ SMALLEST = 2.0**-1022
 class Scale(NamedTuple):
     """The numbers that fix the variance of the noise, and the range of values.
 
-    `beta` times log(2HSAk) is beta_k, the variance without visits. `log_of_cells` is log(2HSA). Values are clipped to
-    [`floor`, `ceiling`]. Entry N of `widths` (K+1,) is the standard deviation of the noise after N visits, divided by
-    sqrt(beta_k).
+    In episode k = 1, 2, ... the variance of the noise without visits is beta_k = `beta` log(2HSAk). Here beta_k
+    includes the factor beta_scale. `log_of_cells` is log(2HSA). Values are clipped to [`floor`, `ceiling`]. Entry N of
+    `widths` (K+1,) is the standard deviation of the noise after N visits, divided by sqrt(beta_k).
     """
 
     beta: float
@@ -120,7 +120,10 @@ def clip(value: float, scale: Scale) -> float:
 
 @njit
 def beta(scale: Scale, k: int) -> float:
-    """Return the variance of episode k = 0, 1, ... without visits: beta_scale S H^3 log(2HSA(k+1)) / 2."""
+    """Return the variance of the noise without visits. Episodes are numbered k = 0, 1, and so on.
+
+    It is beta_scale S H^3 log(2HSA(k+1)) / 2.
+    """
     return scale.beta * (scale.log_of_cells + math.log(k + 1.0))
 
 
@@ -171,9 +174,10 @@ def plan(
 def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
     """Add the privacy cost (rho of zCDP) of releasing episode k's table to `costs` (H, S, A).
 
-    Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits costs
-    (N+1)/(2 beta_k N^2). A user visits one cell in each step. The first visitor of a cell is the worst case, so
-    costs count from the first visit on. All terms are positive, so one factor above 1 covers K H rounding errors.
+    Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits costs (N+1)/(2
+    beta_k N^2). A user visits one cell in each step. A user changes a cell only from the user's own visit on. So the
+    first visitor is the worst case, and a cell without visits costs nothing. The result is multiplied by a factor
+    slightly above 1. Because all terms are positive, this factor covers all rounding errors.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)

@@ -66,7 +66,10 @@ class _Cell:
         self.successors[after] = self.successors.get(after, 0) + 1
 
     def mean(self, following: list[int], exponent: int) -> Fraction:
-        """Return Rhat + Phat V, with V = `following` in steps of the grid, or 0 without visits."""
+        """Return the mean reward plus the mean value of the next state, exactly, or 0 without visits.
+
+        ``following`` holds the values of the states in the next step, as integers that count steps of the grid.
+        """
         if not self.visits:
             return Fraction(0)
         values = sum(count * following[s] for s, count in (self.successors or {}).items())
@@ -153,9 +156,10 @@ class RLSVIStream:
         return self._seen
 
     def table(self) -> NDArray[np.float64]:
-        """Return the noisy action values of the present episode: (H, S, A) for H steps, S states and A actions.
+        """Return the noisy action values of the present episode.
 
-        The first call in an episode draws the noise. Later calls return the same values.
+        The result is an array (H, S, A) for H steps, S states and A actions. The first call in an episode draws the
+        noise. Later calls return the same values.
 
         Raises:
             ValueError: all episodes are over.
@@ -163,7 +167,10 @@ class RLSVIStream:
         return doubles(self._present(), self.exponent)
 
     def policy(self) -> NDArray[np.int64]:
-        """Return the best action of the present table in every step and state (H, S); in a tie the first."""
+        """Return the best action of the present table in every step and state, an array (H, S).
+
+        Of equally good actions it is the first.
+        """
         return np.array([[row.index(max(row)) for row in step] for step in self._present()], np.int64)
 
     def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
@@ -175,7 +182,8 @@ class RLSVIStream:
             rewards: the H rewards in [0, 1]. They are rounded to multiples of 2^-30.
 
         Raises:
-            ValueError: a trajectory that is none, or no table released in this episode. Nothing is changed.
+            ValueError: the trajectory does not fit the parameters, or no table was released in this episode. Then no
+                data are added.
         """
         if len(self._released) == self._seen:
             raise ValueError(f"episode ({self._seen}) has no table yet. Call table() before see().")

@@ -133,8 +133,8 @@ class RLSVI(RunsMany):
         the policy stays the same. The conditions are those of `dpproof.accountant.rl.rlsvi.odometer.RewardsFilter`.
 
         Raises:
-            ValueError: the environment's S, A or H are not those of the parameters; a budget that is not
-                at least 0; a finite budget of a subclass with other noise.
+            ValueError: the environment's S, A or H are not those of the parameters; `budget` is negative or NaN; or
+                `budget` is finite and a subclass replaces the noise.
         """
         check_sizes(self.parameters, environment)
         if not budget >= 0:
@@ -155,7 +155,7 @@ class RLSVI(RunsMany):
         return LearningRun(regrets, released, states, actions, rewards, simulated=randomness.simulated)
 
     def release(self, users: Users, rng: np.random.Generator, runs: int = 1) -> NDArray[np.float64]:
-        """Return the noisy tables of `runs` independent runs on the same users: (runs, K, H, S, A).
+        """Return the noisy tables of `runs` independent runs on the same users, an array (runs, K, H, S, A).
 
         They are a fast simulation in floating point, for experiments and audits. They have no guarantee. Use
         `publish` for a real release.
@@ -232,9 +232,9 @@ class RLSVI(RunsMany):
             )
 
     def noise_widths(self) -> NDArray[np.float64]:
-        """Return the standard deviations of simulated noise after 0, 1, ... visits, divided by sqrt(beta_k).
+        """Return the standard deviations of simulated noise after 0, 1, ... visits, up to a common factor.
 
-        beta_k is the factor of episode k on the variance.
+        In episode k they are divided by sqrt(beta_scale beta_k), with beta_k as in `RLSVI`.
         """
         return kernels.noise_widths(self.parameters)
 

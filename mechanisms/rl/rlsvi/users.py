@@ -30,7 +30,7 @@ class Users:
         start: the state in which every user starts.
 
     Raises:
-        ValueError: the shapes differ or have a 0, a state or reward is outside its range or NaN.
+        ValueError: the two shapes differ, one of K, H, S and A is 0, or a state or reward is NaN or outside its range.
 
     >>> users = Users([[[[0]]], [[[0]]]], [[[[0.5]]], [[[1.0]]]])
     >>> users.count, users.horizon, users.states, users.actions

@@ -25,9 +25,9 @@ TIE = 1e-12
 class Layout(NamedTuple):
     """How policies are numbered.
 
-    `sizes[h]` states are reachable at step h. Their actions can be chosen in `configurations[h]` = A^sizes[h] ways,
-    and the actions of step h and all later steps in `suffixes[h]` ways. The tables of action values of step h begin at
-    `offsets[h]`. `states[h]` lists the reachable states, followed by -1.
+    `sizes[h]` states are reachable at step h. For their actions there are `configurations[h]` = A^sizes[h] choices. For
+    the actions of step h and all later steps together there are `suffixes[h]` choices. The tables of action values of
+    step h begin at `offsets[h]`. `states[h]` lists the reachable states, followed by -1.
     """
 
     actions: int
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 def digits(layout: Layout, h: int, configuration: int, out: Ints) -> None:
     """Write the actions of step h into `out`, one for each reachable state.
 
-    `configuration` is the number of these choices of actions, written in base A.
+    `configuration` is an integer that stands for these actions: they are its digits in base A.
     """
     for i in range(layout.sizes[h] - 1, -1, -1):
         out[i] = configuration % layout.actions
@@ -132,10 +132,10 @@ def drop(values: Floats, active: NDArray[np.bool_], top: float, threshold: float
 
 @njit
 def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Ints]:
-    """Return, for each step and each choice of the actions up to this step, an active policy with these actions.
+    """For each step h, return an active policy for each choice of the actions in steps 0, ..., h.
 
-    Among several such policies it is the one with the best score, and the first one in a tie. If no active policy has
-    these actions, the entry is -1.
+    The policy takes the chosen actions. Among several such policies it is the one with the best score, and the first
+    one in a tie. If no active policy takes these actions, the entry is -1.
     """
     H = layout.sizes.size
     last = np.full(active.size, -1, np.int64)
@@ -160,7 +160,7 @@ def heads(layout: Layout, active: NDArray[np.bool_], scores: Floats) -> list[Int
 def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floats:
     """Return the probabilities of the states of step h + 1 from those of step h (`passed`).
 
-    There is a row for each choice of the actions in the steps before.
+    The result has a row for each choice of the actions in steps 0, ..., h.
     """
     width = layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -178,11 +178,11 @@ def advance(layout: Layout, h: int, passed: Floats, transitions: Floats) -> Floa
 
 @njit
 def explore(layout: Layout, h: int, passed: Floats, head: Ints, scores: Floats) -> tuple[Ints, Floats]:
-    """Return for each state and action of step h an active policy that visits it most, and the probability.
+    """For each state and action of step h, find an active policy that visits this pair most often.
 
-    `passed` has the probabilities of step h's states, with a row for each choice of the actions before. `head` is the
-    result of `heads` for step h. Ties go to the best score, then to the first policy. The policy is -1 if no active
-    policy takes the action.
+    Return the policies, and their probabilities of such a visit. `passed` has the probabilities of the states of step
+    h, with a row for each choice of the actions in the earlier steps. `head` is the result of `heads` for step h. Ties
+    go to the best score, then to the first policy. The policy is -1 if no active policy takes the action.
     """
     A, n, width = layout.actions, layout.sizes[h], layout.configurations[h]
     choice = np.zeros(layout.states.shape[1], np.int64)
@@ -229,12 +229,13 @@ def chances(layout: Layout, number: int, transitions: Floats, out: Floats) -> No
 
 @njit
 def fit_weights(rows: Floats, weights: Floats, slack: float, most: int) -> float:
-    """Find the weights of a mixture of policies with the largest sum of log probabilities. Return the largest gain.
+    """Find the weights with which a mixture of policies has the largest sum of log probabilities.
 
-    `rows` (m, D) has the probabilities of m policies to visit D triples of step, state and action. The mixture is the
-    average of the rows with the `weights` (m,), which are changed in place. The gain of a policy is the mean of its
-    probabilities divided by those of the mixture. A search step multiplies each weight by the gain of its policy. This
-    never lowers the sum. The search stops if no gain is above 1 + `slack`, or after `most` steps.
+    `rows` (m, D) has the probabilities of m policies to visit D triples of step, state and action. The mixture's
+    probabilities are the average of the rows with the `weights` (m,), which are changed in place. For each triple,
+    divide a policy's probability by that of the mixture. The mean of these quotients is the gain of the policy. A
+    search step multiplies each weight by the gain of its policy. This never lowers the sum. The search stops if no gain
+    is above 1 + `slack`, or after `most` steps. The function returns the largest gain.
     """
     m, D = rows.shape
     mixed, gains = np.zeros(D), np.zeros(m)
@@ -268,8 +269,9 @@ def pull(
 ) -> None:
     """Pull the arm with the largest index in every episode of a block, and fill `regrets`.
 
-    `counts` (2, A) has the numbers of pulls and the sums of rewards, and is updated. `root` is the factor of
-    1/sqrt(n) in the index.
+    `counts` (2, A) has the numbers of pulls and the sums of rewards, and is updated.
+    `dpproof.mechanisms.rl.sdp_pe.bandit` has the formula of the index. `root` is the factor of 1/sqrt(n) in this
+    formula.
     """
     A = means.size
     for k in range(regrets.size):

@@ -85,9 +85,9 @@ class Crude:
 
 @dataclass(frozen=True, eq=False)
 class Fine:
-    """The result of fine exploration: estimated transitions and rewards, and how well the mixture covers policies.
+    """The result of fine exploration: estimated tables, and the coverage of the played mixture.
 
-    `level` is the error bound of the private counts. The tables `transitions` and `rewards` are over reachable states
+    `level` is the error bound of the private counts. The tables `transitions` and `rewards` have only reachable states
     (`PolicySpace.reduced`).
     """
 
@@ -192,10 +192,10 @@ def rewards(released: ReleasedCounts, level: float, constants: EliminationConsta
 
 
 def without_margin(released: ReleasedCounts, level: float, constants: EliminationConstants) -> Floats:
-    """Return the released transitions without the margin that the privatizer added.
+    """Return the released transitions with only a share of the margin that the privatizer added.
 
-    The privatizer added level/(2X) to each transition, for X states. ``constants.margin`` is the share of this margin
-    that stays.
+    The privatizer added level/(2X) to each transition, for X states. ``constants.margin`` is the share of it that
+    stays.
     """
     states = released.transitions.shape[-1]
     found: Floats = np.maximum(released.transitions - (1 - constants.margin) * level / (2 * states), 0.0)
@@ -240,7 +240,7 @@ class StageReport:
 class EliminationRun(LearningRun):
     """The result of one run of policy elimination.
 
-    The regret of an episode is the mean over the mixture from which the episode's policy is drawn.
+    Users draw their policies from a mixture, so the regret of an episode is the mean regret of this mixture.
 
     Attributes:
         switches: number of changes of the policy, or mixture of policies, from one episode to the next.
@@ -309,9 +309,9 @@ class SDPPE:
         one for the noise.
 
         Raises:
-            ValueError: trajectories are asked for (counts are drawn, not they), more policies than are
-                enumerated, or fewer than 3 episodes.
-            EmptyActiveSetError: a threshold of 0 dropped the best policy with the others.
+            ValueError: `keep` is true, because only counts are drawn and no trajectories; there are too many policies
+                to enumerate; or there are fewer than 3 episodes.
+            EmptyActiveSetError: the threshold is 0, so the best policy was dropped too.
         """
         if keep:
             raise ValueError(
@@ -364,7 +364,7 @@ def eliminate(space: PolicySpace, fine: Fine, active: NDArray[np.bool_], thresho
     A policy is dropped if its estimated value is at least `threshold` below that of the best active policy.
 
     Raises:
-        EmptyActiveSetError: none is left, or none was there.
+        EmptyActiveSetError: no policy is active, before or after this step.
     """
     tables = np.empty(int(space.layout.offsets[-1]))
     kernels.all_values(space.layout, fine.transitions, fine.rewards, tables)

@@ -27,7 +27,7 @@ from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
 class PrivateBanditUCB:
     """A bandit learner that pulls the arm with the largest optimistic index, computed from private counts.
 
-    The module has the formula of the index.
+    The docstring of the module gives the formula of the index.
 
     Attributes:
         privatizer: source of the noise, for one state and one step. Its counters of costs add up rewards here.
@@ -49,7 +49,7 @@ class PrivateBanditUCB:
         """Return the result of learning in a bandit. The generator is split: one for rewards, one for noise.
 
         Raises:
-            ValueError: the environment is not a bandit of the privatizer's arms; trajectories are asked for.
+            ValueError: the environment is not a bandit with the privatizer's number of arms, or `keep` is true.
         """
         p = self.privatizer.parameters
         if (environment.states, environment.horizon, environment.actions) != (1, 1, p.actions):

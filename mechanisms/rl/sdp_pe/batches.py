@@ -46,8 +46,9 @@ class Stage:
 def schedule(episodes: int, horizon: int, first: int = 2) -> tuple[Stage, ...]:
     """Return the stages of Algorithm 1. The three parts of stage b = 1, 2, ... have `first` 2^(b-1) episodes each.
 
-    The last stage uses the remaining episodes. The sum in line 3 of the algorithm is taken up to b - 1. As printed, the
-    last stage would have no positive length. If fewer than 3 episodes remain, they join the last stage.
+    The last stage uses the remaining episodes. Line 3 of the algorithm has a sum over stages. Here the sum ends at
+    stage b - 1. With the printed end, the length of the last stage would not be positive. If fewer than 3 episodes
+    remain, they join the last stage.
 
     >>> [stage.length for stage in schedule(20_000, 6)]
     [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 2572]

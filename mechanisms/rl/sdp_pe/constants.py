@@ -34,7 +34,7 @@ class Problem:
 class EliminationConstants:
     """Factors in the formulas of policy elimination. The defaults are those of the paper, with its unnamed C = 1.
 
-    The module has the formulas. E there is the error bound of the private counts.
+    The docstring of the module gives the formulas. In them, E is the error bound of the private counts.
 
     Attributes:
         delta: failure probability, in (0, 1).
@@ -53,7 +53,7 @@ class EliminationConstants:
         first: episodes in each part of the first stage, at least 1. Every stage doubles them.
 
     Raises:
-        ValueError: delta outside (0, 1), a scale that is negative, infinite or NaN, `first` below 1.
+        ValueError: delta is outside (0, 1), a factor is negative, infinite or NaN, or `first` is below 1.
     """
 
     delta: float = 0.05
@@ -79,7 +79,9 @@ class EliminationConstants:
             raise ValueError(f"first ({self.first!r}) must be an integer at least 1")
 
     def iota(self, problem: Problem) -> float:
-        """Return the logarithm iota, a factor of all bounds. The module has its formula.
+        """Return the logarithm iota, a factor in all formulas of this module.
+
+        The docstring of the module gives the printed iota. The field `unions` selects another one.
 
         >>> round(LITERAL.iota(Problem(4, 2, 6, 20_000, 2**18)), 3)
         16.077

@@ -69,9 +69,10 @@ def visited_most(
 ) -> tuple[list[Ints], Floats]:
     """Return which active policies visit each state and action most often, and with which probabilities.
 
-    The policies are one array (n, A) for each of H steps, and the probabilities are an array (H, n, A), for A actions
-    and at most n reachable states at a step. `transitions` (H, n, A, n) is over reachable states
-    (`PolicySpace.reduced`). `heads` and `scores` are those of `kernels.heads`.
+    There are H steps, A actions and at most n reachable states at a step. The policies are a list with one array for
+    each step, which has a row for each reachable state and a column for each action. The probabilities are one array
+    (H, n, A). `transitions` (H, n, A, n) has only reachable states (`PolicySpace.reduced`). `heads` and `scores` are
+    those of `kernels.heads`.
     """
     layout = space.layout
     passed, found = start_of(space), []
@@ -110,8 +111,8 @@ def cover(
         transitions: float64 array (H, n, A, n), rows that sum to at most 1, as in `PolicySpace.reduced`.
         active: bool array (count,), whether each policy is active.
         heads: the result of `kernels.heads` for the active policies and the scores. It is computed if left out.
-        scores: one number for each policy. Among policies with equal probabilities, the one with the largest number
-            is taken into the mixture with which the search starts.
+        scores: one number for each policy. The search starts with policies that visit each state and action most often.
+            If several do so equally often, it takes the one with the largest score.
         slack: the search stops when `Coverage.gap` is at most this number.
 
     >>> space = PolicySpace(np.array([[True]]), actions=3)
@@ -179,11 +180,12 @@ def _chances(space: PolicySpace, law: Floats, number: int) -> Floats:
 
 
 def printed_coverage(space: PolicySpace, transitions: ArrayLike, active: Bools) -> float:
-    """Return the minimum of the paper's equation (4): the best worst coverage that a single active policy has.
+    """Return the minimum of the paper's equation (4).
 
-    Here 0/0 counts as 0. A single policy takes one action in each state, and misses the others. So the minimum is
-    infinite if active policies take two actions in some state at some step. Otherwise it is the number of
-    (step, state, action) that active policies visit.
+    Equation (4) replaces the mixture by one active policy, and minimises the worst coverage over the choice of this
+    policy. Here 0/0 counts as 0. A single policy takes one action in each state, and misses the others. So the minimum
+    is infinite if active policies take two different actions in a state that they reach at the same step. Otherwise it
+    is the number of (step, state, action) that active policies visit.
 
     >>> space = PolicySpace(np.array([[True]]), actions=2)
     >>> printed_coverage(space, np.zeros((1, 1, 2, 1)), np.array([True, True]))

@@ -41,7 +41,8 @@ class PolicySpace:
         actions: number A of actions.
 
     Raises:
-        ValueError: not exactly one start state, a step without states, or more than `MOST_POLICIES`.
+        ValueError: there is not exactly one start state, a step has no state, or there are more than `MOST_POLICIES`
+            policies.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> PolicySpace.of(river_swim(states=4, horizon=6)).count
@@ -103,7 +104,7 @@ class PolicySpace:
         """Return the n policies with these numbers: actions (n, H, X), with action 0 in unreachable states.
 
         Raises:
-            ValueError: for a number that is none.
+            ValueError: a number is not one of 0, ..., `count` - 1.
         """
         rest = np.array(_checks.indices("numbers", numbers, self.count)).reshape(-1)
         found = np.zeros((len(rest), self.horizon, self.states), np.int64)
@@ -128,10 +129,11 @@ class PolicySpace:
         return found
 
     def reduced(self, table: ArrayLike) -> Floats:
-        """Return a table (H, X, A) or (H, X, A, X) without unreachable states: (H, n, A) or (H, n, A, n).
+        """Return a table without its unreachable states.
 
-        There are H steps, X states and A actions; n is the largest number of states reachable at a step. Unused
-        entries are 0. In a table (H, X, A, X), all entries of the last step are 0, too.
+        A table (H, X, A) becomes (H, n, A), and a table (H, X, A, X) becomes (H, n, A, n). There are H steps, X states
+        and A actions; n is the largest number of states reachable at a step. Unused entries are 0. In a table (H, X, A,
+        X), all entries of the last step are 0, too.
         """
         given = np.asarray(table, dtype=np.float64)
         H, X, A = self.horizon, self.states, self.actions

@@ -108,15 +108,16 @@ class BatchPrivatizer(Protocol):
 def nearest_consistent(transitions: Floats, visits: Floats, slack: float) -> tuple[Floats, Floats]:
     """Return counts of at least 0 that are nearest to noisy transitions, with a sum near the noisy visits.
 
-    The second result t is the largest change of a transition. No other such counts have a smaller t.
+    The second result t is the largest change of a transition. It is as small as possible.
 
     Args:
         transitions: (..., S), the noisy transitions to each next state.
         visits: (...), the noisy visits.
         slack: at least 0; how far the sum of the counts may be from the visits.
 
-    Many counts may have this t. The function changes no count more than the sum needs. If the visits are below -slack,
-    no such counts exist. The function then replaces the visits by -slack, and the counts are 0.
+    Several solutions may have this t. The function sets negative transitions to 0, moves each count by at most t, and
+    moves the counts no further than the sum requires. If the visits are below -slack, no such counts exist. The
+    function then replaces the visits by -slack, and the counts are 0.
 
     >>> found, t = nearest_consistent(np.array([[3.0, -1.0]]), np.array([5.0]), 1.0)
     >>> found.tolist(), t.tolist()

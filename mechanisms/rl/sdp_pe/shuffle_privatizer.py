@@ -50,7 +50,8 @@ class _Least:
 class ShufflePrivatizer:
     """A privatizer that releases a batch's counts in the shuffle model, with an amount of noise called tau.
 
-    Each of n users adds ceil(tau/n) fair noise bits, or one noise bit that is 1 with probability tau/(2n).
+    If tau is at least n, the number of users, each user adds ceil(tau/n) noise bits that are 1 with probability 1/2.
+    Otherwise each user adds one noise bit, which is 1 with probability tau/(2n).
 
     Attributes:
         threshold_of: function that returns tau for a release's shape and the number of users.

@@ -26,7 +26,8 @@ def true_counts(parameters: ShuffledBatchParameters, data: Trajectories) -> NDAr
     ``costs`` of the trajectories holds the rewards, which must be 0 or 1.
 
     Raises:
-        ValueError: for another number of users or steps, a reward that is no bit, a state or action beyond.
+        ValueError: the number of users or steps is not that of the parameters, a reward is not 0 or 1, or a state or
+            action is out of range.
     """
     if data.count != parameters.users:
         raise ValueError(

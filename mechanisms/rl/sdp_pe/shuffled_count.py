@@ -37,11 +37,11 @@ MOST_MESSAGES = 10**8
 def sample(parameters: ShuffledCountParameters, ones: int, n: int, rng: np.random.Generator) -> Ints:
     """Return what the analyser sees in ``n`` runs if ``ones`` of the users have the bit 1.
 
-    If ``parameters.encoding`` is ``bits``, the analyser sees the number of messages 1, ``(n,)``. Otherwise it sees
-    how many users sent each of the possible sums, ``(n, values)``.
+    If ``parameters.encoding`` is ``bits``, the analyser sees how many messages are 1, an array ``(n,)``. Otherwise it
+    sees how many users sent each of the possible sums, an array ``(n, values)``.
 
     Raises:
-        ValueError: ``ones`` is not a number of users, or the printed sums have too many values.
+        ValueError: ``ones`` is outside [0, users], or a user's sum can take too many values.
     """
     if not 0 <= ones <= parameters.users:
         raise ValueError(f"ones ({ones!r}) must be an integer in [0, {parameters.users}]")
@@ -205,7 +205,7 @@ class SumEncoder(_Encoder):
 
 
 def shuffled(messages: Ints, rng: np.random.Generator) -> Ints:
-    """Return the messages ``(all, ...)`` of each counter in random order. Each counter has its own order.
+    """Return all users' messages ``(users * messages, ...)``, in a random order for each counter.
 
     >>> shuffled(np.array([[1, 1], [1, 1]]), np.random.default_rng(0)).tolist()
     [1, 1, 1, 1]

@@ -216,7 +216,10 @@ class Thompson:
         return ThompsonRun(draws, draws.argmax(axis=2), randomness.simulated)
 
     def pull_before(self, law: Posterior, pay: Pay) -> None:
-        """Make the initial pulls, ``parameters.pulls`` of every arm in turn, and add their rewards to ``law``."""
+        """Make the initial pulls, ``parameters.pulls`` of every arm in turn.
+
+        Add their rewards to ``law``, which holds the data so far.
+        """
         for user in range(self.users - self.parameters.rounds):
             arms = np.full(len(law.sums), user % self.parameters.arms)
             law.see(arms, pay(user, arms))
@@ -274,8 +277,8 @@ def log_likelihood_ratio(
 ) -> Floats:
     """Return ln(p_second(draws) / p_first(draws)) for each run, the best score to tell two inputs apart.
 
-    p_first and p_second are the densities of the draws if the users' rewards are ``first`` or ``second``. The draws
-    determine the pulled arms, so each arm is pulled equally often under both inputs.
+    p_first and p_second are the densities of the draws if the users' rewards are ``first`` or ``second``. The pulled
+    arms follow from the draws, so the pulls and the variances are the same for both inputs.
 
     Args:
         draws: (n, T, N), as `Thompson.sample` returns them.
