@@ -37,17 +37,18 @@ def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequ
 def identity(*multipliers: tuple[str, int] | tuple[str, int, int]) -> Node:
     """Return a node that proves an equation, because both sides have the same normal form.
 
-    Each multiplier is a formula and the numbers of one or two hypotheses, one of which is an equation. The products
-    of the formula and the hypotheses are subtracted first.
+    Each multiplier is a formula and the numbers of one or two hypotheses, one of which is an equation. The products of
+    the formulas and their hypotheses are first subtracted from left minus right.
     """
     node: dict[str, Any] = {"leaf": "identity"}
     return node | {"multipliers": [[expression(text), *rest] for text, *rest in multipliers]}
 
 
 def mono(var: str, direction: int, sub: Node) -> Node:
-    """Return a node that proves an inequality that is monotone in ``var``: left minus right grows (1) or falls (-1).
+    """Return a node that proves an inequality whose left side minus right side is monotone in ``var``.
 
-    ``sub`` proves the goal at the bound of ``var`` where left minus right is least.
+    ``direction`` is 1 if this difference grows, and -1 if it falls. ``sub`` proves the goal at the bound of ``var``
+    where the difference is least.
     """
     return {"leaf": "mono", "var": var, "dir": direction, "sub": sub}
 
@@ -55,8 +56,9 @@ def mono(var: str, direction: int, sub: Node) -> Node:
 def taylor(var: str, at: str, order: int) -> Node:
     """Return a node that proves an inequality by Taylor's theorem in ``var``, from the signs of derivatives.
 
-    The signs of the derivatives below ``order`` are those at the point ``at``. The derivative of order ``order`` must
-    have the right sign on the whole interval.
+    The derivatives are those of left minus right. No term of their Taylor sum around the point ``at`` may be negative.
+    The derivatives below ``order`` are taken at this point, and the derivative of order ``order`` on the whole
+    interval.
     """
     return {"leaf": "taylor", "var": var, "at": at, "order": order}
 
@@ -114,8 +116,8 @@ def enumerated(var: str, sub: Node) -> Node:
 def telescope(text: str, antidifference: str, sign: str, proof: Node, sub: Node) -> Node:
     """Return a node that bounds a finite sum by a telescoping sum, for use as a hypothesis.
 
-    The sum adds body(i) for i from lo to hi. From F(i+1) - F(i) ``sign`` body(i) it follows that F(hi+1) - F(lo)
-    ``sign`` the sum.
+    The sum adds body(i) for i from lo to hi. If F(i+1) - F(i) >= body(i) for every i, then F(hi+1) - F(lo) >= the sum.
+    The same holds for <= and ==.
 
     ``text`` is the sum as written in the claim. ``antidifference`` is F as a formula in the sum's index i. ``sign``
     is one of ``>=`` (an upper bound), ``<=`` (a lower bound), ``==``. ``proof`` proves the relation between F and the

@@ -50,7 +50,7 @@ def _hash(*texts: str | None) -> str:
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Mapping[str, Any]]:
-    """Return the contents of all statements as the manifest records them, by the statements' ids."""
+    """Return the record of the manifest: a dictionary from the ids of statements to their contents."""
     found: Mapping[str, Mapping[str, Any]] = {}
     if RECORD.exists():
         found = json.loads(RECORD.read_text(encoding="utf-8"))

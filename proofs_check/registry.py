@@ -174,8 +174,8 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
 def coq_status(result: Result) -> str:
     """Return `CHECKED` if Coq proved all claims of a statement again, and otherwise `NOT_CHECKED`.
 
-    The answer is `NOT_CHECKED` for a statement that is open or assumes something. An open statement may lack exactly
-    those claims that Coq has not checked.
+    The answer is `NOT_CHECKED` for a statement that is open or assumes something. Coq may have checked all claims of an
+    open statement, but such a statement may still lack a claim.
     """
     whole = result.verdict.decided and not result.assumptions
     return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED

@@ -78,9 +78,9 @@ class Statement:
     a reason is open.
 
     Raises:
-        ValueError: for an unknown kind; for both parts and obligations, or one of them with a reason; for a
-            definition whose reason is not `DEFINITION`; for a law that is not in the table; or for two obligations of
-            one name.
+        ValueError: for an unknown kind; for parts together with obligations; for a reason together with parts or
+            obligations; for a definition whose reason is not `DEFINITION`; for a law that is not in the table; or for
+            two obligations of one name.
     """
 
     id: str

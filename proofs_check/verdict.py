@@ -11,7 +11,7 @@ from dpproof.proofs_check.statement import DEFINITION, Judgement, Severity, Stat
 
 
 class Verdict(Enum):
-    """What is known about a statement; exactly one of seven."""
+    """What is known about a statement. Each statement has exactly one of seven verdicts."""
 
     _value_: str
     colour: str
@@ -89,12 +89,12 @@ class Verdict(Enum):
 
     @property
     def decided(self) -> bool:
-        """Whether certificates settle the statement, in part or under named assumptions at least."""
+        """Whether certificates (proofs) settle the statement, at least in part or under named assumptions."""
         return self not in (Verdict.ASSUMED, Verdict.OPEN)
 
     @property
     def stands(self) -> bool:
-        """Whether what rests on the statement may be relied on as far as the verdict says."""
+        """Whether other statements may rest on this one, within the limits that the verdict names."""
         return self.decided and self is not Verdict.REFUTED
 
 
@@ -147,7 +147,10 @@ class Result:
 
     @property
     def own_readings(self) -> tuple[str, ...]:
-        """The texts that people must check by reading for this statement alone, without those on which it rests."""
+        """The texts that people must check by reading for this statement itself.
+
+        Texts for the statements on which it rests are left out.
+        """
         return tuple(text for text, identity in self.readings.items() if identity == self.id)
 
 
@@ -165,9 +168,9 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
     A missing or rejected proof (certificate) makes the statement OPEN, even if another certificate refutes a claim,
     because the argument may need both. The statement is also OPEN if a statement in ``rests_on`` is open or refuted.
     Otherwise a refuted part or claim makes the statement REFUTED. If the statement, or one that it needs, has
-    assumptions, the verdict is at best PROVED GIVEN. A restricted domain makes it PROVED ON A SUBDOMAIN. If people
-    must read that the claims make up the statement, the verdict is at best STEPS PROVED. The assumptions of a
-    refutation stay listed.
+    assumptions, the verdict is at best PROVED GIVEN. A restricted domain makes it PROVED ON A SUBDOMAIN. If people must
+    check by reading that the claims together make up the statement, the verdict is at best STEPS PROVED. The
+    assumptions of a refutation stay listed.
 
     Args:
         statement: the statement.

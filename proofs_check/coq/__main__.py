@@ -59,7 +59,10 @@ def lemma(entry: Statement, obligation: Obligation) -> Lemma:
 
 
 def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
-    """Return the Coq lemmas of claims by the claims' hashes, and the reasons why some claims have no lemma."""
+    """Return the Coq lemmas of claims, and the reasons why some claims have no lemma.
+
+    Both are dictionaries, whose keys are the hashes of the claims.
+    """
     exported: dict[str, Lemma] = {}
     reasons: dict[str, str] = {}
     for entry in map(lookup, ids or statement_ids()):

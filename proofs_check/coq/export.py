@@ -135,7 +135,9 @@ def bounds(variable: str, interval: str) -> list[str]:
 
 
 def hypotheses(claim: Goal) -> list[str]:
-    """Return the hypotheses of a claim as Coq texts: the intervals of its variables, whole numbers, and relations.
+    """Return the hypotheses of a claim as Coq texts.
+
+    They say in which interval each variable lies, which variables are whole numbers, and which relations hold.
 
     Raises:
         UntranslatableError: for a claim about random variables.

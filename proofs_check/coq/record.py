@@ -21,7 +21,7 @@ CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
 
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, Any]:
-    """Return the record: the version of Coq, and the name of the lemma for the hash of each accepted claim."""
+    """Return the version of Coq, and a dictionary from hashes of accepted claims to names of lemmas."""
     if not RECORD.exists():
         return {"coq": None, "lemmas": {}}
     data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -29,14 +29,14 @@ def recorded() -> Mapping[str, Any]:
 
 
 def write(version: str, lemmas: Mapping[str, str]) -> None:
-    """Write a new record: the version of Coq, and the name of the lemma for the hash of each accepted claim."""
+    """Record the version of Coq, and a dictionary from hashes of accepted claims to names of lemmas."""
     text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
 
 
 def status(entry: Statement, table: Mapping[str, Statement]) -> str:
-    """Return `CHECKED` if Coq accepted a statement with its parts and all it rests on, otherwise `NOT_CHECKED`."""
+    """Return `CHECKED` if `accepted` is true for the statement, and otherwise `NOT_CHECKED`."""
     return CHECKED if accepted(entry, table) else NOT_CHECKED
 
 

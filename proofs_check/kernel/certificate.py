@@ -40,9 +40,10 @@ LEAVES: dict[str, Handler] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of an accepted certificate: PROVED or REFUTED, its kinds of proof nodes, the point of a refutation.
+    """The result of an accepted certificate: its verdict PROVED or REFUTED, and how it was reached.
 
-    A kind ends in "+atoms" if its check needed computed bounds of a transcendental function or a root.
+    ``leaves`` are the kinds of the proof nodes. A kind ends in "+atoms" if its check needed computed bounds of a
+    transcendental function or a root. ``point`` is the point of a refutation, and None for a proof.
     """
 
     verdict: str

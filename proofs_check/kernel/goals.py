@@ -42,7 +42,10 @@ class Range(NamedTuple):
     open: tuple[bool, bool]
 
     def hull(self, closed: bool = False) -> Interval:
-        """Return the closed interval. An excluded endpoint 0 marks the interval as without zero, unless `closed`."""
+        """Return the closed interval, and whether it counts as without zero.
+
+        It does if 0 is outside. An endpoint 0 that is excluded also makes it count as without zero, unless `closed`.
+        """
         outside = self.lo > ia.ZERO or self.hi < ia.ZERO
         at_end = (self.lo == ia.ZERO and self.open[0]) or (self.hi == ia.ZERO and self.open[1])
         return Interval(self.lo, self.hi, outside or (at_end and not closed))

@@ -63,9 +63,10 @@ def taylor(t: Task, node: Node, replay: Replay) -> None:
 
 
 def mono(t: Task, node: Node, replay: Replay) -> None:
-    """Prove an inequality whose left minus right side is monotone in a variable, at the bound where it is least.
+    """Prove an inequality whose left side minus right side is monotone in a variable.
 
-    Hypotheses that contain the variable cannot be used at this bound.
+    The goal is proved at the bound of the variable where the difference is least. Hypotheses that contain the variable
+    cannot be used at this bound.
     """
     keys(node, {"leaf", "var", "dir", "sub"})
     v, g, up = t.variable(node["var"]), _inequality(t), node["dir"] == 1
@@ -104,10 +105,10 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
 
 
 def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
-    """Prove an inequality: after nonnegative multiples of hypotheses are subtracted, no coefficient is negative.
+    """Prove an inequality, because a polynomial has no negative coefficient.
 
-    The coefficients belong to left minus right side, as a polynomial in the distances of the variables from their
-    bounds.
+    The polynomial is left side minus right side, minus nonnegative multiples of hypotheses. Its variables are the
+    distances of the old variables from their bounds.
     """
     keys(node, {"leaf"}, frozenset({"multipliers", "reflect"}))
     g, field = _inequality(t), t.field()

@@ -127,7 +127,10 @@ def _whole(t: Task, name: object) -> tuple[str, int, Number]:
 
 
 def induct(t: Task, node: Node, replay: Replay) -> None:
-    """Prove the goal by induction over a whole variable: at its first value, and at n + 1 if the goal holds at n."""
+    """Prove the goal by induction over a variable whose values are whole numbers.
+
+    Prove it at the first value. Prove it at n + 1 with the goal at n as a hypothesis.
+    """
     keys(node, {"induct", "base", "step"})
     v, first, hi = _whole(t, node["induct"])
     if any(v in variables(x.difference) for x in t.given):
@@ -203,7 +206,7 @@ def _is_whole(t: Task, e: Expr) -> bool:
 def expect(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Prove that formulas are never negative, and then the goal with their expectations as hypotheses.
 
-    All expectations are expanded, and the remaining ones become variables.
+    Expectations are expanded as far as possible. Then each expectation of a monomial becomes a variable.
     """
     facts = keys(node, {"expect", "sub"})["expect"]
     if type(facts) is not list or not all(type(x) is list and len(x) == 2 for x in facts) or not t.random:
@@ -240,7 +243,7 @@ class Opened:
     def relation(self, x: Relation) -> Relation:
         """Return the relation with its expectations replaced by variables.
 
-        A hypothesis on random variables themselves becomes the trivial relation 0 >= 0.
+        If a random variable is outside all expectations, the result is the trivial relation 0 >= 0.
         """
         if outside(x.difference) & self.task.random.keys():
             return TRIVIAL
