@@ -36,9 +36,9 @@ def first_visit_sums(
     """Return how many trajectories visit each of N = `count` states, and the sums of their returns.
 
     A return is clipped at `top` and rounded to the nearest multiple of 1/`units`, where `units` is a power of two. The
-    results are three arrays with one entry for each state: visits, high parts and low parts. A sum of returns is (high
-    2^`LOW_BITS` + low)/`units`. `starts` has m + 1 entries for m trajectories. Entry i is the index in `states` and
-    `rewards` at which trajectory i begins, and the last entry is the number of all steps.
+    results are three arrays with one entry for each state: visits, high parts and low parts. The sum of the returns is
+    (low + high 2^`LOW_BITS`)/`units`. `starts` has m + 1 entries for m trajectories. Entry i is the index in `states`
+    and `rewards` at which trajectory i begins, and the last entry is the number of all steps.
     """
     added = _alone if len(states) <= FEW else _together
     visits, high, low = (np.zeros((CHUNKS, count), np.int64) for _ in range(3))

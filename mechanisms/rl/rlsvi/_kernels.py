@@ -174,10 +174,10 @@ def plan(
 def charge(model: Model, scale: Scale, k: int, costs: NDArray[np.float64]) -> float:
     """Add the privacy cost (rho of zCDP) of releasing episode k's table to `costs` (H, S, A).
 
-    Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits costs (N+1)/(2
-    beta_k N^2). A user visits one cell in each step. A user changes a cell only from the user's own visit on. So the
-    first visitor is the worst case, and a cell without visits costs nothing. The result is multiplied by a factor
-    slightly above 1. Because all terms are positive, this factor covers all rounding errors.
+    Return an upper bound on the cost of the worst user. A cell (step, state, action) with N visits has the cost
+    (N+1)/(2 beta_k N^2). A user visits one cell in each step. A user changes a cell only from the user's own visit on.
+    So the first visitor is the worst case, and a cell without visits costs nothing. The result is multiplied by a
+    factor slightly above 1. Because all terms are positive, this factor covers all rounding errors.
     """
     H, S, A = costs.shape
     twice = 2.0 * beta(scale, k)
