@@ -5,6 +5,7 @@ On the terminal, tables follow. With ``--verbose``, all assumptions follow, too.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -75,7 +76,7 @@ def of_account(found: Account) -> list[str]:
 
 def _beside(published: float, ours: float, statement: str) -> str:
     """Return the published value, and its ratio to the certified value."""
-    ratio = _factor(published, ours) if 0 < ours <= published else ""
+    ratio = _factor(published, ours) if 0 < ours <= published < math.inf else ""
     beside = {"": "", "1": ", which is the same"}.get(ratio, f", which is at least {ratio} times as large")
     return f"The published bound ({statement}) is {at_most(published)}{beside}."
 

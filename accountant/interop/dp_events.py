@@ -39,7 +39,8 @@ class UnsupportedEventError(ValueError):
 
     def __init__(self, event: Any, adjacency: Adjacency, why: str) -> None:
         self.event, self.adjacency = event, adjacency
-        super().__init__(f"event ({type(event).__name__}) is not supported under {adjacency.value}. {why}")
+        what = f"event ({type(event).__name__}) is not supported" if event else "The guarantee has no event"
+        super().__init__(f"{what} under {adjacency.value}. {why}")
 
 
 def event_of_training(sampling_rate: float, noise_multiplier: float, steps: int) -> dp.DpEvent:
@@ -326,7 +327,7 @@ def event_of(guarantee: Profile, adjacency: Adjacency | str) -> dp.DpEvent:
     """
     relation = Adjacency.of(adjacency)
     if relation not in _RELATIONS:
-        raise UnsupportedEventError(dp.UnsupportedDpEvent(), relation, f"Use one of: {_known()}")
+        raise UnsupportedEventError(None, relation, f"Use one of: {_known()}")
     return _event(guarantee, relation)
 
 
@@ -338,7 +339,7 @@ def _known() -> str:
 def _event(guarantee: Profile, adjacency: Adjacency) -> dp.DpEvent:
     """Return the event of a notion; raise an error if it has none."""
     why = f"A {type(guarantee).__name__} guarantee cannot be written as a DpEvent. Use its epsilon and delta."
-    raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
+    raise UnsupportedEventError(None, adjacency, why)
 
 
 @_event.register
@@ -371,7 +372,7 @@ def _of_loss(guarantee: PrivacyLoss, adjacency: Adjacency) -> dp.DpEvent:
     parts, *others = (tuple(one) for one in guarantee.alternatives)
     if others and others != [tuple((pair.reversed(), count) for pair, count in parts)]:
         raise UnsupportedEventError(
-            dp.UnsupportedDpEvent(),
+            None,
             adjacency,
             "The guarantee is the worst of several, so no single DpEvent describes it. Use its epsilon and delta.",
         )
@@ -397,4 +398,4 @@ def _of_pair(pair: DominatingPair, adjacency: Adjacency) -> dp.DpEvent:
                 rate = round_up(1 / arb_of(Fraction(pair.scale)))
             return dp.DiscreteLaplaceDpEvent(rate, pair.shift)
     why = f"A {type(pair).__name__} cannot be written as a DpEvent. Use the epsilon and delta of the result."
-    raise UnsupportedEventError(dp.UnsupportedDpEvent(), adjacency, why)
+    raise UnsupportedEventError(None, adjacency, why)

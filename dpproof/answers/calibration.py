@@ -136,7 +136,7 @@ class Asked:
 
         ``rates`` are the largest allowed true positive rate, and this false positive rate.
         """
-        if isinstance(rates, str) or len(rates) != 2:
+        if not isinstance(rates, tuple | list) or len(rates) != 2:
             raise ValueError(f"target_tpr ({rates!r}) must be two numbers, a true and a false positive rate")
         true, false = rates
         goal = AttackTarget(exact(true, "target_tpr"), exact(false, "target_tpr"))

@@ -190,7 +190,7 @@ def test_a_pair_without_a_validator_says_so():
 def test_what_names_no_mechanism_is_refused(target, options, why):
     with pytest.raises(ValueError, match=why):
         audit_named(target, "clinic:bits", seed=0, **options)
-    with pytest.raises(ValueError, match="promise"):
+    with pytest.raises(ValueError, match="either epsilon and delta"):
         audit_named("clinic:quiet", "clinic:bits", promise={})
 
 

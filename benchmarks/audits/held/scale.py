@@ -36,13 +36,13 @@ def mean_rating(data, n, rng):
 
 
 def epsilon_twice(data, n, rng):
-    """A sum and a count, each with the whole epsilon."""
+    """A sum and a count. Each of them spends all of epsilon."""
     exact = np.array([np.clip(data, 0, 1).sum(), len(data)])
     return exact + rng.laplace(0, 1, (n, 2))
 
 
 def three_thresholds(data, n, rng):
-    """How many people worked 8, 12, 16 hours or more, each with the whole epsilon."""
+    """How many people worked 8, 12, 16 hours or more. Each count spends all of epsilon."""
     counts = [sum(hours >= least for hours in data) for least in (8, 12, 16)]
     return np.array(counts) + geometric(rng, 1, (n, 3))
 
