@@ -1,15 +1,17 @@
 """All statements of the papers, and their verdicts.
 
-To add a paper, add a folder below ``papers``. Its ``__init__`` has a `Paper`, and each of its modules has a
-tuple ``STATEMENTS``.
+To add a paper, add a folder below ``papers``: its ``__init__`` has a `Paper`, its README.md lists the pages in order,
+and each statement is a page (docs/reference/pages.md).
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 from dpproof.proofs_check import papers as library
@@ -18,6 +20,7 @@ from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
+from dpproof.proofs_check.page import read_statement
 from dpproof.proofs_check.papers.paper import Paper
 from dpproof.proofs_check.statement import Obligation, Statement
 from dpproof.proofs_check.verdict import Result, derive, opened
@@ -37,6 +40,9 @@ Some former ids ended in ``as_meant``. They were renamed where the correction re
 """
 
 
+FOLDER = Path(__file__).with_name("papers")
+
+
 @lru_cache(maxsize=1)
 def papers() -> Mapping[str, Paper]:
     """Return the `Paper` objects of all papers by their command-line names, in the order of the list of papers.
@@ -44,16 +50,15 @@ def papers() -> Mapping[str, Paper]:
     >>> list(papers())[:3]
     ['rlsvi', 'private-ucb', 'sdp-pe']
     """
-    found = sorted((paper for _, paper in _folders()), key=lambda paper: paper.place)
-    return {paper.name: paper for paper in found}
+    return {paper.name: paper for paper in _folders().values()}
 
 
-def _folders() -> list[tuple[str, Paper]]:
-    """Return the package name and the record of each paper."""
-    names = [
-        f"{library.__name__}.{found.name}" for found in pkgutil.iter_modules(library.__path__) if found.ispkg
-    ]
-    return [(name, importlib.import_module(name).PAPER) for name in names]
+@lru_cache(maxsize=1)
+def _folders() -> Mapping[str, Paper]:
+    """Return the record of each paper by its folder, in the order of the list of papers."""
+    names = [found.name for found in pkgutil.iter_modules(library.__path__) if found.ispkg]
+    records = {name: importlib.import_module(f"{library.__name__}.{name}").PAPER for name in names}
+    return dict(sorted(records.items(), key=lambda item: int(item[1].place)))
 
 
 def folder_of(identity: str) -> str:
@@ -61,37 +66,59 @@ def folder_of(identity: str) -> str:
 
     >>> folder_of("ucb.lemma1")
     'private_ucb'
+
+    Raises:
+        KeyError: if no paper's ids begin like this one.
     """
     prefix = identity.partition(".")[0]
-    return next(name.rpartition(".")[2] for name, paper in _folders() if paper.prefix == prefix)
-
-
-@cache
-def _of_module(name: str) -> tuple[Statement, ...]:
-    """Return the statements of one module of a paper."""
-    found: tuple[Statement, ...] = tuple(importlib.import_module(name).STATEMENTS)
+    found = next((folder for folder, paper in _folders().items() if paper.prefix == prefix), None)
+    if found is None:
+        raise KeyError(identity)
     return found
 
 
-def _modules(prefix: str = "") -> Iterator[str]:
-    """Yield the modules of the papers in order, or those of one paper, given its ``prefix``."""
-    for home, paper in sorted(_folders(), key=lambda found: found[1].place):
-        if prefix in ("", paper.prefix):
-            yield from (f"{home}.{name}" for name in paper.modules)
+def page_of(identity: str) -> Path:
+    """Return the path of the page of a statement.
+
+    >>> page_of("rlsvi.eq2").name
+    'eq2.md'
+
+    Raises:
+        KeyError: if there is no such page.
+    """
+    path = FOLDER / folder_of(identity) / f"{identity.partition('.')[2]}.md"
+    if not re.fullmatch(r"\w+\.[a-z][\w.]*", identity) or not path.is_file():
+        raise KeyError(identity)
+    return path
 
 
-@lru_cache(maxsize=1)
-def _table() -> Mapping[str, Statement]:
-    table: dict[str, Statement] = {}
-    for entry in (entry for name in _modules() for entry in _of_module(name)):
-        if table.setdefault(entry.id, entry) is not entry:
-            raise ValueError(f"statement id {entry.id} occurs twice")
-    return table
+@cache
+def _read(identity: str) -> Statement:
+    path = page_of(identity)
+    return read_statement(identity, path, f"proofs_check/papers/{path.parent.name}/{path.name}")
+
+
+@cache
+def _listed(folder: str) -> tuple[str, ...]:
+    """Return the names of the pages of a paper, in the order of its table of contents.
+
+    Raises:
+        ValueError: if the table lists a page twice, a page that does not exist, or not all pages.
+    """
+    contents = FOLDER / folder / "README.md"
+    names = re.findall(r"\]\(([\w.]+)\.md\)", contents.read_text(encoding="utf-8"))
+    pages = {path.stem for path in contents.parent.glob("*.md")} - {"README"}
+    if wrong := sorted({name for name in names if names.count(name) > 1} | pages ^ set(names)):
+        raise ValueError(
+            f"proofs_check/papers/{folder}/README.md must link every page of its folder once; "
+            f"this does not hold for: {', '.join(wrong)}"
+        )
+    return tuple(names)
 
 
 def statements() -> tuple[Statement, ...]:
     """Return all statements, in the papers' order."""
-    return tuple(_table().values())
+    return tuple(map(_read, statement_ids()))
 
 
 def statement_ids(prefix: str = "") -> tuple[str, ...]:
@@ -100,13 +127,12 @@ def statement_ids(prefix: str = "") -> tuple[str, ...]:
     >>> "rlsvi.lemma6" in statement_ids("rlsvi.")
     True
     """
-    return tuple(name for name in _table() if name.startswith(prefix))
+    every = (f"{paper.prefix}.{name}" for folder, paper in _folders().items() for name in _listed(folder))
+    return tuple(name for name in every if name.startswith(prefix))
 
 
 def lookup(identity: str) -> Statement:
-    """Return the statement with this id or former id.
-
-    The function imports only modules of the statement's paper, up to the module that contains the statement.
+    """Return the statement with this id or former id. Only its own page is read.
 
     >>> lookup("sdp.corollary11.regret_as_meant").id
     'sdp.corollary11.repaired'
@@ -114,12 +140,7 @@ def lookup(identity: str) -> Statement:
     Raises:
         KeyError: if there is no such statement.
     """
-    known = FORMER.get(identity, identity)
-    every = (entry for name in _modules(known.partition(".")[0]) for entry in _of_module(name))
-    found = next((entry for entry in every if entry.id == known), None)
-    if found is None:
-        raise KeyError(known)
-    return found
+    return _read(FORMER.get(identity, identity))
 
 
 def certificate_id(entry: Statement, obligation: Obligation) -> str:
@@ -178,7 +199,7 @@ def coq_status(result: Result) -> str:
     open statement, but such a statement may still lack a claim.
     """
     whole = result.verdict.decided and not result.assumptions
-    return cross_check(lookup(result.id), _table()) if whole else NOT_CHECKED
+    return cross_check(lookup(result.id), lookup) if whole else NOT_CHECKED
 
 
 def as_json(result: Result) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from typing import Any
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.proofs_check.certificates import keep
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
-from dpproof.proofs_check.kernel.goals import Range, task
+from dpproof.proofs_check.kernel.certificate import refute as point
+from dpproof.proofs_check.kernel.goals import Range, Task, task
 from dpproof.proofs_check.registry import FORMER, certificate_id, folder_of, lookup, statement_ids
 from dpproof.proofs_check.statement import Goal, Obligation, Statement
 
@@ -120,16 +121,25 @@ def _halves(r: Range, middle: Fraction) -> tuple[str, str]:
 def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
     """Return a point that the kernel accepts as a counterexample to the claim, or None if none is found.
 
-    The function tries ``tries`` random points. Equal values of ``seed`` give equal points.
+    ``tries`` random points are tried. Equal values of ``seed`` give equal points.
     """
     draw = random.Random(seed)
-    domain = task(claim, 80).domain
+    read = task(claim, 80)
     for attempt in range(tries):
         pick = _special if attempt % 2 else _inside
-        node = {"point": {v: str(pick(r, draw)) for v, r in domain.items()}}
-        if _accepted(claim, node, "REFUTED"):
+        node = {"point": {v: str(pick(r, draw)) for v, r in read.domain.items()}}
+        if _broken(read, node) and _accepted(claim, node, "REFUTED"):
             return node
     return None
+
+
+def _broken(read: Task, node: Node) -> bool:
+    """Return whether a point refutes a claim. The claim is read once for all points, because that takes long."""
+    try:
+        point(read, node)
+    except (Rejected, ArithmeticError):
+        return False
+    return True
 
 
 def _special(r: Range, draw: random.Random) -> Fraction:

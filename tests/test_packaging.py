@@ -61,7 +61,7 @@ def test_the_wheel_installs_dpproof_and_nothing_else(built):
         "dpproof/py.typed",
         "dpproof/report/report.html.j2",
         "dpproof/reproduction/expert/page.md.j2",
-        "dpproof/answers/recorded_verdicts.json",
+        "dpproof/proofs_check/papers/rlsvi/eq2.md",
         "dpproof/proofs_check/papers/ids.txt",
         "dpproof/proofs_check/certificates/rlsvi.jsonl",
         "dpproof/mechanisms/rl/expert/networks/hiv.npz",

@@ -1,9 +1,8 @@
 """Conversion from and to dp-accounting's DpEvent.
 
-An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a
-zCDP guarantee of a primitive event is known, the event gets a pair that has this guarantee. So all events can
-be composed. The noise of an event is relative to the norm of one record's contribution. So replacing a record
-moves a sum twice as far.
+An event is a tree of compositions of primitive events. Each primitive event has a dominating pair. If only a zCDP
+guarantee is known, the event gets a pair with this guarantee. So all events can be composed. The noise of an event is
+relative to the norm of one record's contribution. So replacing a record moves a sum twice as far.
 """
 
 from __future__ import annotations

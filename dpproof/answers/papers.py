@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.answers import account as accounts
 from dpproof.answers.account import Account
-from dpproof.answers.recorded import departures
-from dpproof.answers.verify import Verified, ids_named, verify
+from dpproof.answers.verify import Verified, departures, ids_named, verify
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.proofs_check.papers.paper import Deployment, Paper
 from dpproof.reproduction import first_lines

@@ -56,3 +56,21 @@ def ids_named(name: str) -> tuple[str, ...]:
         return (identity,)
     rule = f"must be 'papers', a paper ({', '.join(papers)}) or a statement id that `dpproof verify papers` lists"
     raise ValueError(f"name ({name!r}) {rule}{nearest(name, ('papers', *papers, *everything))}")
+
+
+def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
+    """Return one line for each statement whose verdict is missing or is not the one that its page states.
+
+    Args:
+        found: the verdicts on statements.
+        prefixes: all statements whose ids begin with one of these must be among them; ``""`` for all.
+    """
+    answers = {result.id: result.verdict.value for result in found}
+    wanted = {
+        name: registry.lookup(name).expected for text in prefixes for name in registry.statement_ids(text)
+    }
+    return [
+        f"{name}: recorded {verdict or 'nothing'}, found {answers.get(name, 'nothing')}"
+        for name, verdict in wanted.items()
+        if answers.get(name) != verdict
+    ]

@@ -79,6 +79,8 @@ ERRORS = {
     "UnreachableStateError": "dpproof.mechanisms.rl.sdp_pe.policies:UnreachableStateError",
     "UntranslatableError": "dpproof.proofs_check.coq.export:UntranslatableError",
     "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
+    "PageError": "dpproof.proofs_check.page:PageError",
+    "StepError": "dpproof.proofs_check.steps:StepError",
 }
 """Errors, each with the place of its definition."""
 VERDICTS = {

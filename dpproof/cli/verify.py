@@ -12,8 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpproof.answers import as_json, coverage
-from dpproof.answers.recorded import departures
-from dpproof.answers.verify import Verified, ids_named
+from dpproof.answers.verify import Verified, departures, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
 from dpproof.cli.options import JSON, VERBOSE
@@ -69,8 +68,8 @@ def wrong(found: Verified) -> Verified:
 def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
     """Return the exit code.
 
-    A paper fails with 1 if a verdict differs from its record. A statement fails with 1 if it is refuted, and
-    with 3 if it is open.
+    A paper fails with 1 if a verdict differs from the one that the page states. A statement fails with 1 if it is
+    refuted, and with 3 if it is open.
     """
     papers = [name for name in names if name in {"papers", *registry.papers()}]
     named = {identity for name in names if name not in papers for identity in ids_named(name)}

@@ -29,7 +29,6 @@ from dpproof.accountant.numbers.written import json_text, write_whole
 from dpproof.answers import coverage
 from dpproof.answers.claims import ClaimLedger
 from dpproof.answers.papers import PaperLedger
-from dpproof.answers.recorded import recorded
 from dpproof.answers.verify import Verified
 from dpproof.audits.recording.evidence import Evidence
 from dpproof.claim_file import Refusal
@@ -272,11 +271,10 @@ def _drawn(
 
 
 def _graph(ledger: PaperLedger, prefix: str) -> Markup:
-    """Return the dependency graph. Statements of other papers have their recorded verdicts."""
+    """Return the dependency graph. Statements of other papers have the verdicts that their pages state."""
     own = {result.id: result.verdict for result in ledger.verified.statements}
-    known = {name: Verdict(str(held["verdict"])) for name, held in recorded().items()}
     drawn = graph.edges(prefix)
-    verdicts = {name: own.get(name, known.get(name, Verdict.OPEN)) for name in graph.names(drawn)}
+    verdicts = {name: own.get(name, Verdict(lookup(name).expected)) for name in graph.names(drawn)}
     return _svg(graph.svg(drawn, verdicts, prefix, own))
 
 

@@ -109,9 +109,9 @@ def _verify(chosen: Mapping[str, Lemma]) -> None:
 
 
 def _summary(coq: str, count: int) -> str:
-    table = {x.id: x for x in statements()}
-    done = [x.id for x in table.values() if record.status(x, table) == record.CHECKED]
-    share = f"{len(done)} of {len(table)} statements, with all they rest on"
+    every = statements()
+    done = [x.id for x in every if record.status(x, lookup) == record.CHECKED]
+    share = f"{len(done)} of {len(every)} statements, with all they rest on"
     return f"make coq: Coq {coq} accepts {count} lemmas: {share}, are cross-checked by Coq"
 
 

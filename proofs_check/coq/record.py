@@ -7,7 +7,7 @@ only after Coq has compiled all its lemmas together. Each later ``make coq`` com
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from dpproof.proofs_check.statement import DEFINITION, Statement
 
 RECORD = Path(__file__).with_name("checked.json")
 CHECKED, NOT_CHECKED = "cross-checked by Coq", "not cross-checked"
+
+Lookup = Callable[[str], Statement]
+"""A function that returns the statement with an id."""
 
 
 @lru_cache(maxsize=1)
@@ -35,19 +38,19 @@ def write(version: str, lemmas: Mapping[str, str]) -> None:
     recorded.cache_clear()
 
 
-def status(entry: Statement, table: Mapping[str, Statement]) -> str:
+def status(entry: Statement, lookup: Lookup) -> str:
     """Return `CHECKED` if `accepted` is true for the statement, and otherwise `NOT_CHECKED`."""
-    return CHECKED if accepted(entry, table) else NOT_CHECKED
+    return CHECKED if accepted(entry, lookup) else NOT_CHECKED
 
 
-def accepted(entry: Statement, table: Mapping[str, Statement]) -> bool:
+def accepted(entry: Statement, lookup: Lookup) -> bool:
     """Return whether Coq accepted all claims of a statement, of its parts, and of the statements it rests on.
 
     A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted theorem,
     was not checked, so the answer is False. The answer is also False if one of these statements uses a fact in
     ``rules``, which no machine checks, or if there is no claim at all.
     """
-    closure = _closure(entry, table)
+    closure = _closure(entry, lookup)
     known = recorded()["lemmas"]
     hashes = [goal_hash(x.goal) for below in closure.values() for x in below.obligations]
     taken = any(_taken(x) for x in closure.values())
@@ -60,13 +63,13 @@ def _taken(entry: Statement) -> bool:
     return bare or bool(entry.rules)
 
 
-def _closure(entry: Statement, table: Mapping[str, Statement]) -> dict[str, Statement]:
+def _closure(entry: Statement, lookup: Lookup) -> dict[str, Statement]:
     """Return a statement, its parts and all it rests on, directly or not."""
     found, waiting = {entry.id: entry}, [entry]
     while waiting:
         below = waiting.pop()
         for name in (*below.parts, *below.rests_on):
             if name not in found:
-                found[name] = table[name]
-                waiting.append(table[name])
+                found[name] = lookup(name)
+                waiting.append(found[name])
     return found

@@ -33,7 +33,5 @@ class Paper:
     """How the ids of its statements begin."""
     title: str
     citation: str
-    modules: tuple[str, ...]
-    """The modules of its folder that have statements, in the order in which these are listed."""
     deployment: Deployment | None = None
     """Its mechanism, if that has an accountant here."""

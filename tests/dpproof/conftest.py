@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dpproof import cli
-from dpproof.answers import recorded
+from dpproof.proofs_check import registry
 
 
 def _refuse_constant(name: str) -> None:
@@ -142,10 +142,7 @@ def _toml(value: Any) -> str:
 
 
 @pytest.fixture
-def another_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the record say that equation 2 was once refuted."""
-    known = recorded.recorded()
-    path = tmp_path / "record.json"
-    other = {**known, "rlsvi.eq2": {**known["rlsvi.eq2"], "verdict": "REFUTED"}}
-    path.write_text(json.dumps(other), encoding="utf-8")
-    monkeypatch.setattr(recorded, "RECORD", path)
+def another_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the page of equation 2 state that it is refuted."""
+    read, other = registry._read, replace(registry.lookup("rlsvi.eq2"), expected="REFUTED")
+    monkeypatch.setattr(registry, "_read", lambda name: other if name == other.id else read(name))

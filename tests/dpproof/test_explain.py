@@ -11,7 +11,6 @@ import pytest
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
 from dpproof.answers.audit import check_auditable
-from dpproof.answers.recorded import recorded
 from dpproof.claim_file import read_claims
 from dpproof.cli.explain import ERRORS
 from dpproof.outcome import Outcome
@@ -29,7 +28,7 @@ def explained(run, identity):
     assert " ".join(lookup(identity).says.split()) in said
 
 
-FIRST = {recorded()[name]["verdict"]: name for name in reversed(statement_ids())}
+FIRST = {lookup(name).expected: name for name in reversed(statement_ids())}
 """Verdict -> the first statement that has it."""
 
 

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpproof.answers.recorded import recorded
 from dpproof.proofs_check.registry import lookup, papers, statement_ids, statements
 from dpproof.proofs_check.statement import expression, make_goal
 from dpproof.proofs_check.verdict import Verdict
@@ -154,9 +153,9 @@ FINDINGS = (Path(__file__).resolve().parents[2] / "docs" / "findings.md").read_t
 PREFIXES = "|".join(paper.prefix for paper in papers().values())
 NAMED = set(re.findall(rf"`((?:{PREFIXES})\.[A-Za-z0-9_.]+)`", FINDINGS))
 WANTED = sorted(
-    name
-    for name, entry in recorded().items()
-    if entry["verdict"] in ("REFUTED", "PROVED ON A SUBDOMAIN") and lookup(name).kind != "project"
+    entry.id
+    for entry in statements()
+    if entry.expected in ("REFUTED", "PROVED ON A SUBDOMAIN") and entry.kind != "project"
 )
 
 

@@ -29,8 +29,7 @@ def without(entry, name):
 def put(monkeypatch, *changed):
     """Let the registry hold these statements in the place of those with their ids."""
     table = {x.id: x for x in statements()} | {x.id: x for x in changed}
-    monkeypatch.setattr(registry, "_table", lambda: table)
-    monkeypatch.setattr(registry, "_of_module", lambda _name: tuple(table.values()))
+    monkeypatch.setattr(registry, "_read", table.__getitem__)
 
 
 def test_today_is_as_recorded(capsys):
@@ -133,7 +132,7 @@ def test_coq_checked_nothing_of_what_lost_a_claim(monkeypatch):
     less = replace(theorem, obligations=kept, rests_on=())
     put(monkeypatch, less)
     (found,) = verify([theorem.id])
-    assert record.accepted(less, {less.id: less})
+    assert record.accepted(less, {less.id: less}.__getitem__)
     assert (found.verdict, as_json(found)["coq_all"]) == (Verdict.OPEN, False)
 
 

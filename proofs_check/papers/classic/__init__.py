@@ -8,16 +8,4 @@ PAPER = Paper(
     prefix="classic",
     title="The theorems that the papers and this project build on",
     citation="Quoted or proved here; each with its source",
-    modules=(
-        "noise",
-        "composition",
-        "renyi",
-        "sampling",
-        "counting",
-        "sparse_vector",
-        "smooth",
-        "shuffling",
-        "probability",
-        "bandits",
-    ),
 )

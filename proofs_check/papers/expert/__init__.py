@@ -10,7 +10,6 @@ PAPER = Paper(
     prefix="expert",
     title="Preserving expert-level privacy in offline reinforcement learning",
     citation="Sharma, Vinod, Thakurta, Agarwal, Balle, Dann and Raghuveer, 2024",
-    modules=("release", "iteration", "composition", "walk", "training", "accounting"),
     deployment=Deployment(
         "selective-dpsgd",
         {"sampling_rate": 0.0853333, "branch_probability": 0.5, "noise_multiplier": 10.0, "steps": 100_000},

@@ -10,7 +10,6 @@ PAPER = Paper(
     prefix="eval",
     title="Differentially private policy evaluation",
     citation="Balle, Gomrokchi and Precup, ICML 2016, arXiv:1603.02010v1",
-    modules=("noise", "sensitivity", "privacy", "moments", "utility", "ridge"),
     deployment=Deployment(
         "policy-evaluation",
         {"dimension": 40, "printed_epsilon": 0.1, "printed_delta": 1e-6},

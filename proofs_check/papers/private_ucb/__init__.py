@@ -10,7 +10,6 @@ PAPER = Paper(
     prefix="ucb",
     title="Differentially private regret minimization in episodic Markov decision processes",
     citation="Chowdhury and Zhou, AAAI 2022",
-    modules=("privacy", "counters", "learning", "regret", "corollaries"),
     deployment=Deployment(
         "central-counts",
         {"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "printed_epsilon": 1.0},

@@ -9,7 +9,6 @@ PAPER = Paper(
     prefix="rlsvi",
     title="Randomized Least Squares Value Iteration itself is Joint Differentially Private",
     citation="Lu, Gajane, Bai and Talebi, arXiv:2606.01952v1",
-    modules=("privacy", "project"),
     deployment=Deployment(
         "rlsvi",
         {"states": 6, "actions": 2, "horizon": 20, "episodes": 1000},

@@ -10,7 +10,6 @@ PAPER = Paper(
     prefix="sdp",
     title="Near-optimal reinforcement learning with shuffle differential privacy",
     citation="Bai, Talebi, Zhao, Cheng and Chen, 2026",
-    modules=("privacy", "counter", "tails", "closeness", "learning", "exploration", "variance", "regret"),
     deployment=Deployment(
         "shuffled-count", {"users": 11142, "threshold": 5571.0, "encoding": "bits"}, Adjacency.REPLACE, "1e-6"
     ),

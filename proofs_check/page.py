@@ -1,0 +1,193 @@
+"""Reader of the pages on which statements stand: ``papers/<paper>/<statement>.md``.
+
+A page is Markdown for people. It has a title, a list of facts, the printed statement with its formula, and one block
+for each step. docs/reference/pages.md describes the format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dpproof.accountant.published.sources import Source
+from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement
+from dpproof.proofs_check.steps import StepError, blocks, obligation
+
+FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
+SECTIONS = ("Statement", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
+Lines = list[tuple[int, str]]
+
+
+class PageError(ValueError):
+    """An error on a page. The message begins with the file and the line."""
+
+
+@dataclass
+class Page:
+    """The lines of a page with their numbers, sorted into facts, sections and steps."""
+
+    place: str
+    title: str = ""
+    facts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    sections: dict[str, Lines] = field(default_factory=dict)
+    steps: dict[str, Lines] = field(default_factory=dict)
+
+    def error(self, number: int, message: str) -> PageError:
+        """Return an error that names the file and the line."""
+        return PageError(f"{self.place}:{number}: {message}")
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact's text; None if the page does not state it."""
+        return self.facts[name][1] if name in self.facts else None
+
+    def ids(self, name: str) -> tuple[str, ...]:
+        """Return the ids that a fact lists."""
+        return tuple(re.findall(r"[\w.-]+", self.fact(name) or ""))
+
+    def text(self, name: str) -> str:
+        """Return a section as one paragraph, without its formula."""
+        return _joined(line for _, line in _parted(self.sections.get(name, []), "$$")[0])
+
+    def items(self, name: str) -> tuple[str, ...]:
+        """Return the items of the list in a section."""
+        found: list[list[str]] = []
+        for number, line in self.sections.get(name, []):
+            if line.startswith("- "):
+                found.append([line[2:]])
+            elif line.strip() and not found:
+                raise self.error(number, f"section {name!r} must be a list; each item begins with '- '")
+            elif line.strip():
+                found[-1].append(line)
+        return tuple(map(_joined, found))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return " ".join(line.strip() for line in lines if line.strip())
+
+
+def _parted(lines: Lines, fence: str) -> tuple[Lines, Lines]:
+    """Return the lines outside and inside the fences, without the fences."""
+    parts: tuple[Lines, Lines] = ([], [])
+    inside = False
+    for number, line in lines:
+        if line.startswith(fence):
+            inside = not inside
+        else:
+            parts[inside].append((number, line))
+    return parts
+
+
+def parse(text: str, place: str) -> Page:
+    """Return the parts of a page. ``place`` is its file, for messages.
+
+    Raises:
+        PageError: for a page without a title, and for an unknown or repeated fact, section or step.
+    """
+    page = Page(place)
+    here: Lines | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        level, _, title = line.partition(" ")
+        if level == "#" and not page.title and title:
+            page.title = title.strip()
+        elif level in ("##", "###"):
+            here = _opened(page, number, level, title.strip())
+        elif here is not None:
+            here.append((number, line))
+        elif line.strip():
+            _add_fact(page, number, line)
+    if not page.title:
+        raise page.error(1, "the page must begin with '# ' and a title")
+    return page
+
+
+def _opened(page: Page, number: int, level: str, title: str) -> Lines:
+    """Begin a section or a step, and return its list of lines."""
+    kind, held = ("section", page.sections) if level == "##" else ("step", page.steps)
+    if kind == "section" and title not in SECTIONS:
+        raise page.error(number, f"section {title!r} must be one of: {', '.join(SECTIONS)}")
+    if title in held:
+        raise page.error(number, f"{kind} {title!r} occurs twice")
+    return held.setdefault(title, [])
+
+
+def _add_fact(page: Page, number: int, line: str) -> None:
+    found = re.fullmatch(r"- ([a-z ]+): (.*)", line)
+    if found is None and line.startswith("  ") and page.facts:
+        name = next(reversed(page.facts))
+        page.facts[name] = (page.facts[name][0], f"{page.facts[name][1]} {line.strip()}")
+    elif found is None or found[1] not in FACTS or found[1] in page.facts:
+        raise page.error(
+            number, f"line {line!r} must be '- fact: text', where the fact is one of: {', '.join(FACTS)}"
+        )
+    else:
+        page.facts[found[1]] = (number, found[2].strip())
+
+
+def read_statement(identity: str, path: Path, place: str) -> Statement:
+    """Return the statement of a page. ``place`` names the file in messages.
+
+    Raises:
+        PageError: for a page that cannot be read. The message names the file and the line.
+    """
+    page = parse(path.read_text(encoding="utf-8"), place)
+    formula = [line.strip() for _, line in _parted(page.sections.get("Statement", []), "$$")[1]]
+    try:
+        return Statement(
+            identity,
+            page.fact("kind") or "statement",
+            page.title,
+            _source(page, identity),
+            page.text("Statement"),
+            "".join(formula),
+            tuple(_step(page, name, lines) for name, lines in page.steps.items()),
+            page.ids("rests on"),
+            page.items("Rules"),
+            page.items("Readings"),
+            page.text("Not covered") or "nothing",
+            next(iter(page.ids("corrected by")), None),
+            page.ids("parts"),
+            page.text("Reason") or None,
+            page.text("Domain") or None,
+            _judgement(page),
+            page.ids("laws"),
+            page.fact("verdict") or "",
+        )
+    except ValueError as error:
+        raise error if isinstance(error, PageError) else page.error(1, str(error)) from None
+
+
+def _source(page: Page, identity: str) -> Source:
+    text = page.fact("source")
+    found = re.fullmatch(r"(.+) \| (.*) \| (.+)", text or "")
+    if found is None:
+        number = page.facts["source"][0] if "source" in page.facts else 1
+        raise page.error(number, "the page must have a fact '- source: paper | version | item'")
+    return Source(found[1], found[2], found[3], next(iter(page.ids("published as")), identity))
+
+
+def _judgement(page: Page) -> Judgement | None:
+    if "severity" not in page.facts:
+        return None
+    number, text = page.facts["severity"]
+    word, _, why = text.partition(". ")
+    if word not in [x.value for x in Severity] or not why:
+        words = ", ".join(x.value for x in Severity)
+        raise page.error(
+            number, f"the severity must be one of {words}, a full stop and one sentence that explains it"
+        )
+    return Judgement(Severity(word), why)
+
+
+def _step(page: Page, name: str, lines: Lines) -> Obligation:
+    note, block = _parted(lines, "```")
+    try:
+        return obligation(name, _joined(line for _, line in note), blocks(block))
+    except StepError as error:
+        raise page.error(error.number, str(error)) from None
+
+
+def statements_in(contents: Path) -> tuple[str, ...]:
+    """Return the names of the pages that a table of contents links, in its order."""
+    return tuple(re.findall(r"\]\(([\w.]+)\.md\)", contents.read_text(encoding="utf-8")))

@@ -1,0 +1,397 @@
+"""Reader of a step: the text of a claim and of its proof, turned into the kernel's format.
+
+A step is a block of lines. Indented lines belong to the line above them::
+
+    for H in [1, inf), for eps in (0, inf)
+    given h0: v >= o - x
+    show eps/(3*H) >= (o - y - v)/(3*H/eps)
+    tight H = 1, eps = 1
+    proof
+      positive
+        h0 times eps/(3*H)
+
+docs/reference/pages.md describes every line. The reader trusts nothing and proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpproof.accountant.published import published
+from dpproof.proofs_check.statement import Goal, Obligation, expression, relation
+
+Node = dict[str, Any]
+Hypotheses = tuple[str | None, ...]
+"""The name of each hypothesis, in the kernel's order; None for one without a name."""
+
+
+class StepError(ValueError):
+    """An error in the text of a step. ``number`` is the number of the line."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
+
+
+@dataclass(frozen=True)
+class Block:
+    """A line of a step, with the lines that are indented below it."""
+
+    number: int
+    text: str
+    below: tuple[Block, ...]
+
+    @property
+    def word(self) -> str:
+        """The first word of the line."""
+        return self.text.partition(" ")[0]
+
+    @property
+    def rest(self) -> str:
+        """The line after its first word."""
+        return self.text.partition(" ")[2].strip()
+
+    def wrong(self, rule: str) -> StepError:
+        """Return an error for this line."""
+        return StepError(self.number, f"line {self.text!r} {rule}")
+
+    def match(self, pattern: str, form: str) -> re.Match[str]:
+        """Match the rest of the line. ``form`` shows what was expected."""
+        found = re.fullmatch(pattern, self.rest, re.DOTALL)
+        if found is None:
+            raise self.wrong(f"must have the form: {self.word} {form}")
+        return found
+
+
+def blocks(lines: Sequence[tuple[int, str]]) -> tuple[Block, ...]:
+    """Return numbered lines as blocks, by their indentation. A line that ends in a backslash goes on in the next."""
+    rows = list(_whole(lines))
+    found, rest = _blocks(rows, 0, min((x[1] for x in rows), default=0))
+    if rest < len(rows):
+        raise StepError(rows[rest][0], f"line {rows[rest][2]!r} is indented less than the first line")
+    return found
+
+
+def _whole(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Generate number, indentation and text of each line that is not empty, with continued lines joined."""
+    held = ""
+    start = indent = 0
+    for number, line in lines:
+        if not held:
+            start, indent = number, len(line) - len(line.lstrip())
+        held += (" " if held else "") + line.strip()
+        if held.endswith("\\"):
+            held = held[:-1].rstrip()
+            continue
+        if held:
+            yield start, indent, held
+        held = ""
+
+
+def _blocks(rows: Sequence[tuple[int, int, str]], place: int, indent: int) -> tuple[tuple[Block, ...], int]:
+    found: list[Block] = []
+    while place < len(rows) and rows[place][1] >= indent:
+        number, depth, text = rows[place]
+        if depth > indent:
+            raise StepError(number, f"line {text!r} is indented more than the lines beside it")
+        below: tuple[Block, ...] = ()
+        place += 1
+        if place < len(rows) and rows[place][1] > indent:
+            below, place = _blocks(rows, place, rows[place][1])
+        found.append(Block(number, text, below))
+    return tuple(found), place
+
+
+def _formula(block: Block, text: str) -> Any:
+    try:
+        return expression(expanded(text))
+    except ValueError as error:
+        raise StepError(block.number, str(error)) from None
+
+
+def _relation(block: Block, text: str) -> list[Any]:
+    try:
+        return relation(expanded(text))
+    except ValueError as error:
+        raise StepError(block.number, str(error)) from None
+
+
+def expanded(text: str) -> str:
+    """Return a formula with the text of each formula of a paper in place of ``published(id, name = formula)``.
+
+    >>> expanded("published(rlsvi.lemma12, alpha = 2) + 1")
+    '(2*(2)*A*K/(H**2*log(2*H*S*A))) + 1'
+
+    Raises:
+        ValueError: for an unknown id, and for a bracket that is not closed.
+    """
+    head, found, tail = text.partition("published(")
+    if not found:
+        return text
+    items, after = _arguments(tail)
+    try:
+        formula = published(items[0]).formula.text
+    except KeyError:
+        raise ValueError(f"no formula of a paper has the id {items[0]!r}") from None
+    for item in items[1:]:
+        name, _, value = (part.strip() for part in item.partition("="))
+        formula = re.sub(rf"\b{name}\b", f"({expanded(value)})", formula)
+    return f"{head}({formula}){expanded(after)}"
+
+
+def _arguments(text: str) -> tuple[list[str], str]:
+    """Return the arguments of a call, given the text after its opening bracket, and the text after the call."""
+    depth, start = 1, 0
+    items = []
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 or (depth == 1 and letter == ","):
+            items.append(text[start:place].strip())
+            start = place + 1
+        if depth == 0:
+            return items, text[place + 1 :]
+    raise ValueError(f"the bracket before {text!r} is not closed")
+
+
+def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
+    """Return the claim, its proof and its test points from the blocks of a step.
+
+    Raises:
+        StepError: for a line that cannot be read.
+    """
+    goal, names = _claim([row for row in rows if row.word in CLAIM])
+    held: dict[str, Any] = {}
+    for row in rows:
+        if row.word not in CLAIM:
+            key, read = EXTRA.get(row.word, ("", None))
+            if read is None:
+                raise row.wrong(f"must begin with one of: {', '.join((*CLAIM, *EXTRA))}")
+            if key in held:
+                raise row.wrong(f"is the second line that begins with {row.word!r}")
+            held[key] = read(row, goal, names)
+    return Obligation(name, goal, note, **held)
+
+
+CLAIM = ("for", "independent", "given", "show")
+
+
+def _claim(rows: Sequence[Block]) -> tuple[Goal, Hypotheses]:
+    shown = [row for row in rows if row.word == "show"]
+    if len(shown) != 1:
+        number = rows[0].number if rows else 0
+        raise StepError(number, f"a claim must have one line that begins with 'show', not {len(shown)}")
+    claim: dict[str, Any] = {"vars": {}, "goal": _relation(shown[0], shown[0].rest)}
+    integers: list[str] = []
+    random: dict[str, str] = {}
+    given: list[Any] = []
+    names: list[str | None] = []
+    independent: list[list[str]] = []
+    for row in rows:
+        if row.word == "for":
+            kind, variables, interval = _variables(row)
+            (random if kind == "random" else claim["vars"]).update(dict.fromkeys(variables, interval))
+            integers += variables if kind == "integers" else []
+        elif row.word == "given":
+            name, text = _named(row, row.rest, names)
+            names.append(name)
+            given.append(_relation(row, text))
+        elif row.word == "independent":
+            independent = [sorted(re.findall(r"\w+", group)) for group in row.rest.split(";")]
+    optional = {"given": given, "integers": sorted(integers), "random": random, "independent": independent}
+    return claim | {key: value for key, value in optional.items() if value}, tuple(names)
+
+
+def _variables(row: Block) -> tuple[str, list[str], str]:
+    found = row.match(r"(?:(integers|random) )?(\w+(?:, *\w+)*) in ([\[(][^\])]*[\])])", "x, y in [0, inf)")
+    return found[1] or "", re.findall(r"\w+", found[2]), found[3]
+
+
+def _named(row: Block, text: str, names: Sequence[str | None]) -> tuple[str | None, str]:
+    """Return the name of a hypothesis and its formula. The text is ``name: formula``, or a formula alone."""
+    found = re.match(r"(\w+): *", text)
+    if found is None:
+        return None, text
+    if found[1] in names:
+        raise row.wrong(f"names a second hypothesis {found[1]!r}")
+    return found[1], text[found.end() :]
+
+
+def _point(row: Block, *_: object) -> dict[str, str]:
+    pairs = [item.split("=") for item in row.rest.removeprefix("at ").split(",")] if row.rest else []
+    if any(len(pair) != 2 for pair in pairs):
+        raise row.wrong(f"must have the form: {row.word} x = 1, y = 2")
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _moved(row: Block, goal: Goal, _names: Hypotheses) -> Goal:
+    """Return the changed claim: with another relation only, or with the lines below in place of all others."""
+    if row.below:
+        return _claim(row.below)[0]
+    return {**goal, "goal": _relation(row, row.rest)}
+
+
+def _proof(row: Block, _goal: Goal, names: Hypotheses) -> Node:
+    return proof(row, row.below, names)
+
+
+EXTRA: Mapping[str, tuple[str, Callable[[Block, Goal, Hypotheses], Any]]] = {
+    "tight": ("witness", _point),
+    "moved": ("mutation", _moved),
+    "proof": ("hint", _proof),
+    "point": ("hint", lambda row, *_: {"point": _point(row)}),
+}
+
+
+def proof(above: Block, rows: Sequence[Block], names: Hypotheses) -> Node:
+    """Return the proof node that some lines write: steps that change the goal or add facts, and a last line.
+
+    ``names`` are the hypotheses that the proof may use.
+    """
+    if not rows:
+        raise above.wrong("must have a proof below it")
+    first, rest = rows[0], rows[1:]
+    if first.word in NODES:
+        return NODES[first.word](first, rest, names)
+    if first.word in LEAVES:
+        if rest:
+            raise rest[0].wrong(f"stands after {first.text!r}, which ends the proof")
+        return LEAVES[first.word](first, names)
+    raise first.wrong(f"must begin with one of: {', '.join((*LEAVES, *NODES))}")
+
+
+def _simple(row: Block, names: Hypotheses) -> Node:
+    """Read ``identity`` and ``positive`` with their multiples of hypotheses, and ``range``."""
+    node: Node = {"leaf": row.word}
+    weights = []
+    for line in row.below:
+        if line.word == "reflect":
+            node["reflect"] = re.findall(r"\w+", line.rest)
+        else:
+            weights.append(_weight(line, names))
+    return node | ({"multipliers": weights} if weights else {})
+
+
+def _weight(line: Block, names: Hypotheses) -> list[Any]:
+    """Read a multiple of a product of hypotheses: ``h0 h1 times formula``."""
+    found = re.fullmatch(r"((?:#?\w+ )+)times (.*)", line.text)
+    if found is None:
+        raise line.wrong("must have the form: h0 times formula")
+    return [_formula(line, found[2]), *(_index(line, name, names) for name in found[1].split())]
+
+
+def _index(line: Block, name: str, names: Hypotheses) -> int:
+    if name.startswith("#"):
+        return int(name[1:])
+    if name not in names:
+        known = ", ".join(filter(None, names)) or "none"
+        raise line.wrong(f"uses the hypothesis {name!r}; the known ones are: {known}")
+    return names.index(name)
+
+
+def _taylor(row: Block, _names: Hypotheses) -> Node:
+    found = row.match(r"(\w+) at (\S+) order (\d+)", "x at 0 order 2")
+    return {"leaf": "taylor", "var": found[1], "at": found[2], "order": int(found[3])}
+
+
+def _bernstein(row: Block, _names: Hypotheses) -> Node:
+    found = row.match(r"(\w+) degree (\d+)", "x degree 3")
+    return {"leaf": "bernstein", "var": found[1], "degree": int(found[2])}
+
+
+def _sos(row: Block, _names: Hypotheses) -> Node:
+    over = row.match(r"(?:over (.*))?", "over formula")[1] or "1"
+    terms = []
+    for line in row.below:
+        found = re.fullmatch(r"(\S+) times the square of (.*)", line.text)
+        if found is None:
+            raise line.wrong("must have the form: 1 times the square of formula")
+        terms.append([found[1], _formula(line, found[2])])
+    return {"leaf": "sos", "terms": terms, "over": _formula(row, over)}
+
+
+def _mono(row: Block, rest: Sequence[Block], _names: Hypotheses) -> Node:
+    """Read ``mono up x``. The kernel drops hypotheses on x, so that later lines count them by number."""
+    found = row.match(r"(up|down) (\w+)", "up x")
+    sub = proof(row, rest, ())
+    return {"leaf": "mono", "var": found[2], "dir": 1 if found[1] == "up" else -1, "sub": sub}
+
+
+def _subst(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
+    found = row.match(r"(\w+) = (.*) for (\w+) in (\S+ \S+)", "x = exp(t) for t in (-inf, inf)")
+    sub = proof(row, rest, names)
+    return {"subst": {found[1]: _formula(row, found[2])}, "vars": {found[3]: found[4]}, "sub": sub}
+
+
+def _have(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
+    name, text = _named(row, row.rest, names)
+    inner = proof(row, row.below, names)
+    return {"have": _relation(row, text), "proof": inner, "sub": proof(row, rest, (*names, name))}
+
+
+def _expect(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
+    """Read ``expect``: below it each formula that is never negative, as ``name: formula``, with its proof."""
+    facts = []
+    added: list[str | None] = []
+    for line in row.below:
+        name, text = _named(line, line.text, (*names, *added))
+        added.append(name)
+        facts.append([_formula(line, text), proof(line, line.below, names)])
+    return {"expect": facts, "sub": proof(row, rest, (*names, *added))}
+
+
+def _telescope(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
+    name, text = _named(row, row.rest, names)
+    found = re.fullmatch(r"growth of (.*?) (>=|<=|==) (sum\(.*\))", text)
+    if found is None:
+        raise row.wrong("must have the form: telescope name: growth of F(i) >= sum(i, lo, hi, formula)")
+    return {
+        "telescope": _formula(row, found[3]),
+        "antidifference": _formula(row, found[1]),
+        "sign": found[2],
+        "proof": proof(row, row.below, (*names, "from", "to")),
+        "sub": proof(row, rest, (*names, name)),
+    }
+
+
+def _branches(row: Block, *words: str) -> list[Block]:
+    if [line.text for line in row.below] != list(words):
+        raise row.wrong(f"must have these lines below it, each with a proof: {', '.join(words)}")
+    return list(row.below)
+
+
+def _split(row: Block, names: Hypotheses) -> Node:
+    found = row.match(r"(\w+) at (\S+)", "x at 1/2")
+    parts = [proof(line, line.below, names) for line in _branches(row, "below", "above")]
+    return {"split": [found[1], found[2], *parts]}
+
+
+def _cases(row: Block, names: Hypotheses) -> Node:
+    name, text = _named(row, row.rest, names)
+    words = ("nonnegative", "nonpositive")
+    parts = [proof(line, line.below, (*names, name)) for line in _branches(row, *words)]
+    return {"cases": _formula(row, text), **dict(zip(words, parts, strict=True))}
+
+
+def _induct(row: Block, names: Hypotheses) -> Node:
+    base, step = _branches(row, "base", "step")
+    later = proof(step, step.below, (*names, "earlier"))
+    return {"induct": row.match(r"\w+", "n")[0], "base": proof(base, base.below, names), "step": later}
+
+
+def _enumerated(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
+    return {"enumerated": row.match(r"\w+", "n")[0], "sub": proof(row, rest, names)}
+
+
+LEAVES: Mapping[str, Callable[[Block, Hypotheses], Node]] = {
+    "identity": _simple, "positive": _simple, "range": _simple, "taylor": _taylor, "bernstein": _bernstein,
+    "sos": _sos, "split": _split, "cases": _cases, "induct": _induct,
+}  # fmt: skip
+"""Lines that end a proof."""
+NODES: Mapping[str, Callable[[Block, Sequence[Block], Hypotheses], Node]] = {
+    "mono": _mono, "subst": _subst, "have": _have, "expect": _expect, "telescope": _telescope,
+    "enumerated": _enumerated,
+}  # fmt: skip
+"""Lines after which the proof goes on."""

@@ -1,0 +1,105 @@
+"""Pages of statements: every damaged page is refused with its file and line, or read as another statement."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dpproof.proofs_check.kernel import check
+from dpproof.proofs_check.page import PageError, read_statement
+from dpproof.proofs_check.registry import page_of, statement_ids
+from dpproof.proofs_check.search import certificate
+from dpproof.proofs_check.statement import Statement
+from tests.rows import rows, tiered
+
+EVERY_LINE = ("ucb.lemma5_1.privacy.cells", "classic.azuma", "expert.composition", "eval.lemma1.corrected")
+"""Pages that together have every kind of fact, section, line of a claim and line of a proof but a few."""
+PAGE = """# A lemma
+
+- kind: statement
+- source: Demo | v1 | Lemma 1
+- verdict: PROVED
+
+## Statement
+
+For x in [0, 1], the square is at most x.
+
+## Steps
+
+### square
+
+x is a number.
+
+```
+for x in [0, 1]
+given small: 1 >= x
+show x >= x**2
+tight at x = 1
+proof
+  positive
+    small times x
+```
+"""
+
+
+def read(text, tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(text, encoding="utf-8")
+    return read_statement("demo.lemma1", path, "demo/lemma1.md")
+
+
+@pytest.mark.parametrize("name", tiered(EVERY_LINE, fast=1))
+def test_a_page_without_a_line_is_another_statement_or_an_error_with_its_place(name, tmp_path):
+    text = page_of(name).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        for changed in ([], [f"{line} ("], ["    " + line], [line, line]):
+            try:
+                found = read("\n".join([*lines[:place], *changed, *lines[place + 1 :]]), tmp_path)
+            except PageError as error:
+                assert re.match(r"demo/lemma1\.md:\d+: .", str(error))
+            else:
+                assert isinstance(found, Statement)
+
+
+def test_a_page_gives_the_claim_and_its_proof(tmp_path):
+    (step,) = read(PAGE, tmp_path).obligations
+    assert step.goal == {
+        "vars": {"x": "[0, 1]"},
+        "given": [[">=", "1", "x"]],
+        "goal": [">=", "x", ["^", "x", "2"]],
+    }
+    assert (step.note, step.witness) == ("x is a number.", {"x": "1"})
+    assert check(certificate("demo", step.goal, "PROVED", step.hint), step.goal).verdict == "PROVED"
+
+
+@rows(
+    ("old", "new", "told"),
+    [
+        ("# A lemma", "A lemma", "1: line 'A lemma' must be '- fact: text'"),
+        ("- kind: statement", "- sort: statement", "3: line '- sort: statement' must be '- fact: text'"),
+        (" | v1 |", ", v1,", "4: the page must have a fact '- source: paper | version | item'"),
+        ("## Steps", "## Step", "11: section 'Step' must be one of: Statement, Steps"),
+        ("in [0, 1]\n", "from 0\n", "18: line 'for x from 0' must have the form: for x, y in [0, inf)"),
+        ("show", "shows", "18: a claim must have one line that begins with 'show', not 0"),
+        ("x >= x**2", "x >= x**y", "20: formula"),
+        ("small times", "large times", "24: line 'large times x' uses the hypothesis 'large'; the known"),
+        ("  positive\n", "  postive\n", "23: line 'postive' must begin with one of: "),
+        ("times x\n", "times x\n  range\n", "25: line 'range' stands after 'positive', which ends the proof"),
+        ("x >= x**2", "published(demo.none) >= x", "20: no formula of a paper has the id 'demo.none'"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_line_and_the_rule(old, new, told, tmp_path):
+    assert PAGE.count(old) >= 1
+    with pytest.raises(PageError, match=re.escape(told)):
+        read(PAGE.replace(old, new, 1), tmp_path)
+
+
+def test_the_pages_of_a_paper_are_listed_once():
+    ids = statement_ids()
+    assert len(ids) == len(set(ids)) >= 374
+    assert all(page_of(name).is_file() for name in ids)
+    for name in ("rlsvi", "rlsvi.", "rlsvi.README", "rlsvi.../classic/laplace", "nothing.lemma1"):
+        with pytest.raises(KeyError):
+            page_of(name)
