@@ -131,12 +131,11 @@ def _calibrate(
     misses = gaussian_mu(exact(target.above), target.delta)[1]
     with precision(_BITS):
         margin = 1 + flint.arb(2) ** -50
-        enough = round_up(_unit(parameters, moved) / arb_of(exact(meets)) * margin)
+        enough = round_up(_unit(parameters, moved) / arb_of(exact(meets)) * margin) if meets else math.inf
         short = round_down(_unit(parameters, moved) / arb_of(exact(misses)) / margin)
     if not (short > 0 and enough < math.inf):
-        raise ValueError(
-            f"epsilon ({epsilon!r}) needs a sigma outside double precision. Use a less extreme epsilon."
-        )
+        told = f"epsilon ({epsilon!r}) at delta ({delta!r}) needs a sigma outside double precision"
+        raise ValueError(f"{told}. Use a less extreme epsilon or delta.")
     return replace(parameters, sigma=enough), replace(parameters, sigma=short)
 
 

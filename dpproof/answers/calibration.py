@@ -206,6 +206,7 @@ def _least_noise(
             return accountant.least_noise(parameters, adjacency, asked.limit, asked.at)
         return accountant.least_noise_for(asked.goal, parameters, adjacency)
     except (ValueError, ArithmeticError) as error:
+        error.args = (str(error).replace(str(asked.goal), str(asked)),)  # the target as it was given
         begun = accountant.account(parameters, adjacency).guarantee  # refuses what is wrong before any search
         if by_epsilon and exact(asked.at) == 0 and begun.epsilon(0).upper == math.inf:
             raise UnreachableTargetError(
@@ -387,8 +388,7 @@ def code(
     )
     if asked.quantity not in ("epsilon", "advantage"):
         return {"python": python}
-    by_epsilon = asked.quantity == "epsilon"
-    limit, at = (asked.limit, asked.at) if by_epsilon else ("0", asked.limit)
+    limit, at = (asked.limit, asked.at) if asked.quantity == "epsilon" else ("0", asked.limit)
     epsilon, failure = float(exact(limit)), float(exact(at))
     if not accountant.account(parameters, adjacency).guarantee.delta(epsilon).upper <= failure:
         failure = at_least(exact(at))  # the nearest double promises more than was asked for

@@ -190,6 +190,20 @@ def test_calibrate_says_where_noise_is_not_the_answer(refused, arguments, says):
 
 
 @pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (
+            ("--target-epsilon", "1e-320", "--delta", "1e-320"),
+            "epsilon ('1e-320') at delta ('1e-320') needs a sigma",
+        ),
+        (("--target-advantage", "1e-320"), "advantage 1e-320 cannot be met"),
+    ],
+)
+def test_a_gaussian_target_out_of_reach_is_named_as_given(refused, target, says):
+    assert says in refused("calibrate", "gaussian", "--sensitivity", "1", *target)
+
+
+@pytest.mark.parametrize(
     "target", [("--target-epsilon", "1e-320", "--delta", "0"), ("--target-advantage", "1e-320")]
 )
 def test_a_target_out_of_reach_is_named_before_the_noise(refused, target):
