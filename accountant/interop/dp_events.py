@@ -65,24 +65,24 @@ def privacy_loss_of(event: dp.DpEvent, adjacency: Adjacency | str) -> PrivacyLos
         ValueError: for an event without a step that uses records, or for parameters outside their domain.
     """
     parts = parts_of(event, Adjacency.of(adjacency))
-    if not _ran(event):
+    if not _steps(event):
         rule = "must hold at least one step that uses records. Otherwise nothing is run on the data."
         raise ValueError(f"event ({type(event).__name__}) {rule}")
     return PrivacyLoss([parts, [(pair.reversed(), count) for pair, count in parts]])
 
 
-def _ran(event: dp.DpEvent) -> bool:
-    """Whether a step was made that can use a record, also inside sampled events."""
-    return any(count and _uses_records(one) for one, count in _flat(event, 1))
+def _steps(event: dp.DpEvent) -> list[tuple[dp.DpEvent, int]]:
+    """Return the primitives that are run and can use a record, each with the number of times it occurs."""
+    return [(one, n) for one, n in _flat(event, 1) if n and _uses_records(one)]
 
 
 def _uses_records(event: dp.DpEvent) -> bool:
     """Whether a primitive can use a record. An empty sample or an empty step cannot."""
     match event:
         case dp.PoissonSampledDpEvent():
-            return event.sampling_probability != 0 and _ran(event.event)
+            return event.sampling_probability != 0 and bool(_steps(event.event))
         case dp.SampledWithoutReplacementDpEvent():
-            return event.sample_size != 0 and _ran(event.event)
+            return event.sample_size != 0 and bool(_steps(event.event))
         case dp.SingleEpochTreeAggregationDpEvent():
             return _levels(event) > 0
         case dp.NoOpDpEvent():
@@ -111,23 +111,21 @@ def attained_by(event: dp.DpEvent, adjacency: Adjacency | str) -> str | None:
     True
     """
     relation = Adjacency.of(adjacency)
-    return (
-        _ATTAINED.get(relation)
-        if all(_is_attained(one, relation) for one, n in _flat(event, 1) if n)
-        else None
-    )
+    attained = all(_is_attained(one, relation) for one, _ in _steps(event))
+    return _ATTAINED.get(relation) if attained else None
 
 
 def _is_attained(event: dp.DpEvent, adjacency: Adjacency) -> bool:
     """Whether a primitive's pair is its output on two neighbours: neither a surrogate nor rounded."""
-    if isinstance(event, dp.PoissonSampledDpEvent):
-        inner = list(_flat(event.event, 1))
-        return len(inner) == 1 and inner[0][1] == 1 and _is_attained(inner[0][0], adjacency)
-    answers = isinstance(event, dp.RandomizedResponseDpEvent) and adjacency is Adjacency.REPLACE
-    return answers or isinstance(event, _EXACT)
-
-
-_EXACT = dp.NonPrivateDpEvent, dp.GaussianDpEvent, dp.LaplaceDpEvent, dp.DiscreteLaplaceDpEvent
+    match event:
+        case dp.PoissonSampledDpEvent():
+            inner = _steps(event.event)
+            return len(inner) == 1 and inner[0][1] == 1 and _is_attained(inner[0][0], adjacency)
+        case dp.RandomizedResponseDpEvent():
+            return adjacency is Adjacency.REPLACE
+        case dp.DiscreteLaplaceDpEvent():
+            return bool(event.noise_parameter > 0)  # at 0 no such distribution exists
+    return isinstance(event, dp.NonPrivateDpEvent | dp.GaussianDpEvent | dp.LaplaceDpEvent)
 
 
 def parts_of(event: dp.DpEvent, adjacency: Adjacency) -> list[tuple[DominatingPair, int]]:
@@ -224,11 +222,8 @@ def _response(event: dp.RandomizedResponseDpEvent, adjacency: Adjacency) -> Made
 
 
 def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
-    rate, primitives = event.sampling_probability, list(_flat(event.event, 1))
-    if rate == 0:
-        return []
-    primitives = [(one, n) for one, n in primitives if n and not isinstance(one, dp.NoOpDpEvent)]
-    if not primitives:
+    rate, primitives = event.sampling_probability, _steps(event.event)
+    if rate == 0 or not primitives:
         return []
     if all(isinstance(one, dp.GaussianDpEvent) for one, _ in primitives):
         return [(_gaussian(rate, _joint_noise(primitives), adjacency), 1)]
@@ -250,7 +245,7 @@ def _poisson(event: dp.PoissonSampledDpEvent, adjacency: Adjacency) -> Made:
     return [(pair if rate == 1 else Subsampled(pair, rate), 1)]
 
 
-def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
+def _joint_noise(gaussians: list[tuple[Any, int]]) -> Any:
     """Return the noise multiplier of a single Gaussian mechanism that is no more private than all of them."""
     for one, _ in gaussians:
         if not 0 <= one.noise_multiplier < math.inf:
@@ -258,7 +253,8 @@ def _joint_noise(gaussians: list[tuple[Any, int]]) -> float:
     if any(one.noise_multiplier == 0 for one, _ in gaussians):
         return 0.0
     if len(gaussians) == 1 and gaussians[0][1] == 1:
-        return float(gaussians[0][0].noise_multiplier)
+        noise = gaussians[0][0].noise_multiplier
+        return float(noise) if float(noise) == noise else noise  # the pair refuses what is no double
     total = sum((n / Fraction(one.noise_multiplier) ** 2 for one, n in gaussians), Fraction(0))
     return math.sqrt(1 / total) * (1 - 2.0**-50)
 

@@ -82,9 +82,13 @@ class Subsampled:
     def loss_range(self) -> tuple[float, float]:
         """Return lower and upper bounds on the finite privacy losses.
 
-        If a user is removed, outcomes that only Q produces have the smallest loss, log(1 - rate).
+        If a user is removed, outcomes that only Q produces have the smallest loss, log(1 - rate). It is also
+        the largest one if all losses of ``pair`` are infinite under P.
         """
-        low, high = ends_after_sampling(self.pair.loss_range(), exact(self.rate))
+        low, high = self.pair.loss_range()
+        if self.rate < 1 and self.pair.cells(np.zeros(1)).infinite[0] >= 1:
+            high = -math.inf
+        low, high = ends_after_sampling((min(low, high), high), exact(self.rate))
         if self.pair.reversed().cells(np.array([0.0])).infinite[1] > 0:
             low = min(low, ends_after_sampling((-math.inf, 0.0), exact(self.rate))[0])
         return (low, high) if self.removes else (-high, -low)
@@ -272,11 +276,9 @@ def visible_coin(pair: DominatingPair, probability: Number) -> VisibleChoice:
     (0.0, 0.0)
 
     Raises:
-        ValueError: unless 0 < probability <= 1.
+        ValueError: unless 0 < probability <= 1, and for a probability below 1e-300.
     """
-    share = exact(probability, "probability")
-    if not 0 < share <= 1:
-        raise ValueError(f"probability ({probability!r}) must be above 0 and at most 1")
+    share = sampling_rate(probability, "probability")
     idle: tuple[tuple[Number, DominatingPair], ...] = ((1 - share, Nothing()),) if share < 1 else ()
     return VisibleChoice(((share, pair), *idle))
 

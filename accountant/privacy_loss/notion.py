@@ -153,6 +153,8 @@ class PrivacyLoss(Profile):
     def _epsilon_at(self, target: Fraction) -> Bound:
         if target > 0:
             check_least(target)
+        if any(infinite_mass(parts)[0] > target for parts in self._merged):
+            return Bound(math.inf, math.inf)
         return self._largest(lambda parts: _epsilon(parts, target))
 
     def _largest(self, ask: Callable[[Composition], Ends]) -> Bound:
@@ -192,10 +194,7 @@ def _delta(parts: Composition, epsilon: Fraction) -> Ends:
 def _epsilon(parts: Composition, delta: Fraction) -> Ends:
     if not parts:
         return 0.0, 0.0
-    low, high = infinite_mass(parts)
-    if low > delta:
-        return math.inf, math.inf
-    most = largest_loss(parts) if high <= delta else (0.0, math.inf)
+    most = largest_loss(parts) if infinite_mass(parts)[1] <= delta else (0.0, math.inf)
     if delta == 0:
         return most
     if most[1] == 0:

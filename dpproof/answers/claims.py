@@ -167,7 +167,7 @@ _Heard = tuple[Evidence | None, Outcome | None, list[str]]
 def _account_or_reason(claim: Claim) -> _Known:
     """Return the account, whether it proves or refutes the promise, and the reason why there is none."""
     try:
-        return *_accounted(claim), []
+        return _accounted(claim)
     except (ArithmeticError, MemoryError) as error:
         return None, False, False, [f"not certified: {_cause(error)}"]
 
@@ -286,23 +286,29 @@ def _undecided(account: Account) -> bool:
     return account.rests is not None and account.rests.verdict in (Verdict.OPEN, Verdict.REFUTED)
 
 
-def _accounted(claim: Claim) -> tuple[Account | None, bool, bool]:
-    """Return the account, whether it proves the promise, and whether an attained pair refutes the promise."""
+def _accounted(claim: Claim) -> _Known:
+    """Return the account, whether it proves the promise, and whether an attained pair refutes the promise.
+
+    Also return the reason if the promise could not be compared with the whole guarantee.
+    """
     if claim.outside and not events.kind_of(claim):
-        return None, False, False
+        return None, False, False, []
     with recorded() as used:
-        account, (proved, broken) = _event(claim) if events.kind_of(claim) else _mechanism(claim)
+        account, proved, broken, said = _event(claim) if events.kind_of(claim) else _mechanism(claim)
     account = replace(account, arithmetic=frozenset(used))
     exposed = implies(claim.trust, account.trust)
-    return account, proved and _covers(account, claim) and not _undecided(account), broken and exposed
+    return account, proved and _covers(account, claim) and not _undecided(account), broken and exposed, said
 
 
-def _event(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
+_Compared = tuple[Account, bool, bool, list[str]]
+
+
+def _event(claim: Claim) -> _Compared:
     account, guarantee = events.account_event(claim)
     return _compared(claim, account, guarantee, guarantee if account.released else None)
 
 
-def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
+def _mechanism(claim: Claim) -> _Compared:
     accountant = accountant_for(claim.mechanism)
     parameters = accountant.parameters.read(claim.parameters)
     account = accounts.account(accountant, parameters, claim.adjacency, delta=claim.delta)
@@ -311,14 +317,20 @@ def _mechanism(claim: Claim) -> tuple[Account, tuple[bool, bool]]:
     return _compared(claim, account, account.result.guarantee, attained)
 
 
-def _compared(
-    claim: Claim, account: Account, guarantee: Profile, attained: Profile | None
-) -> tuple[Account, tuple[bool, bool]]:
-    """Return the account, and whether it proves or refutes the promise. The account's own epsilon decides first."""
+def _compared(claim: Claim, account: Account, guarantee: Profile, attained: Profile | None) -> _Compared:
+    """Return the account, and whether it proves or refutes the promise. The account's own epsilon decides first.
+
+    If the promise cannot be compared with the guarantee, the attained epsilon alone can still refute the promise.
+    """
     promised = claim.promise.get("epsilon")
     if promised is not None and account.bound.upper <= exact(promised):
-        return account, (True, False)
-    return account, _settled(claim, guarantee, attained)
+        return account, True, False, []
+    try:
+        return account, *_settled(claim, guarantee, attained), []
+    except (ArithmeticError, MemoryError) as error:
+        least = None if promised is None or account.released is None else account.released.lower
+        broken = least is not None and least > exact(promised or 0)
+        return account, False, broken, [] if broken else [f"not certified: {_cause(error)}"]
 
 
 def _audited(claim: Claim, until: float | None, options: AuditOptions) -> _Heard:

@@ -1,6 +1,7 @@
 """Bridges to dp-accounting and Opacus; their answers beside ours, one-sidedly."""
 
 import math
+from fractions import Fraction
 
 import dp_accounting as dp
 import pytest
@@ -11,7 +12,13 @@ from dp_accounting.rdp import RdpAccountant
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.guarantees.notions import GaussianDP
 from dpproof.accountant.interop.dp_accounting import CertifiedAccountant
-from dpproof.accountant.interop.dp_events import UnsupportedEventError, parts_of, privacy_loss_of
+from dpproof.accountant.interop.dp_events import (
+    UnsupportedEventError,
+    attained_by,
+    event_of_training,
+    parts_of,
+    privacy_loss_of,
+)
 
 REPLACE_ONE = dp.NeighboringRelation.REPLACE_ONE
 REPLACE_SPECIAL = dp.NeighboringRelation.REPLACE_SPECIAL
@@ -210,3 +217,50 @@ def test_a_sampled_sum_without_noise_reveals_either_record(epsilon):
     assert found.lower <= 0.1 + 0.9 * noisy.upper
     assert found.upper >= 0.1 + 0.9 * noisy.lower
     assert found.width < 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 0.65, 1.0])
+def test_what_is_left_of_a_leaking_sample_has_one_loss(epsilon):
+    """Outside the sample the loss is log(0.7), so Laplace noise of scale 1 is asked at epsilon - log(0.7)."""
+    seen = dp_event.PoissonSampledDpEvent(0.3, dp_event.GaussianDpEvent(0.0))
+    event = dp_event.ComposedDpEvent([seen, dp_event.LaplaceDpEvent(1.0)])
+    found = privacy_loss_of(event, Adjacency.ADD_REMOVE).delta(epsilon)
+    true = 0.3 + 0.7 * max(1 - math.exp((epsilon - math.log(0.7) - 1) / 2), 0)
+    assert found.lower <= true * (1 + 1e-15)
+    assert true * (1 - 1e-15) <= found.upper
+    assert found.width < 1e-4
+
+
+def test_a_certain_leak_is_decided_before_anything_is_composed():
+    seen = dp_event.PoissonSampledDpEvent(0.3, dp_event.GaussianDpEvent(0.0))
+    event = dp_event.ComposedDpEvent([seen, event_of_training(0.5, 0.5, 10**9)])
+    assert privacy_loss_of(event, Adjacency.ADD_REMOVE).epsilon(0.29).lower == math.inf
+
+
+NOTHING = dp_event.SelfComposedDpEvent(dp_event.LaplaceDpEvent(1.0), 0)
+WITH_NOTHING = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1.0), dp_event.NoOpDpEvent(), NOTHING])
+
+
+@pytest.mark.parametrize(
+    ("event", "attained"),
+    [
+        (WITH_NOTHING, True),
+        (dp_event.PoissonSampledDpEvent(0.1, WITH_NOTHING), True),
+        (dp_event.DiscreteLaplaceDpEvent(0.5, 1), True),
+        (dp_event.DiscreteLaplaceDpEvent(0.0, 1), False),
+        (dp_event.PoissonSampledDpEvent(0.1, dp_event.DiscreteLaplaceDpEvent(0.0, 1)), False),
+    ],
+)
+def test_steps_without_records_leave_a_guarantee_attained(event, attained):
+    privacy_loss_of(event, Adjacency.ADD_REMOVE)
+    assert (attained_by(event, Adjacency.ADD_REMOVE) is not None) is attained
+
+
+@pytest.mark.parametrize("adjacency", [Adjacency.ADD_REMOVE, Adjacency.REPLACE])
+@pytest.mark.parametrize(
+    ("rate", "noise", "rule"),
+    [(1e-308, 0.0, "must be at least 1e-300"), (0.1, Fraction(1, 10), "must be exactly equal to a float")],
+)
+def test_a_sampled_event_is_not_rounded(rate, noise, rule, adjacency):
+    with pytest.raises(ValueError, match=rule):
+        privacy_loss_of(dp_event.PoissonSampledDpEvent(rate, dp_event.GaussianDpEvent(noise)), adjacency)

@@ -30,6 +30,10 @@ event = dp_accounting.SelfComposedDpEvent(step, 1000)
 
 concentrated = dp_accounting.ZCDpEvent(0.5)
 
+leak = dp_accounting.PoissonSampledDpEvent(0.3, dp_accounting.GaussianDpEvent(0.0))
+large = dp_accounting.PoissonSampledDpEvent(0.5, dp_accounting.GaussianDpEvent(0.5))
+leaks = dp_accounting.ComposedDpEvent([leak, dp_accounting.SelfComposedDpEvent(large, 10**9)])
+
 def make():
     return event
 
@@ -72,6 +76,14 @@ def test_an_event_is_broken_only_if_neighbours_reach_its_guarantee(run, claim_fi
     assert (ran.code, ran.json["claims"][0]["verdict"]) == (1, "broken")
     ran = run("check", claim(claim_file, 0.1, event=f"{module}:concentrated"), "--json", "--no-audits")
     assert (ran.code, ran.json["claims"][0]["verdict"]) == (3, "not certified")
+
+
+def test_an_account_that_is_too_large_does_not_hide_a_certain_leak(run, claim_file, module):
+    asked = claim(claim_file, 0.9, event=f"{module}:leaks", delta=0.29)
+    ran = run("check", asked, "--json", "--no-audits")
+    (entry,) = ran.json["claims"]
+    assert (ran.code, entry["verdict"]) == (1, "broken")
+    assert entry["account"] is not None
 
 
 @pytest.mark.parametrize("kind", ["event", "training"])
