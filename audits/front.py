@@ -17,7 +17,6 @@ from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
 from dpproof.audits.engine.betting.curves import PrivacyCurve
-from dpproof.audits.engine.checks.kept_state import KeptState
 from dpproof.audits.engine.conclusion import check_request, unfinished
 from dpproof.audits.engine.sampling.callables import Auditable, as_mechanism_with
 from dpproof.audits.engine.sampling.progress import counting, on_screen
@@ -135,11 +134,10 @@ def audit(
         plan, claim=_name(what) if claim is None else claim, further=FURTHER if sharpen is None else 0.0
     )
     called = Call(curve, as_mechanism_with(what, told), inputs)
-    state = KeptState(what)
     with counting() as drawn:
         try:
             with plan.timed(), on_screen():
-                found = state.told(called.audit(plan))
+                found = called.audit(plan)
         except OutOfTimeError as ended:
             if seconds is None:  # the time that ended is the caller's
                 raise

@@ -12,7 +12,6 @@ from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve
 from dpproof.audits.engine.betting.schedule import Pace
 from dpproof.audits.engine.betting.trial import Trial, run_trial
 from dpproof.audits.engine.checks.dependence import RowRecord, check_fresh_calls
-from dpproof.audits.engine.checks.kept_state import ALIKE, alike
 from dpproof.audits.engine.checks.probing import check_randomness
 from dpproof.audits.engine.conclusion import check_request, conclude
 from dpproof.audits.engine.explaining.fresh import shown
@@ -81,8 +80,6 @@ def audit_pair(curve: PrivacyCurve, sampler: Auditable, pair: Neighbours, plan: 
         return found.left_unconfirmed()
     if found.verdict.violated:
         found = replace(found, shortened=short, shown=shown(made, pair, curve, found, seed))
-    elif alike(made, pair, seed):
-        found = replace(found, not_covered=(ALIKE, *found.not_covered))
     check_unchanged(pair)
     return found
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import CurvePoint, PrivacyCurve, curve_points
 from dpproof.audits.engine.betting.trial import run_trial
+from dpproof.audits.engine.checks.kept_state import unless_alike
 from dpproof.audits.engine.checks.probing import look
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.blocks import draw_blocks
@@ -191,6 +192,7 @@ def audit_worst(curve: PrivacyCurve, sampler: Auditable, several: WorstOf, plan:
         "search": {"pairs": len(pairs), "winner": winner, "samples": spent, "share": share},
     }
     found = audit_pair(curve, made, pairs[winner], replace(plan, budget=budget - spent, replay=how))
+    found = unless_alike(found, made, [pairs[winner], *pairs[:winner], *pairs[winner + 1 :]], plan)
     check_unchanged(*pairs)
     return replace(found, samples=found.samples + spent)
 
@@ -241,7 +243,7 @@ def audit_each(curve: PrivacyCurve, sampler: Auditable, several: EachOf, plan: A
         found.append(audit_pair(curve, sampler, pair, here))
         if found[-1].unconfirmed or (found[-1].verdict is Finding.VIOLATION and not plan.sharpen):
             break
-    return _united(found, len(pairs), plan.alpha, plan.seed)
+    return unless_alike(_united(found, len(pairs), plan.alpha, plan.seed), sampler, pairs, plan)
 
 
 def _united(found: Sequence[Evidence], pairs: int, alpha: float, seed: int) -> Evidence:

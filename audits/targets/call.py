@@ -8,7 +8,7 @@ random) in one run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, ClassVar, Unpack, cast, overload
 
@@ -17,6 +17,7 @@ import numpy as np
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.engine.betting.curves import PrivacyCurve
+from dpproof.audits.engine.checks.kept_state import STATE, unless_alike
 from dpproof.audits.engine.extreme_pairs import audit_extremes
 from dpproof.audits.engine.runner import audit_pair
 from dpproof.audits.engine.sampling.callables import Auditable
@@ -64,7 +65,8 @@ def audit(
     Samples are drawn until the claim is refuted or the budget is spent. The result depends on the seed, not on the
     number of workers. A false alarm has probability at most ``alpha``, for any scores (docs/notes/audit_betting.md).
     The audit draws about 700 to 2,000 further outputs, which it does not count, to check that the outputs are
-    independent.
+    independent. Before it answers "consistent", it draws at most a twentieth of the budget more, to check that the
+    outputs depend on the data.
 
     Args:
         what: the name of the claim; or a target, such as `dpproof.mechanism_target` returns, without the arguments
@@ -121,7 +123,8 @@ class Call:
 
     def audit(self, plan: AuditPlan) -> Evidence:
         """Run the audit, and return the evidence. The plan gives the name of the claim."""
-        return _run(self.inputs, self.curve, self.sampler, plan)
+        found = _run(self.inputs, self.curve, self.sampler, plan)
+        return found if found.verdict.violated else replace(found, not_covered=(STATE, *found.not_covered))
 
     @classmethod
     def read(cls, how: Told) -> Call:
@@ -165,7 +168,7 @@ def _run(inputs: object, curve: PrivacyCurve, sampler: object, plan: AuditPlan) 
 
 @_run.register
 def _pair(inputs: Neighbours, curve: PrivacyCurve, sampler: Auditable, plan: AuditPlan) -> Evidence:
-    return audit_pair(curve, sampler, inputs, plan)
+    return unless_alike(audit_pair(curve, sampler, inputs, plan), sampler, [inputs], plan)
 
 
 @_run.register

@@ -15,7 +15,6 @@ from dpproof.accountant.claims.claim import Claim
 from dpproof.audits.data.changes import Bounds
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.pairs import Neighbours, check_pair
-from dpproof.audits.engine.checks.kept_state import KeptState
 from dpproof.audits.engine.errors import LoadError
 from dpproof.audits.engine.sampling.callables import Mechanism, as_mechanism, mechanism
 from dpproof.audits.engine.sampling.commands import TIMEOUT, command
@@ -107,8 +106,7 @@ class Named:
         made, inputs = _made(self.target, told), inputs_of(self.neighbours, self.data, self.adjacency, bounds)
         scores = self.options.get("scores")
         asked = replace(plan, delta=stated.delta, scores=scores, replay=self._again())
-        state = KeptState(made)
-        found = state.told(Call(stated.guarantee, made, inputs).audit(asked))
+        found = Call(stated.guarantee, made, inputs).audit(asked)
         return replace(found, arithmetic=self.options.get("arithmetic", found.arithmetic))
 
     def _again(self) -> dict[str, object]:

@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections import Counter, OrderedDict, defaultdict, namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,11 +22,13 @@ from dpproof.answers.audit import audit_claim
 from dpproof.audits.data.changes import shown
 from dpproof.audits.data.extremes import Extremes
 from dpproof.audits.data.handed import Handed, sealed
-from dpproof.audits.data.pairs import InvalidNeighboursError
+from dpproof.audits.data.pairs import InvalidNeighboursError, Neighbours
 from dpproof.audits.data.tables import table_of
-from dpproof.audits.engine.checks.kept_state import ALIKE, STATE, WEAKNESS
-from dpproof.audits.engine.sampling.callables import ChangedInputError
+from dpproof.audits.engine.checks.kept_state import MOST, SHARE, STATE, WEAKNESS, unless_alike
+from dpproof.audits.engine.sampling.callables import ChangedInputError, Mechanism
+from dpproof.audits.plan import AuditPlan
 from dpproof.audits.recording.evidence import Evidence, Finding
+from dpproof.audits.time_budget import OutOfTimeError
 from dpproof.claim_file.entry import claim_from
 from dpproof.cli.audit_jobs import told_of
 from dpproof.privacy_tests import Privacy
@@ -425,38 +427,72 @@ def test_all_pairs_of_random_data_are_neighbours_and_the_data_stay():
         assert sealed(data) == before
 
 
-def first_only():
-    """Return a function that keeps its first input."""
-    kept = []
-
-    def function(data, n, rng):
-        kept.append(data)
-        return sum(kept[0]) + geometric(1 / 10, rng, n)
-
-    return function
+KEPT = []
 
 
-class Fitted:
-    """A function that keeps a result of its first input."""
+def first_only(data, n, rng):
+    """Keep the first input, as one number."""
+    KEPT or KEPT.append(sum(data))
+    return KEPT[0] + rng.integers(2, size=n)
 
-    total = None
 
-    def __call__(self, data, rng):
-        self.total = sum(data) if self.total is None else self.total
-        return self.total + int(geometric(1 / 10, rng, 1)[0])
+def test_a_function_that_keeps_its_first_input_is_never_called_consistent_and_replays():
+    KEPT.clear()
+    here = f"{__name__}:"
+    entry = {"name": "a", "mechanism": f"{here}first_only", "data": f"{here}NUMBERS", "adjacency": "replace"}
+    claim = claim_from({**entry, "epsilon": 1, "audit": {"budget": 20_000}})
+    found = audit_claim(claim, seed=0, alpha=0.01)
+    assert (found.verdict, found.weakness) == (Finding.INCONCLUSIVE, WEAKNESS)
+    assert found.not_covered[0] == STATE
+    assert dpproof.replay(json.loads(json.dumps(found.witness()))) == found  # a second audit in this process
 
 
 def nothing(data, n, rng):
     return geometric(1, rng, n)
 
 
+def failing(data, n, rng):
+    raise ValueError
+
+
+def spent(data, n, rng):
+    raise OutOfTimeError
+
+
+PAIRS = [Neighbours([0], [one], REPLACE, "a pair") for one in (1, 7)]
+
+
 @rows(
-    ("made", "kept"),
-    [(first_only, True), (Fitted, True), (lambda: noisy_total, False), (lambda: nothing, False)],
+    ("function", "alike"),
+    [
+        (nothing, True),
+        (lambda data, rng: rng.normal(), True),
+        (noisy_total, False),
+        (lambda data, n, rng: (data[0] > 6) + geometric(1, rng, n), False),
+        (Mechanism(nothing, seeded=False), False),
+        (failing, False),
+        (spent, False),
+    ],
 )
-def test_a_function_that_answers_from_its_first_input_is_not_called_consistent(made, kept):
-    function = made()
-    found = dpproof.audit(function, [0, 1, 1, 0], adjacency="replace", epsilon=3, budget=3000, power=False)
+def test_only_a_function_with_equal_outputs_on_all_pairs_is_inconclusive(function, alike):
+    found = dpproof.audit(noisy_total, pair=([0], [1]), **ASKED, budget=1000)
     assert found.not_covered[0] == STATE
-    assert (ALIKE in found.not_covered) == (function is not noisy_total)
-    assert (found.weakness == WEAKNESS) == kept
+    assert unless_alike(found, function, PAIRS, AuditPlan(seed=0)) == found
+    found = replace(found, verdict=Finding.CONSISTENT)
+    left = unless_alike(found, function, PAIRS, AuditPlan(seed=0))
+    assert left == (replace(found, verdict=Finding.INCONCLUSIVE, weakness=WEAKNESS) if alike else found)
+
+
+@rows("budget", [1, 100, 5000, 10**6])
+def test_the_comparison_draws_at_most_its_share_of_the_budget(budget):
+    drawn = []
+
+    def counted(data, n, rng):
+        drawn.append(n)
+        return nothing(data, n, rng)
+
+    found = dpproof.audit(noisy_total, pair=([0], [1]), **ASKED, budget=1000)
+    found = replace(found, verdict=Finding.CONSISTENT)
+    left = unless_alike(found, counted, PAIRS, AuditPlan(seed=0, budget=budget))
+    assert (left.verdict is Finding.INCONCLUSIVE) == bool(drawn) == (budget > 100 * len(PAIRS) / 5)
+    assert sum(drawn) <= min(SHARE * budget, 2 * MOST * len(PAIRS))
