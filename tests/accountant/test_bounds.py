@@ -28,7 +28,7 @@ def test_a_decided_comparison_holds_for_all_enclosed_numbers(a, b, c, d):
 
 
 def test_undecided_is_no_answer():
-    with pytest.raises(UndecidedError, match="overlap"):
+    with pytest.raises(UndecidedError, match="leave this undecided"):
         bool(Bound(1.0, 2.0).at_most(1.5))
 
 

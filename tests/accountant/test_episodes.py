@@ -82,7 +82,7 @@ def test_other_files_are_refused_by_name(tmp_path):
         Episodes.load(path)
     with path.open("wb") as stream:
         np.savez(stream, format=2, **vars(BATCH))
-    with pytest.raises(ValueError, match=r"odd\.npz: format \(2\) must be 1"):
+    with pytest.raises(ValueError, match=r"odd\.npz: the file has format 2, but this dpproof reads format 1"):
         Episodes.load(path)
     with pytest.raises(FileNotFoundError):
         Episodes.load(tmp_path / "none.npz")

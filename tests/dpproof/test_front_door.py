@@ -122,12 +122,12 @@ def test_nothing_is_guessed_where_nothing_is_close(refused):
         (["account", "rlsvi", "--actions", 2], ["--states", "--horizon", "--episodes", "--adjacency"]),
         (
             ["account", "rlsvi"],
-            ["--states", "--actions", "--horizon", "--episodes", "--adjacency", RELATIONS],
+            ["--states", "--actions", "--horizon", "--episodes", "--adjacency", "replace, rewards-only"],
         ),
         (["calibrate", "gaussian"], ["--target-epsilon", "--delta"]),
         (
             ["audit", "rlsvi", "--actions", 2],
-            ["'states'", "'horizon'", "'episodes'", "--adjacency", RELATIONS],
+            ["'states'", "'horizon'", "'episodes'", "--adjacency", "Choose one of: rewards-only."],
         ),
         (["audit", "math:sin"], ["--epsilon", "--adjacency", "--data", "neighbours", RELATIONS]),
         (["audit", "math:sin", "--epsilon", 1], ["--adjacency", "--data", "neighbours"]),
