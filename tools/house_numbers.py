@@ -38,7 +38,7 @@ class Tree:
         packed = subprocess.run(["git", "archive", commit], check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
             members = (member for member in archive if member.isfile())
-            return cls({member.name: archive.extractfile(member).read() for member in members})  # type: ignore[union-attr]
+            return cls({member.name: archive.extractfile(member).read() for member in members})  # type: ignore[union-attr] # members are files
 
     @cached_property
     def shipped(self) -> dict[str, str]:

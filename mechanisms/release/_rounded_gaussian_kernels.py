@@ -32,7 +32,7 @@ def _product(a: Any, b: Any) -> Any:  # pragma: no cover - compiled
     return high, (other << _HALF_BITS) | (low & _LOW)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator] # numba has no types
 def _shifted(high: Any, low: Any, by: Any) -> Any:  # pragma: no cover - compiled
     """Return both words shifted right by ``by``, in [1, 127]."""
     if by < _U(64):
@@ -40,7 +40,7 @@ def _shifted(high: Any, low: Any, by: Any) -> Any:  # pragma: no cover - compile
     return _ZERO, high >> (by - _U(64))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _half_coin(words: Any, at: int) -> Any:  # pragma: no cover - compiled
     """Toss a coin of probability exp(-1/2): the falling run 1/2 > u1 > u2 > ... has even length."""
     last, length = _HALF, 0
@@ -56,7 +56,7 @@ def _half_coin(words: Any, at: int) -> Any:  # pragma: no cover - compiled
         last, length = word, length + 1
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _below(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - compiled
     """Toss a coin of probability (2k + x)/(2k + 2)."""
     sides = _TWO * k + _TWO
@@ -79,7 +79,7 @@ def _below(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - co
     return (_YES if word < x else _NO), at
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _step_coin(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover - compiled
     """Toss a coin of probability exp(-x (2k + x)/(2k + 2))."""
     last, even = x, True
@@ -100,7 +100,7 @@ def _step_coin(words: Any, at: int, k: Any, x: Any) -> Any:  # pragma: no cover 
         last, even = word, not even
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _whole(words: Any, at: int) -> Any:  # pragma: no cover - compiled
     """Return the outcome, k with probability proportional to exp(-k^2/2), and the index of the next word."""
     k = 0
@@ -118,7 +118,7 @@ def _whole(words: Any, at: int) -> Any:  # pragma: no cover - compiled
     return _YES, k, at
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _candidate(words: Any, at: int) -> Any:  # pragma: no cover - compiled
     """Make one attempt at (k, first word of x), by steps N1 to N4 of Karney's algorithm."""
     found, k, at = _whole(words, at)
@@ -135,7 +135,7 @@ def _candidate(words: Any, at: int) -> Any:  # pragma: no cover - compiled
     return _YES, k, x, at
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) -> Any:  # pragma: no cover
     """Return whether floor(fraction -+ scale (k + x)) is decided, and its value."""
     near = (_U(k) << _U(58)) | (x >> _SIX)
@@ -156,7 +156,7 @@ def _offset(k: int, x: Any, minus: bool, fraction: Any, scale: Any, shift: Any) 
     return first == second, first
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def rounded(
     words: Any, at: int, which: Any, begin: int, fractions: Any, scales: Any, shifts: Any, found: Any
 ) -> Any:  # pragma: no cover - compiled

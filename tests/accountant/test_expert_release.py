@@ -333,7 +333,7 @@ def test_extreme_values_are_refused_or_answered():
     assert loud.delta(1).upper == 1
     many = account(logged_release(trajectories=10**6, experts=10**5, scale=1e5), EXPERT)
     assert many.guarantee.epsilon("1e-5").upper == math.inf
-    assert "nothing is promised" in many.notes[-1]
+    assert "no noise gives a guarantee" in many.notes[-1]
 
 
 def test_the_account_says_whose_lower_ends_it_gives():

@@ -86,7 +86,7 @@ def test_what_does_not_exist_is_named(name, words):
     ],
 )
 def test_a_header_that_cannot_be_read_is_refused(text):
-    with pytest.raises(ValueError, match="A note must begin with|of a header must have"):
+    with pytest.raises(ValueError, match=r"A note must begin with|of a header must have"):
         notes.entries(text)
 
 

@@ -48,7 +48,7 @@ LEAST_FAILURE: Final = 1e-60
 MOST_FAILURE: Final = 0.1
 """The largest allowed probability that a round releases an unstable prefix. ``LEAST_FAILURE`` is the least."""
 
-_TOO_MANY = "so many draws from what is logged are too far from fresh ones; nothing is promised"
+_TOO_MANY = "the logged data are too few for so many rounds, so no noise gives a guarantee"
 _HOPELESS: Final[Mapping[str, Callable[[Logged], bool]]] = {
     "walk": lambda logged: not walk_constants(logged),
     "fresh": lambda logged: 2 * run_out(logged) >= 1,

@@ -82,7 +82,7 @@ def _chunk(
             low[chunk, state] += whole & ((1 << LOW_BITS) - 1)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _alone(
     states: Any,
     rewards: Any,
@@ -98,7 +98,7 @@ def _alone(
         _chunk(states, rewards, starts, discount, top, units, visits, high, low, chunk)
 
 
-@numba.njit(cache=True, parallel=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, parallel=True, nogil=True)  # type: ignore[untyped-decorator] # numba has no types
 def _together(
     states: Any,
     rewards: Any,
