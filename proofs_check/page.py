@@ -16,7 +16,9 @@ from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Stat
 from dpproof.proofs_check.steps import StepError, blocks, obligation
 
 FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
+NEEDED = ("kind", "source", "verdict")
 SECTIONS = ("Statement", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
+LIST_OF_IDS = re.compile(r"`[\w.-]+`(, `[\w.-]+`)*", re.ASCII)
 Lines = list[tuple[int, str]]
 
 
@@ -44,11 +46,37 @@ class Page:
 
     def ids(self, name: str) -> tuple[str, ...]:
         """Return the ids that a fact lists."""
-        return tuple(re.findall(r"[\w.-]+", self.fact(name) or ""))
+        number, text = self.facts.get(name, (0, ""))
+        if text and not LIST_OF_IDS.fullmatch(text):
+            raise self.error(number, f"fact {name!r} ({text}) must list ids: `first.id`, `second.id`")
+        return tuple(re.findall(r"[\w.-]+", text))
+
+    def id(self, name: str) -> str | None:
+        """Return the only id that a fact lists; None if the page does not state the fact."""
+        found = self.ids(name)
+        if len(found) > 1:
+            raise self.error(self.facts[name][0], f"fact {name!r} must be one id, not {len(found)}")
+        return found[0] if found else None
 
     def text(self, name: str) -> str:
-        """Return a section as one paragraph, without its formula."""
-        return _joined(line for _, line in _parted(self.sections.get(name, []), "$$")[0])
+        """Return a section as one paragraph, without the formula at its end."""
+        return self.parted(self.sections.get(name, []), "$$")[0]
+
+    def parted(self, lines: Lines, fence: str) -> tuple[str, Lines]:
+        """Return the text before a block between two fences, and the lines of the block.
+
+        Raises:
+            PageError: for text after the block, for a second block, and for one that is not closed.
+        """
+        places = [place for place, (_, line) in enumerate(lines) if line.startswith(fence)]
+        if not places:
+            return _joined(line for _, line in lines), []
+        first, last = places[0], places[-1]
+        if len(places) != 2 or _joined(line for _, line in lines[last + 1 :]):
+            raise self.error(
+                lines[first][0], f"one block between two lines {fence} must end the section or the step"
+            )
+        return _joined(line for _, line in lines[:first]), lines[first + 1 : last]
 
     def items(self, name: str) -> tuple[str, ...]:
         """Return the items of the list in a section."""
@@ -56,8 +84,11 @@ class Page:
         for number, line in self.sections.get(name, []):
             if line.startswith("- "):
                 found.append([line[2:]])
-            elif line.strip() and not found:
-                raise self.error(number, f"section {name!r} must be a list; each item begins with '- '")
+            elif line.strip() and not (found and line.startswith("  ")):
+                raise self.error(
+                    number,
+                    f"section {name!r} must be a list. Each item begins with '- ', and goes on indented.",
+                )
             elif line.strip():
                 found[-1].append(line)
         return tuple(map(_joined, found))
@@ -67,28 +98,21 @@ def _joined(lines: Iterable[str]) -> str:
     return " ".join(line.strip() for line in lines if line.strip())
 
 
-def _parted(lines: Lines, fence: str) -> tuple[Lines, Lines]:
-    """Return the lines outside and inside the fences, without the fences."""
-    parts: tuple[Lines, Lines] = ([], [])
-    inside = False
-    for number, line in lines:
-        if line.startswith(fence):
-            inside = not inside
-        else:
-            parts[inside].append((number, line))
-    return parts
-
-
 def parse(text: str, place: str) -> Page:
     """Return the parts of a page. ``place`` is its file, for messages.
 
     Raises:
-        PageError: for a page without a title, and for an unknown or repeated fact, section or step.
+        PageError: for a page without a title or a needed fact, for an unknown or repeated fact, section or step, for
+            a comment, and for text that belongs to none of these.
     """
     page = Page(place)
     here: Lines | None = None
     for number, line in enumerate(text.splitlines(), 1):
         level, _, title = line.partition(" ")
+        if "<!--" in line:
+            raise page.error(
+                number, "a page must not have comments, because readers of the site do not see them"
+            )
         if level == "#" and not page.title and title:
             page.title = title.strip()
         elif level in ("##", "###"):
@@ -99,6 +123,10 @@ def parse(text: str, place: str) -> Page:
             _add_fact(page, number, line)
     if not page.title:
         raise page.error(1, "the page must begin with '# ' and a title")
+    if missing := [name for name in NEEDED if name not in page.facts]:
+        raise page.error(1, f"the page must state these facts: {', '.join(missing)}")
+    if loose := [number for number, line in page.sections.get("Steps", []) if line.strip()]:
+        raise page.error(loose[0], "section 'Steps' must have nothing before its first '### ' and name")
     return page
 
 
@@ -109,6 +137,8 @@ def _opened(page: Page, number: int, level: str, title: str) -> Lines:
         raise page.error(number, f"section {title!r} must be one of: {', '.join(SECTIONS)}")
     if title in held:
         raise page.error(number, f"{kind} {title!r} occurs twice")
+    if kind == "step" and next(reversed(page.sections), "") != "Steps":
+        raise page.error(number, f"step {title!r} must be in the section '## Steps'")
     return held.setdefault(title, [])
 
 
@@ -132,11 +162,11 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
         PageError: for a page that cannot be read. The message names the file and the line.
     """
     page = parse(path.read_text(encoding="utf-8"), place)
-    formula = [line.strip() for _, line in _parted(page.sections.get("Statement", []), "$$")[1]]
+    formula = [line.strip() for _, line in page.parted(page.sections.get("Statement", []), "$$")[1]]
     try:
         return Statement(
             identity,
-            page.fact("kind") or "statement",
+            page.fact("kind") or "",
             page.title,
             _source(page, identity),
             page.text("Statement"),
@@ -146,7 +176,7 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
             page.items("Rules"),
             page.items("Readings"),
             page.text("Not covered") or "nothing",
-            next(iter(page.ids("corrected by")), None),
+            page.id("corrected by"),
             page.ids("parts"),
             page.text("Reason") or None,
             page.text("Domain") or None,
@@ -164,7 +194,7 @@ def _source(page: Page, identity: str) -> Source:
     if found is None:
         number = page.facts["source"][0] if "source" in page.facts else 1
         raise page.error(number, "the page must have a fact '- source: paper | version | item'")
-    return Source(found[1], found[2], found[3], next(iter(page.ids("published as")), identity))
+    return Source(found[1], found[2], found[3], page.id("published as") or identity)
 
 
 def _judgement(page: Page) -> Judgement | None:
@@ -181,13 +211,8 @@ def _judgement(page: Page) -> Judgement | None:
 
 
 def _step(page: Page, name: str, lines: Lines) -> Obligation:
-    note, block = _parted(lines, "```")
+    note, block = page.parted(lines, "```")
     try:
-        return obligation(name, _joined(line for _, line in note), blocks(block))
+        return obligation(name, note, blocks(block))
     except StepError as error:
         raise page.error(error.number, str(error)) from None
-
-
-def statements_in(contents: Path) -> tuple[str, ...]:
-    """Return the names of the pages that a table of contents links, in its order."""
-    return tuple(re.findall(r"\]\(([\w.]+)\.md\)", contents.read_text(encoding="utf-8")))

@@ -133,6 +133,41 @@ def formula(identity: str, **values: str) -> str:
     return f"({text})"
 
 
+def expanded(text: str) -> str:
+    """Return a text with the formula of a paper in place of each ``published(id, name = formula)``.
+
+    >>> expanded("published(rlsvi.lemma12, alpha = 2) + 1")
+    '(2*(2)*A*K/(H**2*log(2*H*S*A))) + 1'
+
+    Raises:
+        ValueError: for an unknown id, and for a bracket that is not closed.
+    """
+    head, found, tail = text.partition("published(")
+    if not found:
+        return text
+    (identity, *items), after = _arguments(tail)
+    pairs = (item.partition("=") for item in items)
+    try:
+        written = formula(identity, **{name.strip(): expanded(value.strip()) for name, _, value in pairs})
+    except KeyError:
+        raise ValueError(f"no formula of a paper has the id {identity!r}") from None
+    return f"{head}{written}{expanded(after)}"
+
+
+def _arguments(text: str) -> tuple[list[str], str]:
+    """Return the arguments of a call, given the text after its opening bracket, and the text after the call."""
+    depth, start = 1, 0
+    items = []
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 or (depth == 1 and letter == ","):
+            items.append(text[start:place].strip())
+            start = place + 1
+        if depth == 0:
+            return items, text[place + 1 :]
+    raise ValueError(f"the bracket before {text!r} is not closed")
+
+
 def make_goal(
     variables: Mapping[str, str],
     goal: str,

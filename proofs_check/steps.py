@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpproof.accountant.published import published
-from dpproof.proofs_check.statement import Goal, Obligation, expression, relation
+from dpproof.proofs_check.statement import Goal, Obligation, expanded, expression, relation
 
 Node = dict[str, Any]
 Hypotheses = tuple[str | None, ...]
@@ -57,6 +56,12 @@ class Block:
     def wrong(self, rule: str) -> StepError:
         """Return an error for this line."""
         return StepError(self.number, f"line {self.text!r} {rule}")
+
+    def alone(self) -> Block:
+        """Return the block. Raise an error if lines are indented below it, because nobody would read them."""
+        if self.below:
+            raise self.below[0].wrong(f"must not be indented below {self.text!r}")
+        return self
 
     def match(self, pattern: str, form: str) -> re.Match[str]:
         """Match the rest of the line. ``form`` shows what was expected."""
@@ -119,50 +124,13 @@ def _relation(block: Block, text: str) -> list[Any]:
         raise StepError(block.number, str(error)) from None
 
 
-def expanded(text: str) -> str:
-    """Return a formula with the text of each formula of a paper in place of ``published(id, name = formula)``.
-
-    >>> expanded("published(rlsvi.lemma12, alpha = 2) + 1")
-    '(2*(2)*A*K/(H**2*log(2*H*S*A))) + 1'
-
-    Raises:
-        ValueError: for an unknown id, and for a bracket that is not closed.
-    """
-    head, found, tail = text.partition("published(")
-    if not found:
-        return text
-    items, after = _arguments(tail)
-    try:
-        formula = published(items[0]).formula.text
-    except KeyError:
-        raise ValueError(f"no formula of a paper has the id {items[0]!r}") from None
-    for item in items[1:]:
-        name, _, value = (part.strip() for part in item.partition("="))
-        formula = re.sub(rf"\b{name}\b", f"({expanded(value)})", formula)
-    return f"{head}({formula}){expanded(after)}"
-
-
-def _arguments(text: str) -> tuple[list[str], str]:
-    """Return the arguments of a call, given the text after its opening bracket, and the text after the call."""
-    depth, start = 1, 0
-    items = []
-    for place, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 or (depth == 1 and letter == ","):
-            items.append(text[start:place].strip())
-            start = place + 1
-        if depth == 0:
-            return items, text[place + 1 :]
-    raise ValueError(f"the bracket before {text!r} is not closed")
-
-
 def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     """Return the claim, its proof and its test points from the blocks of a step.
 
     Raises:
         StepError: for a line that cannot be read.
     """
-    goal, names = _claim([row for row in rows if row.word in CLAIM])
+    goal, names = _claim([row.alone() for row in rows if row.word in CLAIM])
     held: dict[str, Any] = {}
     for row in rows:
         if row.word not in CLAIM:
@@ -192,6 +160,8 @@ def _claim(rows: Sequence[Block]) -> tuple[Goal, Hypotheses]:
     for row in rows:
         if row.word == "for":
             kind, variables, interval = _variables(row)
+            if twice := [name for name in variables if name in {**claim["vars"], **random}]:
+                raise row.wrong(f"names a second variable {twice[0]!r}")
             (random if kind == "random" else claim["vars"]).update(dict.fromkeys(variables, interval))
             integers += variables if kind == "integers" else []
         elif row.word == "given":
@@ -199,6 +169,8 @@ def _claim(rows: Sequence[Block]) -> tuple[Goal, Hypotheses]:
             names.append(name)
             given.append(_relation(row, text))
         elif row.word == "independent":
+            if independent:
+                raise row.wrong("is the second one. Separate groups by semicolons.")
             independent = [sorted(re.findall(r"\w+", group)) for group in row.rest.split(";")]
     optional = {"given": given, "integers": sorted(integers), "random": random, "independent": independent}
     return claim | {key: value for key, value in optional.items() if value}, tuple(names)
@@ -220,7 +192,7 @@ def _named(row: Block, text: str, names: Sequence[str | None]) -> tuple[str | No
 
 
 def _point(row: Block, *_: object) -> dict[str, str]:
-    pairs = [item.split("=") for item in row.rest.removeprefix("at ").split(",")] if row.rest else []
+    pairs = [item.split("=") for item in row.alone().rest.removeprefix("at ").split(",")] if row.rest else []
     if any(len(pair) != 2 for pair in pairs):
         raise row.wrong(f"must have the form: {row.word} x = 1, y = 2")
     return {name.strip(): value.strip() for name, value in pairs}
@@ -229,7 +201,7 @@ def _point(row: Block, *_: object) -> dict[str, str]:
 def _moved(row: Block, goal: Goal, _names: Hypotheses) -> Goal:
     """Return the changed claim: with another relation only, or with the lines below in place of all others."""
     if row.below:
-        return _claim(row.below)[0]
+        return _claim([below.alone() for below in row.below])[0]
     return {**goal, "goal": _relation(row, row.rest)}
 
 
@@ -253,20 +225,22 @@ def proof(above: Block, rows: Sequence[Block], names: Hypotheses) -> Node:
     if not rows:
         raise above.wrong("must have a proof below it")
     first, rest = rows[0], rows[1:]
+    if first.word not in {*LEAVES, *NODES}:
+        raise first.wrong(f"must begin with one of: {', '.join((*LEAVES, *NODES))}")
+    if first.word not in WITH_LINES:
+        first.alone()
     if first.word in NODES:
         return NODES[first.word](first, rest, names)
-    if first.word in LEAVES:
-        if rest:
-            raise rest[0].wrong(f"stands after {first.text!r}, which ends the proof")
-        return LEAVES[first.word](first, names)
-    raise first.wrong(f"must begin with one of: {', '.join((*LEAVES, *NODES))}")
+    if rest:
+        raise rest[0].wrong(f"stands after {first.text!r}, which ends the proof")
+    return LEAVES[first.word](first, names)
 
 
 def _simple(row: Block, names: Hypotheses) -> Node:
     """Read ``identity`` and ``positive`` with their multiples of hypotheses, and ``range``."""
     node: Node = {"leaf": row.word}
     weights = []
-    for line in row.below:
+    for line in (below.alone() for below in row.below):
         if line.word == "reflect":
             node["reflect"] = re.findall(r"\w+", line.rest)
         else:
@@ -305,7 +279,7 @@ def _sos(row: Block, _names: Hypotheses) -> Node:
     over = row.match(r"(?:over (.*))?", "over formula")[1] or "1"
     terms = []
     for line in row.below:
-        found = re.fullmatch(r"(\S+) times the square of (.*)", line.text)
+        found = re.fullmatch(r"(\S+) times the square of (.*)", line.alone().text)
         if found is None:
             raise line.wrong("must have the form: 1 times the square of formula")
         terms.append([found[1], _formula(line, found[2])])
@@ -395,3 +369,5 @@ NODES: Mapping[str, Callable[[Block, Sequence[Block], Hypotheses], Node]] = {
     "enumerated": _enumerated,
 }  # fmt: skip
 """Lines after which the proof goes on."""
+WITH_LINES = ("identity", "positive", "sos", "split", "cases", "induct", "have", "expect", "telescope")
+"""Lines of a proof below which other lines may be indented."""

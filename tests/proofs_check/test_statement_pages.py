@@ -91,6 +91,13 @@ def test_a_page_gives_the_claim_and_its_proof(tmp_path):
         ("small times", "large times", "24: line 'large times x' uses the hypothesis 'large'; the known"),
         ("  positive\n", "  postive\n", "23: line 'postive' must begin with one of: "),
         ("times x\n", "times x\n  range\n", "25: line 'range' stands after 'positive', which ends the proof"),
+        ("- verdict: PROVED\n", "", "1: the page must state these facts: verdict"),
+        ("- verdict: PROVED\n", "- verdict: PROVED\n- laws: `a`; `b`\n", "6: fact 'laws' (`a`; `b`) must list ids"),
+        ("For x", "<!-- not --> For x", "9: a page must not have comments"),
+        ("### square", "Read on.\n\n### square", "13: section 'Steps' must have nothing before its first '### '"),
+        ("```\n", "```\n```\n", "17: one block between two lines ``` must end the section or the step"),
+        ("for x in [0, 1]\n", "for x in [0, 1]\nfor x in [0, 2]\n", "19: line 'for x in [0, 2]' names a second"),
+        ("tight", "  given x >= 0\ntight", "21: line 'given x >= 0' must not be indented below 'show x >= x**2'"),
         ("x >= x**2", "published(demo.none) >= x", "20: no formula of a paper has the id 'demo.none'"),
     ],
 )  # fmt: skip
