@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dpproof.accountant.published.sources import Source
+from dpproof.proofs_check.blocks import StepError, blocks
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement
-from dpproof.proofs_check.steps import StepError, blocks, obligation
+from dpproof.proofs_check.steps import obligation
+from dpproof.proofs_check.verdict import Verdict
 
 FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
 NEEDED = ("kind", "source", "verdict")
 SECTIONS = ("Statement", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
+HIDDEN = re.compile(r"<!--|\[//\]:|<\w+[^>]*hidden")
+LOOSE = re.compile(r" {0,3}(#|>|=+ *$|-{2,} *$|~~~|[0-9]+[.)] )| {1,3}[-+*] |[+*] ")
+"""Beginnings of lines that Markdown does not read as text."""
 LIST_OF_IDS = re.compile(r"`[\w.-]+`(, `[\w.-]+`)*", re.ASCII)
 Lines = list[tuple[int, str]]
 
@@ -68,7 +73,7 @@ class Page:
         Raises:
             PageError: for text after the block, for a second block, and for one that is not closed.
         """
-        places = [place for place, (_, line) in enumerate(lines) if line.startswith(fence)]
+        places = [place for place, (_, line) in enumerate(lines) if line == fence]
         if not places:
             return _joined(line for _, line in lines), []
         first, last = places[0], places[-1]
@@ -107,18 +112,23 @@ def parse(text: str, place: str) -> Page:
     """
     page = Page(place)
     here: Lines | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
         level, _, title = line.partition(" ")
-        if "<!--" in line:
-            raise page.error(
-                number, "a page must not have comments, because readers of the site do not see them"
-            )
+        if not line.isprintable() or HIDDEN.search(line):
+            raise page.error(number, "a page must not have hidden text or characters")
+        if line.startswith(("```", "$$")):
+            inside = not inside
         if level == "#" and not page.title and title:
             page.title = title.strip()
-        elif level in ("##", "###"):
+        elif level in ("##", "###") and not inside:
             here = _opened(page, number, level, title.strip())
-        elif here is not None:
+        elif here is not None and (inside or not LOOSE.match(line)):
             here.append((number, line))
+        elif here is not None:
+            raise page.error(
+                number, f"line {line!r} begins like a heading, a quotation or a list. Break it elsewhere."
+            )
         elif line.strip():
             _add_fact(page, number, line)
     if not page.title:
@@ -137,6 +147,8 @@ def _opened(page: Page, number: int, level: str, title: str) -> Lines:
         raise page.error(number, f"section {title!r} must be one of: {', '.join(SECTIONS)}")
     if title in held:
         raise page.error(number, f"{kind} {title!r} occurs twice")
+    if kind == "step" and not re.fullmatch(r"[A-Za-z]\w*", title, re.ASCII):
+        raise page.error(number, f"the name of a step ({title!r}) must have letters, digits and _ only")
     if kind == "step" and next(reversed(page.sections), "") != "Steps":
         raise page.error(number, f"step {title!r} must be in the section '## Steps'")
     return held.setdefault(title, [])
@@ -161,7 +173,19 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
     Raises:
         PageError: for a page that cannot be read. The message names the file and the line.
     """
-    page = parse(path.read_text(encoding="utf-8"), place)
+    try:
+        page = parse(path.read_text(encoding="utf-8"), place)
+    except UnicodeDecodeError as error:
+        raise PageError(f"{place}:1: the page must be text in UTF-8, but {error}") from None
+    if page.fact("verdict") not in [x.value for x in Verdict]:
+        words = ", ".join(x.value for x in Verdict)
+        raise page.error(
+            page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
+        )
+    if empty := [
+        name for name, lines in page.sections.items() if name != "Steps" and not _joined(x for _, x in lines)
+    ]:
+        raise page.error(1, f"section {empty[0]!r} must not be empty")
     formula = [line.strip() for _, line in page.parted(page.sections.get("Statement", []), "$$")[1]]
     try:
         return Statement(

@@ -20,7 +20,7 @@ from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
-from dpproof.proofs_check.page import read_statement
+from dpproof.proofs_check.page import PageError, read_statement
 from dpproof.proofs_check.papers.paper import Paper
 from dpproof.proofs_check.statement import Obligation, Statement
 from dpproof.proofs_check.verdict import Result, derive, opened
@@ -95,7 +95,16 @@ def page_of(identity: str) -> Path:
 @cache
 def _read(identity: str) -> Statement:
     path = page_of(identity)
-    return read_statement(identity, path, f"proofs_check/papers/{path.parent.name}/{path.name}")
+    place = f"proofs_check/papers/{path.parent.name}/{path.name}"
+    found = read_statement(identity, path, place)
+    for name in (*found.parts, *found.rests_on, *([found.corrected_by] if found.corrected_by else ())):
+        try:
+            page_of(name)
+        except KeyError:
+            raise PageError(
+                f"{place}:1: the page names the statement {name!r}, which does not exist"
+            ) from None
+    return found
 
 
 @cache
@@ -105,13 +114,14 @@ def _listed(folder: str) -> tuple[str, ...]:
     Raises:
         ValueError: if the table lists a page twice, a page that does not exist, or not all pages.
     """
-    contents = FOLDER / folder / "README.md"
-    names = re.findall(r"\]\(([\w.]+)\.md\)", contents.read_text(encoding="utf-8"))
+    contents, prefix = FOLDER / folder / "README.md", re.escape(_folders()[folder].prefix)
+    link = rf"^- \[{prefix}\.([\w.]+)\]\(\1\.md\)$"
+    names = re.findall(link, contents.read_text(encoding="utf-8"), re.MULTILINE)
     pages = {path.stem for path in contents.parent.glob("*.md")} - {"README"}
     if wrong := sorted({name for name in names if names.count(name) > 1} | pages ^ set(names)):
         raise ValueError(
-            f"proofs_check/papers/{folder}/README.md must link every page of its folder once; "
-            f"this does not hold for: {', '.join(wrong)}"
+            f"proofs_check/papers/{folder}/README.md must have one line '- [id](name.md)' for each page of its "
+            f"folder. This does not hold for: {', '.join(wrong)}"
         )
     return tuple(names)
 

@@ -121,16 +121,23 @@ class Statement:
             raise ValueError(f"statement {self.id}: two obligations have the same name")
 
 
-def formula(identity: str, **values: str) -> str:
+def formula(identity: str, /, **values: str) -> str:
     """Return the text of a paper's formula, in brackets. ``values`` replaces variables by other formulas.
 
     >>> formula("rlsvi.lemma12", alpha="2")
     '(2*(2)*A*K/(H**2*log(2*H*S*A)))'
+
+    Raises:
+        KeyError: if no formula has this id.
+        ValueError: if a name in ``values`` is not a variable of the formula.
     """
     text = published(identity).formula.text
-    for name, value in values.items():
-        text = re.sub(rf"\b{name}\b", f"({value})", text)
-    return f"({text})"
+    if strange := [name for name in values if not re.search(rf"\b{re.escape(name)}\b", text)]:
+        raise ValueError(f"formula {identity!r} has no variable {strange[0]!r}")
+    replaced = re.sub(
+        r"[A-Za-z_]\w*", lambda name: f"({values[name[0]]})" if name[0] in values else name[0], text
+    )
+    return f"({replaced})"
 
 
 def expanded(text: str) -> str:
@@ -146,9 +153,12 @@ def expanded(text: str) -> str:
     if not found:
         return text
     (identity, *items), after = _arguments(tail)
-    pairs = (item.partition("=") for item in items)
+    pairs = [item.partition("=") for item in items]
+    values = {name.strip(): expanded(value.strip()) for name, _, value in pairs}
+    if len(values) != len(items):
+        raise ValueError(f"formula {text!r} gives two values to one variable")
     try:
-        written = formula(identity, **{name.strip(): expanded(value.strip()) for name, _, value in pairs})
+        written = formula(identity, **values)
     except KeyError:
         raise ValueError(f"no formula of a paper has the id {identity!r}") from None
     return f"{head}{written}{expanded(after)}"

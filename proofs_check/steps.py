@@ -2,13 +2,14 @@
 
 A step is a block of lines. Indented lines belong to the line above them::
 
-    for H in [1, inf), for eps in (0, inf)
-    given h0: v >= o - x
-    show eps/(3*H) >= (o - y - v)/(3*H/eps)
-    tight H = 1, eps = 1
+    for a in [0, inf)
+    for x, y in [0, 1]
+    given above: x >= y
+    show a*x >= a*y
+    tight at a = 1, x = 1, y = 1
     proof
       positive
-        h0 times eps/(3*H)
+        above times a
 
 docs/reference/pages.md describes every line. The reader trusts nothing and proves nothing.
 """
@@ -16,112 +17,43 @@ docs/reference/pages.md describes every line. The reader trusts nothing and prov
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dpproof.proofs_check.blocks import Block, StepError
+from dpproof.proofs_check.kernel import Rejected
+from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.statement import Goal, Obligation, expanded, expression, relation
 
 Node = dict[str, Any]
-Hypotheses = tuple[str | None, ...]
-"""The name of each hypothesis, in the kernel's order; None for one without a name."""
+Hypotheses = tuple[str | None, ...] | None
+"""The name of each hypothesis, in the kernel's order, or None for one without a name.
+
+It is None after ``mono``, where the kernel drops some hypotheses. There they have numbers only.
+"""
 
 
-class StepError(ValueError):
-    """An error in the text of a step. ``number`` is the number of the line."""
-
-    def __init__(self, number: int, message: str) -> None:
-        super().__init__(message)
-        self.number = number
-
-
-@dataclass(frozen=True)
-class Block:
-    """A line of a step, with the lines that are indented below it."""
-
-    number: int
-    text: str
-    below: tuple[Block, ...]
-
-    @property
-    def word(self) -> str:
-        """The first word of the line."""
-        return self.text.partition(" ")[0]
-
-    @property
-    def rest(self) -> str:
-        """The line after its first word."""
-        return self.text.partition(" ")[2].strip()
-
-    def wrong(self, rule: str) -> StepError:
-        """Return an error for this line."""
-        return StepError(self.number, f"line {self.text!r} {rule}")
-
-    def alone(self) -> Block:
-        """Return the block. Raise an error if lines are indented below it, because nobody would read them."""
-        if self.below:
-            raise self.below[0].wrong(f"must not be indented below {self.text!r}")
-        return self
-
-    def match(self, pattern: str, form: str) -> re.Match[str]:
-        """Match the rest of the line. ``form`` shows what was expected."""
-        found = re.fullmatch(pattern, self.rest, re.DOTALL)
-        if found is None:
-            raise self.wrong(f"must have the form: {self.word} {form}")
-        return found
+PLAIN = re.compile(r"[\w\s.,()+*/=<>-]*", re.ASCII)
+"""A formula. Other characters are refused; a # would begin a comment."""
+NAMED = re.compile(r"([A-Za-z_]\w*): *", re.ASCII)
+BUILT_IN = ("from", "to", "earlier", "reflect")
+"""Names that a hypothesis may not have: proofs give them a meaning of their own."""
 
 
-def blocks(lines: Sequence[tuple[int, str]]) -> tuple[Block, ...]:
-    """Return numbered lines as blocks, by their indentation. A line that ends in a backslash goes on in the next."""
-    rows = list(_whole(lines))
-    found, rest = _blocks(rows, 0, min((x[1] for x in rows), default=0))
-    if rest < len(rows):
-        raise StepError(rows[rest][0], f"line {rows[rest][2]!r} is indented less than the first line")
-    return found
-
-
-def _whole(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Generate number, indentation and text of each line that is not empty, with continued lines joined."""
-    held = ""
-    start = indent = 0
-    for number, line in lines:
-        if not held:
-            start, indent = number, len(line) - len(line.lstrip())
-        held += (" " if held else "") + line.strip()
-        if held.endswith("\\"):
-            held = held[:-1].rstrip()
-            continue
-        if held:
-            yield start, indent, held
-        held = ""
-
-
-def _blocks(rows: Sequence[tuple[int, int, str]], place: int, indent: int) -> tuple[tuple[Block, ...], int]:
-    found: list[Block] = []
-    while place < len(rows) and rows[place][1] >= indent:
-        number, depth, text = rows[place]
-        if depth > indent:
-            raise StepError(number, f"line {text!r} is indented more than the lines beside it")
-        below: tuple[Block, ...] = ()
-        place += 1
-        if place < len(rows) and rows[place][1] > indent:
-            below, place = _blocks(rows, place, rows[place][1])
-        found.append(Block(number, text, below))
-    return tuple(found), place
-
-
-def _formula(block: Block, text: str) -> Any:
+def _formula(block: Block, text: str, read: Callable[[str], Any] = expression) -> Any:
+    if not PLAIN.fullmatch(text):
+        raise block.wrong("has a character that no formula has")
     try:
-        return expression(expanded(text))
+        return read(expanded(text))
     except ValueError as error:
         raise StepError(block.number, str(error)) from None
+    except RecursionError:
+        raise block.wrong("is nested too deeply") from None
 
 
 def _relation(block: Block, text: str) -> list[Any]:
-    try:
-        return relation(expanded(text))
-    except ValueError as error:
-        raise StepError(block.number, str(error)) from None
+    found: list[Any] = _formula(block, text, relation)
+    return found
 
 
 def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
@@ -130,7 +62,7 @@ def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     Raises:
         StepError: for a line that cannot be read.
     """
-    goal, names = _claim([row.alone() for row in rows if row.word in CLAIM])
+    goal, names = _claim([row for row in rows if row.word in CLAIM])
     held: dict[str, Any] = {}
     for row in rows:
         if row.word not in CLAIM:
@@ -147,30 +79,40 @@ CLAIM = ("for", "independent", "given", "show")
 
 
 def _claim(rows: Sequence[Block]) -> tuple[Goal, Hypotheses]:
-    shown = [row for row in rows if row.word == "show"]
+    """Return the claim that some lines write, with the names of its hypotheses. The kernel must be able to read it."""
+    shown = [row.alone() for row in rows if row.word == "show"]
     if len(shown) != 1:
-        number = rows[0].number if rows else 0
+        number = rows[0].number if rows else 1
         raise StepError(number, f"a claim must have one line that begins with 'show', not {len(shown)}")
-    claim: dict[str, Any] = {"vars": {}, "goal": _relation(shown[0], shown[0].rest)}
+    claim, names = _parts(rows, _relation(shown[0], shown[0].rest))
+    try:
+        task(claim, 80)
+    except Rejected as refused:
+        raise StepError(rows[0].number, f"the kernel cannot read this claim: {refused}") from None
+    return claim, names
+
+
+def _parts(rows: Sequence[Block], goal: list[Any]) -> tuple[Goal, Hypotheses]:
+    claim: dict[str, Any] = {"vars": {}, "goal": goal}
     integers: list[str] = []
     random: dict[str, str] = {}
     given: list[Any] = []
     names: list[str | None] = []
     independent: list[list[str]] = []
-    for row in rows:
+    for row in (row.alone() for row in rows):
         if row.word == "for":
             kind, variables, interval = _variables(row)
-            if twice := [name for name in variables if name in {**claim["vars"], **random}]:
+            if twice := [x for x in variables if x in {**claim["vars"], **random} or variables.count(x) > 1]:
                 raise row.wrong(f"names a second variable {twice[0]!r}")
             (random if kind == "random" else claim["vars"]).update(dict.fromkeys(variables, interval))
             integers += variables if kind == "integers" else []
         elif row.word == "given":
-            name, text = _named(row, row.rest, names)
+            name, text = _named(row, row.rest, tuple(names))
             names.append(name)
             given.append(_relation(row, text))
         elif row.word == "independent":
-            if independent:
-                raise row.wrong("is the second one. Separate groups by semicolons.")
+            if independent or not re.fullmatch(r"\w+( \w+)*(; \w+( \w+)*)*", row.rest):
+                raise row.wrong("must be the only one, and have the form: independent X Y; Z")
             independent = [sorted(re.findall(r"\w+", group)) for group in row.rest.split(";")]
     optional = {"given": given, "integers": sorted(integers), "random": random, "independent": independent}
     return claim | {key: value for key, value in optional.items() if value}, tuple(names)
@@ -181,31 +123,37 @@ def _variables(row: Block) -> tuple[str, list[str], str]:
     return found[1] or "", re.findall(r"\w+", found[2]), found[3]
 
 
-def _named(row: Block, text: str, names: Sequence[str | None]) -> tuple[str | None, str]:
+def _named(row: Block, text: str, names: Hypotheses) -> tuple[str | None, str]:
     """Return the name of a hypothesis and its formula. The text is ``name: formula``, or a formula alone."""
-    found = re.match(r"(\w+): *", text)
+    found = NAMED.match(text)
     if found is None:
         return None, text
-    if found[1] in names:
-        raise row.wrong(f"names a second hypothesis {found[1]!r}")
+    if names is None:
+        raise row.wrong("names a hypothesis after 'mono'. There hypotheses have numbers only, such as #0.")
+    if found[1] in (*names, *BUILT_IN):
+        raise row.wrong(f"names a hypothesis {found[1]!r}. This name is taken.")
     return found[1], text[found.end() :]
 
 
 def _point(row: Block, *_: object) -> dict[str, str]:
     pairs = [item.split("=") for item in row.alone().rest.removeprefix("at ").split(",")] if row.rest else []
-    if any(len(pair) != 2 for pair in pairs):
+    found = {pair[0].strip(): pair[-1].strip() for pair in pairs}
+    if any(len(pair) != 2 for pair in pairs) or len(found) != len(pairs):
         raise row.wrong(f"must have the form: {row.word} x = 1, y = 2")
-    return {name.strip(): value.strip() for name, value in pairs}
+    return found
 
 
 def _moved(row: Block, goal: Goal, _names: Hypotheses) -> Goal:
     """Return the changed claim: with another relation only, or with the lines below in place of all others."""
     if row.below:
-        return _claim([below.alone() for below in row.below])[0]
+        if row.rest or any(below.word not in CLAIM for below in row.below):
+            raise row.wrong(f"must be alone, and lines below it must begin with one of: {', '.join(CLAIM)}")
+        return _claim(row.below)[0]
     return {**goal, "goal": _relation(row, row.rest)}
 
 
 def _proof(row: Block, _goal: Goal, names: Hypotheses) -> Node:
+    row.match("", "(nothing)")
     return proof(row, row.below, names)
 
 
@@ -238,10 +186,11 @@ def proof(above: Block, rows: Sequence[Block], names: Hypotheses) -> Node:
 
 def _simple(row: Block, names: Hypotheses) -> Node:
     """Read ``identity`` and ``positive`` with their multiples of hypotheses, and ``range``."""
+    row.match("", "(nothing)")
     node: Node = {"leaf": row.word}
     weights = []
     for line in (below.alone() for below in row.below):
-        if line.word == "reflect":
+        if line.word == "reflect" and "reflect" not in node:
             node["reflect"] = re.findall(r"\w+", line.rest)
         else:
             weights.append(_weight(line, names))
@@ -256,11 +205,15 @@ def _weight(line: Block, names: Hypotheses) -> list[Any]:
     return [_formula(line, found[2]), *(_index(line, name, names) for name in found[1].split())]
 
 
+def _more(names: Hypotheses, *new: str | None) -> Hypotheses:
+    return None if names is None else (*names, *new)
+
+
 def _index(line: Block, name: str, names: Hypotheses) -> int:
-    if name.startswith("#"):
+    if re.fullmatch(r"#\d+", name, re.ASCII):
         return int(name[1:])
-    if name not in names:
-        known = ", ".join(filter(None, names)) or "none"
+    if names is None or name not in names:
+        known = ", ".join(filter(None, names or ())) or "none"
         raise line.wrong(f"uses the hypothesis {name!r}; the known ones are: {known}")
     return names.index(name)
 
@@ -289,7 +242,7 @@ def _sos(row: Block, _names: Hypotheses) -> Node:
 def _mono(row: Block, rest: Sequence[Block], _names: Hypotheses) -> Node:
     """Read ``mono up x``. The kernel drops hypotheses on x, so that later lines count them by number."""
     found = row.match(r"(up|down) (\w+)", "up x")
-    sub = proof(row, rest, ())
+    sub = proof(row, rest, None)
     return {"leaf": "mono", "var": found[2], "dir": 1 if found[1] == "up" else -1, "sub": sub}
 
 
@@ -302,18 +255,19 @@ def _subst(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
 def _have(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
     name, text = _named(row, row.rest, names)
     inner = proof(row, row.below, names)
-    return {"have": _relation(row, text), "proof": inner, "sub": proof(row, rest, (*names, name))}
+    return {"have": _relation(row, text), "proof": inner, "sub": proof(row, rest, _more(names, name))}
 
 
 def _expect(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
     """Read ``expect``: below it each formula that is never negative, as ``name: formula``, with its proof."""
+    row.match("", "(nothing)")
     facts = []
     added: list[str | None] = []
     for line in row.below:
-        name, text = _named(line, line.text, (*names, *added))
+        name, text = _named(line, line.text, _more(names, *added))
         added.append(name)
         facts.append([_formula(line, text), proof(line, line.below, names)])
-    return {"expect": facts, "sub": proof(row, rest, (*names, *added))}
+    return {"expect": facts, "sub": proof(row, rest, _more(names, *added))}
 
 
 def _telescope(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
@@ -325,8 +279,8 @@ def _telescope(row: Block, rest: Sequence[Block], names: Hypotheses) -> Node:
         "telescope": _formula(row, found[3]),
         "antidifference": _formula(row, found[1]),
         "sign": found[2],
-        "proof": proof(row, row.below, (*names, "from", "to")),
-        "sub": proof(row, rest, (*names, name)),
+        "proof": proof(row, row.below, _more(names, "from", "to")),
+        "sub": proof(row, rest, _more(names, name)),
     }
 
 
@@ -345,13 +299,13 @@ def _split(row: Block, names: Hypotheses) -> Node:
 def _cases(row: Block, names: Hypotheses) -> Node:
     name, text = _named(row, row.rest, names)
     words = ("nonnegative", "nonpositive")
-    parts = [proof(line, line.below, (*names, name)) for line in _branches(row, *words)]
+    parts = [proof(line, line.below, _more(names, name)) for line in _branches(row, *words)]
     return {"cases": _formula(row, text), **dict(zip(words, parts, strict=True))}
 
 
 def _induct(row: Block, names: Hypotheses) -> Node:
     base, step = _branches(row, "base", "step")
-    later = proof(step, step.below, (*names, "earlier"))
+    later = proof(step, step.below, _more(names, "earlier"))
     return {"induct": row.match(r"\w+", "n")[0], "base": proof(base, base.below, names), "step": later}
 
 

@@ -62,13 +62,12 @@ def departures(found: Iterable[Result], *prefixes: str) -> list[str]:
     """Return one line for each statement whose verdict is missing or is not the one that its page states.
 
     Args:
-        found: the verdicts on statements.
+        found: the verdicts on statements. Each must be the one that the page of its statement states.
         prefixes: all statements whose ids begin with one of these must be among them; ``""`` for all.
     """
     answers = {result.id: result.verdict.value for result in found}
-    wanted = {
-        name: registry.lookup(name).expected for text in prefixes for name in registry.statement_ids(text)
-    }
+    listed = [name for text in prefixes for name in registry.statement_ids(text)]
+    wanted = {name: registry.lookup(name).expected for name in (*listed, *answers)}
     return [
         f"{name}: recorded {verdict or 'nothing'}, found {answers.get(name, 'nothing')}"
         for name, verdict in wanted.items()

@@ -80,7 +80,7 @@ ERRORS = {
     "UntranslatableError": "dpproof.proofs_check.coq.export:UntranslatableError",
     "CoqError": "dpproof.proofs_check.coq.compiler:CoqError",
     "PageError": "dpproof.proofs_check.page:PageError",
-    "StepError": "dpproof.proofs_check.steps:StepError",
+    "StepError": "dpproof.proofs_check.blocks:StepError",
 }
 """Errors, each with the place of its definition."""
 VERDICTS = {

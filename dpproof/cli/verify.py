@@ -68,16 +68,18 @@ def wrong(found: Verified) -> Verified:
 def _exit_code(names: Sequence[str], found: Sequence[Result]) -> int:
     """Return the exit code.
 
-    A paper fails with 1 if a verdict differs from the one that the page states. A statement fails with 1 if it is
-    refuted, and with 3 if it is open.
+    A verdict that differs from the one that the page states gives 1. A statement that was asked for by its id gives 1
+    if it is refuted, and 3 if it is open.
     """
     papers = [name for name in names if name in {"papers", *registry.papers()}]
     named = {identity for name in names if name not in papers for identity in ids_named(name)}
     own = [result for result in found if result.id in named and result.verdict.exit_code]
-    departed = departures(found, *map(_prefix, papers)) if papers else []
+    departed = departures(found, *map(_prefix, papers))
     for line in (*departed, *(f"{result.id} is {result.verdict.value}" for result in own)):
         click.echo(f"dpproof: {line}", err=True)
-    return min([*(result.verdict.exit_code for result in own), *(1 for _ in departed)], default=0)
+    codes = [result.verdict.exit_code for result in own]
+    other = [line for line in departed if line.partition(":")[0] not in {result.id for result in own}]
+    return min([*codes, *(1 for _ in other)], default=0)
 
 
 def _prefix(name: str) -> str:

@@ -1,3 +1,3 @@
-"""One module of statements per paper."""
+"""One folder for each paper: its record, and a page for each statement."""
 
 __all__: list[str] = []

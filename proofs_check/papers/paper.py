@@ -1,4 +1,4 @@
-"""What is recorded of a paper: its names, where its statements stand, and the sizes its page quotes."""
+"""What is recorded of a paper: its names, and the sizes its page quotes."""
 
 from __future__ import annotations
 
