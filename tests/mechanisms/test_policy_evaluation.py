@@ -16,6 +16,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.rl.policy_evaluation.noise import Noise
 from dpproof.mechanisms.environments.chain import chain_values
+from dpproof.mechanisms.own_data.episodes import read_episodes
 from dpproof.mechanisms.rl.policy_evaluation import data as policy_evaluation_data
 from dpproof.mechanisms.rl.policy_evaluation.chain import chain_episodes, chain_visits
 from dpproof.mechanisms.rl.policy_evaluation.data import FirstVisits, first_visits
@@ -403,3 +404,12 @@ def test_text_for_a_number_is_refused_by_name(name, value):
     planned = {"calibration": "planned", "planned_visits": [1, 1]} if name != "ridge" else {}
     with pytest.raises(ValueError, match=rf"{name} \('a'\) must be"):
         DPLSL(states=2, discount=0.5, **{name: value}, **planned, **TARGET).fit(BATCH)
+
+
+@pytest.mark.filterwarnings("ignore:For any data")
+@pytest.mark.parametrize(("columns", "unit"), [({"user": list("abc")}, "user"), ({}, "episode")])
+def test_a_guarantee_is_of_the_unit_of_the_data(columns, unit):
+    table = {"episode": [0, 1, 2], "state": [0, 1, 0], "action": [0, 0, 0], "reward": [0.0, 1.0, 0.0]}
+    data = read_episodes(table | columns, unit=unit)
+    found = DPLSW(states=2, epsilon=1.0, delta=0.01, discount=0.5).fit(data).account("replace")
+    assert found.unit == unit

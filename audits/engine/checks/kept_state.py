@@ -27,9 +27,9 @@ from dpproof.audits.time_budget import OutOfTimeError
 
 STATE = "state that the function keeps between calls, such as its first input"
 WEAKNESS = (
-    "For equal random numbers the function returned equal outputs on both inputs. Either this change of the data does"
+    "for equal random numbers the function returned equal outputs on both inputs. Either this change of the data does"
     " not change its output, or the function keeps an earlier input between calls. Make sure that it keeps nothing"
-    " between calls, and audit it on another pair."
+    " between calls, and audit it on another pair"
 )
 SHARE = 0.05
 """The share of the budget that is drawn at most, in addition to the samples."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -119,6 +119,9 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             ValueError: see `statistics`; also if features, weights or ridge parameter do not fit the algorithm.
         """
         self.coef_ = self._fitted(self._squares(), self.statistics(X))
+        self.unit_: str | None = getattr(
+            X, "unit", None
+        )  # of own data; it says whose data one trajectory holds
         self.n_features_in_ = len(self.coef_)
         return self
 
@@ -243,16 +246,15 @@ class _Private(_Evaluation):
         return with_room(self.epsilon, self.delta, phi.shape[1])
 
     def account(self, adjacency: Adjacency | str) -> PrivacyResult:
-        """Return the exact guarantee of `released_`. Before `fit` it is the guarantee of the present settings.
-
-        Later changes of the settings do not affect the guarantee of `released_`.
+        """Return the exact guarantee of `released_`, whose settings are kept, or before `fit` of the present settings.
 
         Raises:
             SimulationError: `fit` used a `random_state`, or the settings before `fit` have one.
         """
         released = getattr(self, "released_", None)
         if isinstance(released, ReleasedValues):
-            return released.account(adjacency)
+            found, unit = released.account(adjacency), self.unit_
+            return found if unit is None else replace(found, unit=unit)
         simulated = released is not None or Randomness.of(self.random_state).simulated
         return guaranteed(simulated, lambda: account(self._parameters(), Adjacency.of(adjacency)))
 
