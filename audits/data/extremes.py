@@ -102,7 +102,7 @@ def _untried(data: object, bounds: Bounds | None) -> Sequence[str]:
         values = [f"values outside those in your data in column {', '.join(left)}"] if left else []
     sized = any(isinstance(part, list | tuple | Mapping) for record in table.records for part in record)
     longer = ["records with more parts than those in your data"] if sized and not left else []
-    places = [f"changes of a {table.unit} other than the first, the middle and the last one"]
+    places = [f"changes of other {table.unit}s than the first, the middle and the last one"]
     return [*values, *longer, *(places if len(table.records) > len(_names(len(table.records), "")) else ())]
 
 
