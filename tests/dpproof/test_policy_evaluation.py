@@ -154,7 +154,7 @@ def test_what_does_not_fit_together_is_refused(visits):
             "dimension (41) must be at most 40, the number of states with a weight above 0",
         ),
         (("--visits", file, "--trajectories", 100), 40, "visits (3000) must be at most trajectories (100)"),
-        (("--noise", 3), 40, "noise (3.0) must be left out"),
+        (("--noise", 3), 40, "beta is missing. Give beta together with noise (3.0)."),
     ):
         done = asked("calibrate", *more, dimension=dimension)
         assert rule in str(done.exception)

@@ -87,12 +87,15 @@ def test_the_how_to_has_the_recorded_errors_on_small_data():
 def test_dp_lsw_says_what_it_is_worth_on_small_data():
     text = inspect.getdoc(DPLSW)
     loose, tight = said(
-        r"its root mean squared error is (\d+)\. With `return_bound=1` it is ([\d.]+\d)", text
+        r"root mean squared error before clipping is (\d+)\. With `return_bound=1` the error is ([\d.]+\d)",
+        text,
     )
     assert loose == float(f"{error('DP-LSW', 5000, 100):.3g}")
     assert tight == float(f"{error('DP-LSW', 5000, 1):.3g}")
-    assert said(r"while the estimate 0 has ([.\d]+\d)\.", text) == [round(error("values of 0", 5000, 1), 3)]
-    assert "useless on small data" in text.splitlines()[0]
+    assert said(r"the error of the estimate 0 is only ([.\d]+\d)\.", text) == [
+        round(error("values of 0", 5000, 1), 3)
+    ]
+    assert text.splitlines()[2].startswith("It is useless on small data")
 
 
 def test_like_stands_beside_like_for_the_visible_coin():
@@ -114,13 +117,14 @@ def test_what_is_not_checked_and_what_is_taken_as_known_is_said_first():
     assert "knows which transitions are possible" in inspect.getdoc(policy_elimination.SDPPE).splitlines()[0]
 
 
-def test_every_measured_section_of_the_benchmarks_says_when():
-    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    _, *sections = page.split("\n## ")
+def test_the_benchmarks_say_when_they_were_measured():
+    head, *sections = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").split("\n## ")
+    when = r"Measured on \d{4}-\d\d-\d\d with dpproof [\d.]+, commit [0-9a-f]{7}"
+    assert re.search(when, head)
     for section in sections:
-        if "seconds |" in section or "first s |" in section:
-            assert re.search(r"Measured on \d{4}-\d\d-\d\d at commit [0-9a-f]{7}", section), section[:80]
-    assert "stale" in page
+        assert "Measured" not in section or re.search(
+            f"{when}|Measured in a second run on the same day", section
+        )
 
 
 def test_a_new_run_of_the_benchmarks_says_when():

@@ -281,7 +281,7 @@ class _Deployment:
 
 @dataclass(frozen=True)
 class SDPPE:
-    """A learner that runs policy elimination with any privatizer of batches of users.
+    """A learner that eliminates policies with any privatizer of batches; it knows which transitions are possible.
 
     Attributes:
         privatizer: the privatizer of a batch's counts. `NoPrivacy` gives policy elimination without privacy.
