@@ -56,7 +56,7 @@ def compose_guarantees(*guarantees: Profile) -> Profile:
 
 
 def compose_opposed(guarantee: Profile) -> Profile:
-    """Return the guarantee of two mechanisms together if one loses a record and the other gains one.
+    """Return the guarantee of two mechanisms together if the input of one loses a record and the other's gains one.
 
     Each of the two mechanisms has the given ``guarantee``.
 

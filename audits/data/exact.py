@@ -205,8 +205,8 @@ def _far(rest: Numbers, offset: int) -> NDArray[np.float64]:
 def low_bytes(numbers: Numbers, count: int) -> NDArray[np.int64]:
     """Return the lowest three bits and the lowest ``count`` bytes of each number.
 
-    The result has the shape (n, numbers * (1 + count)). A double that is not a whole number below 2^62 in size is
-    treated as 0.
+    The result has the shape (n, numbers * (1 + count)). A double is treated as 0 if it is not whole, or if its absolute
+    value is 2^62 or more.
 
     >>> low_bytes(np.array([[258]]), 2).tolist()
     [[2, 2, 1]]

@@ -59,7 +59,7 @@ def _entry(line: str) -> Entry:
 
 
 def fingerprint(name: str) -> str:
-    """Return the present hash of the code ``module:qualname``, or of the claims of the statement with this id.
+    """Return the present hash of a piece of code (``name`` is ``module:qualname``) or of a statement's claims (an id).
 
     Raises:
         ValueError: if there is no such function or statement.

@@ -59,7 +59,7 @@ def taylor(t: Task, node: Node, replay: Replay) -> None:
             if (x if side**i > 0 else ia.neg(x, t.prec)).lo < ia.ZERO:
                 raise Rejected(f"taylor: the sign of derivative {i} is not certain")
     if not t.goal.holds(at[0]):
-        raise Rejected("taylor: the value at the centre does not decide the goal")
+        raise Rejected("taylor: the value at the centre is not enough to prove the goal")
 
 
 def mono(t: Task, node: Node, replay: Replay) -> None:

@@ -269,7 +269,9 @@ def test_a_learning_rate_that_overflows_is_refused_before_any_work(A, scale, eta
     environment, K = random_mdp(1, 2, A, 1), 1 if A == 20 else 10
     learner = PrivateUCBPO(ExactCounts(2, A, 1, K), Constants(learning_rate=scale))
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=rf"learning_rate \(1\.7e\+308\) is too large\. It gives eta \({eta}\)"):
+    with pytest.raises(
+        ValueError, match=rf"learning_rate \(1\.7e\+308\) is too large\. It gives eta \({eta}\)"
+    ):
         learner.run(environment, rng)
     assert rng.spawn(1)[0].random() == np.random.default_rng(0).spawn(1)[0].random()
     most = PrivateUCBPO(ExactCounts(2, A, 1, K), Constants(learning_rate=1e307)).run(environment, rng)

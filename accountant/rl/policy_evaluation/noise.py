@@ -174,8 +174,8 @@ def least(
 ) -> tuple[Noise, Noise]:
     """Return the least noise certified to meet (``epsilon``, ``delta``), and slightly less noise that does not.
 
-    Both use the smoothing ``beta``. The search begins at alpha = ``begin``. By default it begins at the alpha
-    that suffices if the scale of the noise is the same for all data.
+    Both use the smoothing ``beta``. ``begin`` is the value of alpha, the constant of the noise, at which the search
+    begins. By default it is the alpha that would meet the target if the scale of the noise were the same for all data.
 
     >>> least(1, "1e-6", 40, printed(1, "1e-6", 40).beta)[0].alpha
     4.417...
