@@ -130,4 +130,4 @@ def test_a_sure_hypothesis_is_no_multiplier_outside_expect():
 
 def test_a_sum_of_squares_has_terms():
     claim = make_goal({"a": "[0, 1]"}, "a >= a")
-    assert "not empty" in rejection(claim, {"leaf": "sos", "terms": [], "over": "1"})
+    assert "non-empty" in rejection(claim, {"leaf": "sos", "terms": [], "over": "1"})
