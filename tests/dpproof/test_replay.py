@@ -319,6 +319,9 @@ def test_a_witness_on_own_data_replays_on_the_same_pair(run, monkeypatch, tmp_pa
     )
     module.write_text(text.format(1 - math.exp(-1)), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(
+        sys, "dont_write_bytecode", True
+    )  # the second text has the size and the second of the first
     asked = [
         "--data",
         "own_total:DATA",

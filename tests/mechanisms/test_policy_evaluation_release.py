@@ -199,7 +199,7 @@ def test_a_release_is_integers_with_a_guarantee_and_nothing_private(name):
     assert isinstance(release, ReleasedValues)
     given = set(first.get_params())
     for model in (first, second):
-        assert set(vars(model)) - given == {"coef_", "released_", "n_features_in_"}
+        assert set(vars(model)) - given == {"coef_", "released_", "n_features_in_", "unit_"}
         assert all(type(value) is int for value in model.released_.integers)
     public = [{k: v for k, v in m.released_.as_json().items() if k != "integers"} for m in (first, second)]
     assert public[0] == public[1]

@@ -119,9 +119,7 @@ class _Evaluation(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             ValueError: see `statistics`; also if features, weights or ridge parameter do not fit the algorithm.
         """
         self.coef_ = self._fitted(self._squares(), self.statistics(X))
-        self.unit_: str | None = getattr(
-            X, "unit", None
-        )  # of own data; it says whose data one trajectory holds
+        self.unit_: str | None = getattr(X, "unit", None)  # own data say whose data they are
         self.n_features_in_ = len(self.coef_)
         return self
 
