@@ -20,8 +20,10 @@ from dpproof.proofs_check.verdict import Verdict
 FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
 NEEDED = ("kind", "source", "verdict")
 SECTIONS = ("Statement", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
-HIDDEN = re.compile(r"<!--|\[//\]:|<\w+[^>]*hidden")
-LOOSE = re.compile(r" {0,3}(#|>|=+ *$|-{2,} *$|~~~|[0-9]+[.)] )| {1,3}[-+*] |[+*] ")
+HIDDEN = re.compile(r"<[A-Za-z/!?]|^ {0,3}\[[^\]]*\]:")
+"""Markup and definitions of links, which a browser does not show as text."""
+FENCES = ("```", "$$")
+LOOSE = re.compile(r" {0,3}(#|>|=+ *$|-+ *$|~~~|`{3}|\$\$|[0-9]+[.)] )| {1,3}[-+*] |[+*] ")
 """Beginnings of lines that Markdown does not read as text."""
 LIST_OF_IDS = re.compile(r"`[\w.-]+`(, `[\w.-]+`)*", re.ASCII)
 Lines = list[tuple[int, str]]
@@ -115,15 +117,15 @@ def parse(text: str, place: str) -> Page:
     inside = False
     for number, line in enumerate(text.split("\n"), 1):
         level, _, title = line.partition(" ")
-        if not line.isprintable() or HIDDEN.search(line):
+        if not line.isprintable() or (HIDDEN.search(line) and not inside):
             raise page.error(number, "a page must not have hidden text or characters")
-        if line.startswith(("```", "$$")):
+        if line in FENCES:
             inside = not inside
         if level == "#" and not page.title and title:
             page.title = title.strip()
         elif level in ("##", "###") and not inside:
             here = _opened(page, number, level, title.strip())
-        elif here is not None and (inside or not LOOSE.match(line)):
+        elif here is not None and (inside or line in FENCES or not LOOSE.match(line)):
             here.append((number, line))
         elif here is not None:
             raise page.error(
