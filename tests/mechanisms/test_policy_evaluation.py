@@ -411,5 +411,7 @@ def test_text_for_a_number_is_refused_by_name(name, value):
 def test_a_guarantee_is_of_the_unit_of_the_data(columns, unit):
     table = {"episode": [0, 1, 2], "state": [0, 1, 0], "action": [0, 0, 0], "reward": [0.0, 1.0, 0.0]}
     data = read_episodes(table | columns, unit=unit)
-    found = DPLSW(states=2, epsilon=1.0, delta=0.01, discount=0.5).fit(data).account("replace")
-    assert found.unit == unit
+    model = DPLSW(states=2, epsilon=1.0, delta=0.01, discount=0.5).fit(data)
+    assert model.account("replace").unit == unit
+    assert model.released_.account("replace").unit == "trajectory"
+    assert model.fit(first_visits(data, 2, 0.5)).account("replace").unit == "trajectory"

@@ -282,6 +282,6 @@ ACCOUNTANT = Accountant(
     compare=_compare,
     beside=_beside,
     unsampled="estimators run it on episodes: dpproof.DPLSW and dpproof.DPLSL",
-    unit="user",
+    unit="trajectory",
     example=PolicyEvaluationParameters(dimension=40),
 )
