@@ -33,6 +33,7 @@ def contents(entry: Statement) -> dict[str, Any]:
     found = {
         "says": _hash(entry.kind, entry.title, str(entry.source), entry.says, entry.latex),
         "obligations": {x.name: _hash(goal_hash(x.goal), x.note) for x in entry.obligations},
+        "goals": list(entry.goals),
         "rests_on": list(entry.rests_on),
         "parts": list(entry.parts),
         "readings": [_hash(text) for text in entry.reading],

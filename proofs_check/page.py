@@ -13,13 +13,14 @@ from pathlib import Path
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.blocks import StepError, blocks
+from dpproof.proofs_check.derivation import goal, is_theorem
 from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Statement
 from dpproof.proofs_check.steps import obligation
 from dpproof.proofs_check.verdict import Verdict
 
 FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
 NEEDED = ("kind", "source", "verdict")
-SECTIONS = ("Statement", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
+SECTIONS = ("Statement", "Goals", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
 HIDDEN = re.compile(r"<[A-Za-z/!?]|^ {0,3}\[[^\]]*\]:")
 """Markup and definitions of links, which a browser does not show as text."""
 FENCES = ("```", "$$")
@@ -42,6 +43,8 @@ class Page:
     facts: dict[str, tuple[int, str]] = field(default_factory=dict)
     sections: dict[str, Lines] = field(default_factory=dict)
     steps: dict[str, Lines] = field(default_factory=dict)
+    goals: list[str] = field(default_factory=list)
+    """The names of those steps that stand in the section Goals."""
 
     def error(self, number: int, message: str) -> PageError:
         """Return an error that names the file and the line."""
@@ -137,8 +140,9 @@ def parse(text: str, place: str) -> Page:
         raise page.error(1, "the page must begin with '# ' and a title")
     if missing := [name for name in NEEDED if name not in page.facts]:
         raise page.error(1, f"the page must state these facts: {', '.join(missing)}")
-    if loose := [number for number, line in page.sections.get("Steps", []) if line.strip()]:
-        raise page.error(loose[0], "section 'Steps' must have nothing before its first '### ' and name")
+    for name in ("Steps", "Goals"):
+        if loose := [number for number, line in page.sections.get(name, []) if line.strip()]:
+            raise page.error(loose[0], f"section {name!r} must have nothing before its first '### ' and name")
     return page
 
 
@@ -151,8 +155,11 @@ def _opened(page: Page, number: int, level: str, title: str) -> Lines:
         raise page.error(number, f"{kind} {title!r} occurs twice")
     if kind == "step" and not re.fullmatch(r"[A-Za-z]\w*", title, re.ASCII):
         raise page.error(number, f"the name of a step ({title!r}) must have letters, digits and _ only")
-    if kind == "step" and next(reversed(page.sections), "") != "Steps":
-        raise page.error(number, f"step {title!r} must be in the section '## Steps'")
+    section = next(reversed(page.sections), "")
+    if kind == "step" and section not in ("Goals", "Steps"):
+        raise page.error(number, f"step {title!r} must be in the section '## Goals' or '## Steps'")
+    if kind == "step" and section == "Goals":
+        page.goals.append(title)
     return held.setdefault(title, [])
 
 
@@ -185,7 +192,9 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
             page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
         )
     if empty := [
-        name for name, lines in page.sections.items() if name != "Steps" and not _joined(x for _, x in lines)
+        name
+        for name, lines in page.sections.items()
+        if name not in ("Goals", "Steps") and not _joined(x for _, x in lines)
     ]:
         raise page.error(1, f"section {empty[0]!r} must not be empty")
     formula = [line.strip() for _, line in page.parted(page.sections.get("Statement", []), "$$")[1]]
@@ -209,6 +218,7 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
             _judgement(page),
             page.ids("laws"),
             page.fact("verdict") or "",
+            tuple(page.goals),
         )
     except ValueError as error:
         raise error if isinstance(error, PageError) else page.error(1, str(error)) from None
@@ -239,6 +249,7 @@ def _judgement(page: Page) -> Judgement | None:
 def _step(page: Page, name: str, lines: Lines) -> Obligation:
     note, block = page.parted(lines, "```")
     try:
-        return obligation(name, note, blocks(block))
+        rows = blocks(block)
+        return (goal if is_theorem(rows) else obligation)(name, note, rows)
     except StepError as error:
         raise page.error(error.number, str(error)) from None

@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
 from dpproof.proofs_check.page import PageError, read_statement
 from dpproof.proofs_check.papers.paper import Paper
-from dpproof.proofs_check.statement import Obligation, Statement
+from dpproof.proofs_check.statement import Goal, Obligation, Statement
 from dpproof.proofs_check.verdict import Result, derive, opened
 
 FORMER = {
@@ -158,31 +159,75 @@ def certificate_id(entry: Statement, obligation: Obligation) -> str:
     return f"{entry.id}.{obligation.name}"
 
 
-def _outcome(entry: Statement, obligation: Obligation) -> tuple[str, Outcome | None]:
+Claims = Mapping[str, Goal]
+"""Claims by the ids of their certificates."""
+
+
+def lemmas(entry: Statement) -> dict[str, Goal]:
+    """Return the claims that proofs on a page may use: those of the page, and of the statements it rests on."""
+    every = (entry, *map(lookup, entry.rests_on))
+    return {certificate_id(x, obligation): obligation.goal for x in every for obligation in x.obligations}
+
+
+def _checked(name: str, claim: Goal, allowed: Claims) -> tuple[str, Outcome | None]:
     """Return the place of a certificate and the kernel's outcome; None if it is missing or rejected."""
     try:
-        found = stored(certificate_id(entry, obligation))
+        found = stored(name)
     except (LookupError, OSError):
-        return f"no certificate of {certificate_id(entry, obligation)}", None
+        return f"no certificate of {name}", None
     try:
-        return found.place, check(load(found.text), obligation.goal)
+        return found.place, check(load(found.text), claim, allowed)
     except Rejected:
         return found.place, None
 
 
-def _verified(identity: str, known: dict[str, Result], path: tuple[str, ...] = ()) -> Result:
-    if identity in path:
-        raise ValueError(
-            f"Statements must not rest on each other in a circle: {' -> '.join((*path, identity))}"
-        )
-    if identity not in known:
-        entry = lookup(identity)
-        needed = (*entry.parts, *entry.rests_on)
-        below = {name: _verified(name, known, (*path, identity)) for name in needed}
-        result = derive(entry, [_outcome(entry, x) for x in entry.obligations], below)
-        changed = differences(entry)
-        known[identity] = opened(result, changed) if changed else result
-    return known[identity]
+def _outcome(entry: Statement, obligation: Obligation, allowed: Claims) -> tuple[str, Outcome | None]:
+    """Return the outcome of a claim. A proved theorem needs a second certificate, which refutes a changed version.
+
+    The second certificate shows that the hypotheses can hold together.
+    """
+    name = certificate_id(entry, obligation)
+    place, outcome = _checked(name, obligation.goal, allowed)
+    if outcome and outcome.verdict == "PROVED" and obligation.mutation and "vars" not in obligation.goal:
+        changed = _checked(f"{name}.moved", obligation.mutation, allowed)[1]
+        outcome = outcome if changed and changed.verdict == "REFUTED" else None
+    return place, outcome
+
+
+@dataclass
+class _Verified:
+    """The results so far, and the claims by id that each statement offers to the statements that rest on it."""
+
+    results: dict[str, Result] = field(default_factory=dict)
+    offered: dict[str, Claims] = field(default_factory=dict)
+
+    def result(self, identity: str, path: tuple[str, ...] = ()) -> Result:
+        """Return the result of a statement, after those of all statements that it needs."""
+        if identity in path:
+            raise ValueError(
+                f"Statements must not rest on each other in a circle: {' -> '.join((*path, identity))}"
+            )
+        if identity not in self.results:
+            entry = lookup(identity)
+            needed = (*entry.parts, *entry.rests_on)
+            below = {name: self.result(name, (*path, identity)) for name in needed}
+            result = derive(entry, self._outcomes(entry), below)
+            changed = differences(entry)
+            self.results[identity] = opened(result, changed) if changed else result
+        return self.results[identity]
+
+    def _outcomes(self, entry: Statement) -> list[tuple[str, Outcome | None]]:
+        """Check the claims of a page in their order. Each may use what was proved before it."""
+        proved: dict[str, Goal] = {}
+        found = []
+        for obligation in entry.obligations:
+            known = {k: x for name in entry.rests_on for k, x in self.offered[name].items()} | proved
+            place, outcome = ("", None) if entry.reason else _outcome(entry, obligation, known)
+            found += [] if entry.reason else [(place, outcome)]
+            if entry.reason or (outcome and outcome.verdict == "PROVED"):
+                proved[certificate_id(entry, obligation)] = obligation.goal
+        self.offered[entry.id] = proved
+        return found
 
 
 def verify(ids: Iterable[str] | None = None) -> list[Result]:
@@ -197,9 +242,9 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     Raises:
         KeyError: for an unknown id.
     """
-    known: dict[str, Result] = {}
+    known = _Verified()
     chosen = statement_ids() if ids is None else [lookup(name).id for name in ids]
-    return [_verified(name, known) for name in chosen]
+    return [known.result(name) for name in chosen]
 
 
 def coq_status(result: Result) -> str:

@@ -16,10 +16,11 @@ from typing import Any
 
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.proofs_check.certificates import keep
+from dpproof.proofs_check.elaborate import Unfilled, derivation
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
 from dpproof.proofs_check.kernel.certificate import refute as point
 from dpproof.proofs_check.kernel.goals import Range, Task, task
-from dpproof.proofs_check.registry import FORMER, certificate_id, folder_of, lookup, statement_ids
+from dpproof.proofs_check.registry import FORMER, certificate_id, folder_of, lemmas, lookup, statement_ids
 from dpproof.proofs_check.statement import Goal, Obligation, Statement
 
 Node = Mapping[str, Any]
@@ -165,9 +166,34 @@ def _inside(r: Range, draw: random.Random) -> Fraction:
     return total + 1 if len(ends) == 1 else total / 2
 
 
-def _text(entry: Statement, obligation: Obligation) -> str | None:
-    """Return the certificate of an obligation as one line of JSON, or None if the search fails."""
+def _texts(entry: Statement, obligation: Obligation) -> Iterator[tuple[str, str | None]]:
+    """Generate the certificates of an obligation by id, as lines of JSON; None if the search fails."""
     identity = certificate_id(entry, obligation)
+    if "vars" in obligation.goal:
+        yield identity, _text(identity, obligation)
+        return
+    hint = obligation.hint or {}
+    verdict = "REFUTED" if "against" in hint else "PROVED"
+    yield identity, _theorem(identity, obligation.goal, hint, lemmas(entry), verdict)
+    if obligation.mutation and obligation.against:
+        changed = f"{identity}.moved"
+        yield changed, _theorem(changed, obligation.mutation, obligation.against, lemmas(entry), "REFUTED")
+
+
+def _theorem(identity: str, claim: Goal, hint: Node, known: Mapping[str, Goal], verdict: str) -> str | None:
+    """Return the certificate of a theorem as one line of JSON, or None and a message if a hole stays open."""
+    try:
+        node = derivation(claim, dict(hint), known, verdict)
+    except (Unfilled, Rejected) as error:
+        print(f"{identity}: {error}", file=sys.stderr)
+        return None
+    written = certificate(identity, claim, verdict, node)
+    used = {name: goal_hash(x) for name, x in known.items() if f'"{name}"' in json.dumps(node)}
+    return json.dumps(written | ({"uses": used} if used else {}), sort_keys=True)
+
+
+def _text(identity: str, obligation: Obligation) -> str | None:
+    """Return the certificate of a claim of arithmetic as one line of JSON, or None if the search fails."""
     hint = obligation.hint
     proof, verdict = (None if hint and "point" in hint else prove(obligation.goal, hint)), "PROVED"
     if proof is None:
@@ -180,7 +206,8 @@ def _text(entry: Statement, obligation: Obligation) -> str | None:
 def _search(identity: str) -> list[tuple[str, str, str | None]]:
     """Return the paper, the certificate's id and the search result for each obligation of a statement."""
     entry = lookup(identity)
-    return [(folder_of(entry.id), certificate_id(entry, x), _text(entry, x)) for x in entry.obligations]
+    held = () if entry.reason else entry.obligations
+    return [(folder_of(entry.id), name, text) for x in held for name, text in _texts(entry, x)]
 
 
 def main(ids: Sequence[str] = ()) -> int:

@@ -53,7 +53,7 @@ class Obligation:
     trusted. Tests need a ``witness`` or a ``mutation``. A ``witness`` is a point at which both sides of the goal
     agree within 0.1%, so the claim is tight: a change of that size makes the claim false. If the claim is not tight,
     a ``mutation`` is a false version of the claim, with one constant changed. If the claim is to be refuted, the
-    ``mutation`` is the corrected claim.
+    ``mutation`` is the corrected claim. ``against`` is an instance that refutes the mutation of a theorem.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Obligation:
     hint: Mapping[str, Any] | None = None
     witness: Mapping[str, str] | None = None
     mutation: Goal | None = None
+    against: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Statement:
     the claims cover, if they do not cover all of the domain. A statement with ``parts`` has no claims of its own; it
     holds if all parts hold. Each part has its own verdict. ``judgement`` says how severe a refutation is. ``laws``
     names the rows of `dpproof.proofs_check.laws` that the statement uses. ``expected`` is the verdict that its
-    page states. A statement with neither claims, parts nor a reason is open.
+    page states. ``goals`` names those obligations that together are the whole statement, if there are any. The other
+    obligations are then lemmas. A statement with neither claims, parts nor a reason is open.
 
     Raises:
         ValueError: for an unknown kind; for parts together with obligations; for a reason together with parts or
@@ -101,16 +103,15 @@ class Statement:
     judgement: Judgement | None = None
     laws: tuple[str, ...] = ()
     expected: str = ""
+    goals: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"statement {self.id}: kind {self.kind!r} must be one of: {', '.join(KINDS)}")
         if self.parts and self.obligations:
             raise ValueError(f"statement {self.id}: it cannot have both parts and obligations")
-        if self.reason and (self.parts or self.obligations):
-            raise ValueError(
-                f"statement {self.id}: a statement with parts or obligations cannot have a reason"
-            )
+        if self.reason and (self.parts or len(self.obligations) != len(self.goals)):
+            raise ValueError(f"statement {self.id}: a statement with parts or steps cannot have a reason")
         if self.reason and (self.kind == "definition") != (self.reason == DEFINITION):
             raise ValueError(
                 f"statement {self.id}: a definition, and nothing else, must have the reason {DEFINITION!r}"

@@ -137,6 +137,8 @@ class Result:
     judgement: Judgement | None = None
     conjuncts: tuple[Result, ...] = ()
     """The results of the statement's parts, each with its own verdict."""
+    goals: tuple[str, ...] = ()
+    """The names of the claims that are the whole statement. Without any, people read how the steps make it up."""
     changed: tuple[str, ...] = ()
     """Differences between the statement and its record in the manifest. If there are any, the statement is open."""
 
@@ -186,9 +188,13 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
             f"statement {statement.id}: the results are those of {sorted(below)}, "
             f"but must be those of {sorted({*statement.parts, *statement.rests_on})}"
         )
-    domain, assumptions = _domain(statement, below), _assumptions(statement, below)
-    readings = _readings(statement, below)
-    verdict = _capped(_core(statement, outcomes, below), domain, assumptions, readings)
+    if statement.goals and not statement.reason:
+        domain, assumptions, readings = statement.domain, _used_assumptions(outcomes, below), {}
+        core = _core_of_goals(statement, outcomes)
+    else:
+        domain, assumptions = _domain(statement, below), _assumptions(statement, below)
+        core, readings = _core(statement, outcomes, below), _readings(statement, below)
+    verdict = _capped(core, domain, assumptions, readings)
     parts = [below[name] for name in statement.parts]
     return Result(
         id=statement.id,
@@ -209,6 +215,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
         laws=_merged(statement.laws, *(result.laws for result in below.values())),
         judgement=_judgement(statement, parts) if verdict is Verdict.REFUTED else None,
         conjuncts=tuple(parts),
+        goals=statement.goals,
     )
 
 
@@ -266,6 +273,23 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
     if statement.obligations or parts - {Verdict.ASSUMED}:
         return Verdict.GIVEN if Verdict.ASSUMED in parts else Verdict.PROVED
     return Verdict.ASSUMED if statement.reason or parts else Verdict.OPEN
+
+
+def _core_of_goals(statement: Statement, outcomes: Outcomes) -> Verdict:
+    """Return the verdict of a statement that is the conjunction of its goals. Its other claims are lemmas."""
+    every = zip(statement.obligations, outcomes, strict=False)
+    found = [outcome for x, (_, outcome) in every if x.name in statement.goals]
+    checked = [outcome for outcome in found if outcome]
+    if len(outcomes) != len(statement.obligations) or len(checked) != len(found):
+        return Verdict.OPEN
+    return Verdict.REFUTED if any(x.verdict == "REFUTED" for x in checked) else Verdict.PROVED
+
+
+def _used_assumptions(outcomes: Outcomes, below: Mapping[str, Result]) -> tuple[str, ...]:
+    """Return the assumptions of the statements whose goals the proofs use."""
+    used = {name for _, outcome in outcomes if outcome for name in outcome.uses}
+    held = [x for x in below.values() if x.goals and any(name.rpartition(".")[0] == x.id for name in used)]
+    return _merged(*(x.assumptions for x in held))
 
 
 def _capped(

@@ -1,8 +1,9 @@
 """Check certificates: `check` compares the claims, and then checks every step of the proof."""
 
+import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -10,12 +11,15 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import leaves, logic
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
+from dpproof.proofs_check.kernel.deduction import RULES, Sequent
 from dpproof.proofs_check.kernel.expressions import rational
-from dpproof.proofs_check.kernel.goals import Node, Replay, Task, keys, task
+from dpproof.proofs_check.kernel.goals import MAX_NODES, Node, Replay, Task, keys, precision, task
+from dpproof.proofs_check.kernel.instances import apply, counterexample, theorem
+from dpproof.proofs_check.kernel.theorems import Signature
 
 FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
 MAX_TEXT = 1_000_000
-MAX_PROOF_DEPTH = 60
+MAX_PROOF_DEPTH, MAX_DERIVATION_DEPTH = 60, 120
 Handler = Callable[[Task, Node, Replay], nf.Field | None]
 TREES: dict[str, Handler] = {
     "split": logic.split,
@@ -36,6 +40,7 @@ LEAVES: dict[str, Handler] = {
     "identity": leaves.identity,
     "sos": leaves.sos,
 }
+DERIVATIONS = {**RULES, "apply": apply}
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,14 @@ class Outcome:
     """The result of an accepted certificate: its verdict PROVED or REFUTED, and how it was reached.
 
     ``leaves`` are the kinds of the proof nodes. A kind ends in "+atoms" if its check needed computed bounds of a
-    transcendental function or a root. ``point`` is the point of a refutation, and None for a proof.
+    transcendental function or a root. ``point`` is the point of a refutation, and None for a proof. ``uses`` are the
+    ids of the claims that the proof takes as true.
     """
 
     verdict: str
     leaves: frozenset[str]
     point: dict[str, str] | None
+    uses: frozenset[str] = frozenset()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,40 +93,71 @@ def goal_hash(claim: object) -> str:
     return hashlib.sha256(_canonical(claim).encode()).hexdigest()
 
 
-def check(certificate: object, claim: object) -> Outcome:
+def check(certificate: object, claim: object, lemmas: Mapping[str, object] | None = None) -> Outcome:
     """Return the outcome of a certificate that proves or refutes a claim. Reject any other certificate.
 
     Args:
         certificate: the parsed JSON data of the certificate. Nothing in these data is trusted.
         claim: the claim of the statement, from the registry and not from the certificate.
+        lemmas: claims by id that the proof of a theorem may use. The caller must know that they are true.
 
     Raises:
         Rejected: the certificate is not accepted; the message gives the reason. All other errors also become
             `Rejected`.
     """
     try:
-        return _check(certificate, claim)
+        return _check(certificate, claim, lemmas or {})
     except Rejected:
         raise
     except Exception as error:
         raise Rejected(f"the certificate is malformed: {type(error).__name__}") from None
 
 
-def _check(certificate: object, claim: object) -> Outcome:
-    data = keys(certificate, FIELDS)
+def _check(certificate: object, claim: object, lemmas: Mapping[str, object]) -> Outcome:
+    data = keys(certificate, FIELDS, frozenset({"uses"}))
     if type(data["v"]) is not int or data["v"] != 1 or type(data["id"]) is not str:
         raise Rejected("unknown certificate version or identity")
     if _canonical(data["claim"]) != _canonical(claim):
         raise Rejected("the certificate is for another claim")
     if data["claim_sha256"] != goal_hash(claim):
         raise Rejected("the hash does not belong to the claim")
+    if data["verdict"] not in ("PROVED", "REFUTED"):
+        raise Rejected("the verdict must be PROVED or REFUTED")
+    if type(claim) is not dict or "vars" not in claim:
+        return _theorem(data, claim, lemmas)
     t = task(claim, data["prec"])
+    if "uses" in data:
+        raise Rejected("a claim of arithmetic uses no other claims")
     if data["verdict"] == "REFUTED":
         return Outcome("REFUTED", frozenset({"point"}), refute(t, data["proof"]))
-    if data["verdict"] != "PROVED":
-        raise Rejected("the verdict must be PROVED or REFUTED")
     replay(t, data["proof"])
     return Outcome("PROVED", frozenset(t.leaves), None)
+
+
+def _theorem(data: Node, claim: object, lemmas: Mapping[str, object]) -> Outcome:
+    """Check the proof of a theorem, or an instance that refutes it, with the claims that the certificate uses."""
+    used = data.get("uses", {})
+    if type(used) is not dict or any(x not in lemmas or goal_hash(lemmas[x]) != used[x] for x in used):
+        raise Rejected("the certificate uses a claim that may not be used, or another one of this id")
+    found, allowed = theorem(claim), {name: lemmas[name] for name in used}
+    leaves: set[str] = set()
+    s = Sequent(Signature(), {}, found.goal, allowed, replay, precision(data["prec"]), [MAX_NODES], leaves)
+    if data["verdict"] == "REFUTED":
+        counterexample(s, found, data["proof"], derive)
+        return Outcome("REFUTED", frozenset(leaves), {}, frozenset(used))
+    derive(dataclasses.replace(s, known=found.known, facts=found.given), data["proof"])
+    return Outcome("PROVED", frozenset(leaves), None, frozenset(used))
+
+
+def derive(s: Sequent, node: object, depth: int = MAX_DERIVATION_DEPTH) -> None:
+    """Raise an error unless a node, with all nodes below it, derives the goal of a sequent."""
+    s.budget[0] -= 1
+    if s.budget[0] < 0 or depth == 0:
+        raise Rejected("the proof is too large")
+    if type(node) is not dict or len(kind := [k for k in DERIVATIONS if k in node]) != 1:
+        raise Rejected("unknown node of a derivation")
+    s.leaves.add(kind[0])
+    DERIVATIONS[kind[0]](s, node, lambda inner, sub: derive(inner, sub, depth - 1))
 
 
 def replay(t: Task, node: object, depth: int = MAX_PROOF_DEPTH) -> None:

@@ -180,8 +180,7 @@ def ranges(data: object) -> dict[str, Range]:
 def task(claim: object, prec: object) -> Task:
     """Return the task of proving a claim, read from JSON data. `prec` is the precision in bits."""
     data = keys(claim, {"vars", "goal"}, frozenset({"given", "integers", "random", "independent"}))
-    if type(prec) is not int or not 20 <= prec <= 2000:
-        raise Rejected("the precision must be an integer from 20 to 2000")
+    prec = precision(prec)
     domain, random = ranges(data["vars"]), ranges(data.get("random", {}))
     integers = set(data.get("integers", []))
     if not integers <= domain.keys() or domain.keys() & random.keys():
@@ -192,6 +191,13 @@ def task(claim: object, prec: object) -> Task:
              _groups(data.get("independent", []), set(random)))  # fmt: skip
     given = [t.relation(x, surely=True) for x in data.get("given", [])]
     return replace(t, given=given, goal=t.relation(data["goal"]))
+
+
+def precision(bits: object) -> int:
+    """Return the precision of a certificate in bits. Reject anything but an integer from 20 to 2000."""
+    if type(bits) is not int or not 20 <= bits <= 2000:
+        raise Rejected("the precision must be an integer from 20 to 2000")
+    return bits
 
 
 def _groups(data: object, names: set[str]) -> tuple[frozenset[str], ...]:

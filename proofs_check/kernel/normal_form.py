@@ -346,18 +346,19 @@ class Field:
         return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
 
     def exp(self, n: Poly, d: Poly) -> Quotient:
-        """Return the exponential of the quotient n/d, as a product over the terms of n if d is 1."""
-        if d != constant(1):
-            return self._atom("exp", (n, d))
-        return reduce(self.mul, (self._exp_term(m, c) for m, c in n.items()), (constant(1), constant(1)))
+        """Return the exponential of the quotient n/d, as a product over the terms of n."""
+        terms = (self._exp_term(*self.quotient({m: c}, d)) for m, c in n.items())
+        return reduce(self.mul, terms, (constant(1), constant(1)))
 
-    def _exp_term(self, m: Monomial, c: Fraction) -> Quotient:
-        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 else None
+    def _exp_term(self, n: Poly, d: Poly) -> Quotient:
+        """Return the exponential of a quotient whose numerator has one term."""
+        ((m, c),) = n.items()
+        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 and d == constant(1) else None
         if symbol and symbol.op == "log" and c.denominator == 1 and abs(c) <= MAX_DEGREE:
             return self._power(symbol.inner, int(c))
         if abs(c.numerator) > MAX_DEGREE:
-            return self._atom("exp", ({m: c}, constant(1)))
-        return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, constant(1))), c.numerator)
+            return self._atom("exp", (n, d))
+        return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, d)), c.numerator)
 
 
 def _negated(field: Field, n: Poly, d: Poly) -> Quotient:

@@ -1,0 +1,415 @@
+"""Reader of a goal: the text of a theorem and of its derivation, turned into the kernel's format.
+
+A goal is a block of lines. Indented lines belong to the line above them::
+
+    set Y
+    integral nu over Y
+    for c in (0, inf)
+    function p(Y) in [0, inf)
+    given mass: nu(y, p(y)) == 1
+    show nu(y, c*p(y)) == c
+    proof
+      ...
+
+docs/reference/pages.md describes every line. A proof may leave out what the search finds: such a place is an empty
+node, which ``elaborate`` fills. It also removes the numbers of the lines, which only messages need. The reader trusts
+nothing and proves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpproof.accountant.published.formula import parse
+from dpproof.proofs_check.blocks import Block, StepError
+from dpproof.proofs_check.kernel import Rejected
+from dpproof.proofs_check.kernel.instances import theorem
+from dpproof.proofs_check.statement import CALLS, Obligation, expanded
+from dpproof.proofs_check.steps import proof as arithmetic
+
+Node = dict[str, Any]
+NAME = r"[A-Za-z_]\w*"
+DECLARED = ("set", "integral", "function", "for", "given", "show")
+ENDS = re.compile(r"([\[(])(.+), *(.+)([\])])")
+
+
+@dataclass
+class Words:
+    """The names with which formulas are written, with their numbers of arguments; and the names of sets."""
+
+    calls: dict[str, int] = field(default_factory=lambda: {**CALLS, "step": 1, "abs": 1, "lebesgue": 2})
+    sets: list[str] = field(default_factory=list)
+
+    def formula(self, row: Block, text: str) -> Any:
+        """Return a formula in the kernel's format."""
+        try:
+            return _lists(parse(expanded(text.strip()), self.calls))
+        except ValueError as error:
+            raise StepError(row.number, str(error)) from None
+
+    def relation(self, row: Block, text: str) -> list[Any]:
+        """Return a relation in the kernel's format. ``a <= b`` is written ``b >= a``."""
+        found = re.fullmatch(r"([^<>=]*)(>=|==|>|<=|<)([^<>=]*)", text)
+        if found is None:
+            raise row.wrong(f"has a relation ({text.strip()}) that must have one of >=, >, ==, <=, <")
+        left, right = self.formula(row, found[1]), self.formula(row, found[3])
+        return [{"<=": ">=", "<": ">"}[found[2]], right, left] if "<" in found[2] else [found[2], left, right]
+
+    def clause(self, row: Block, text: str) -> Any:
+        """Return a clause: ``for x in [0, 1]; integers k in [1, n] if a >= b and ...: relation``."""
+        text = text.strip()
+        if text.startswith("(") and text.endswith(")") and text[1:].startswith(("for ", "if ")):
+            return self.clause(row, text[1:-1])
+        head, colon, rest = _cut(text, ":")
+        if not colon:
+            return self.relation(row, text)
+        binders, _, conditions = head.partition("if ")
+        bound: list[list[str]] = []
+        when: list[Any] = []
+        for part in filter(None, map(str.strip, binders.removeprefix("for ").split(";"))):
+            self._bind(row, part, bound, when)
+        when += [self.clause(row, x) for x in _split(conditions, " and ") if x.strip()]
+        made: dict[str, Any] = {"all": bound, "if": when, "then": self.relation(row, rest)}
+        return {key: value for key, value in made.items() if value}
+
+    def _bind(self, row: Block, text: str, bound: list[list[str]], when: list[Any]) -> None:
+        """Add variables and their kind. An end of an interval that is a formula becomes a condition."""
+        names, kind = self.binder(row, text)
+        ends = ENDS.fullmatch(kind.removeprefix("integers ")) if kind not in self.sets else None
+        if ends is None or all(re.fullmatch(r"-?[0-9/]+|-?inf", ends[i]) for i in (2, 3)):
+            bound += [[name, kind] for name in names]
+            return
+        left, low, high, right = ends.groups()
+        plain = [re.fullmatch(r"-?[0-9/]+|-?inf", x) is not None for x in (low, high)]
+        cut = f"{left}{low}" if plain[0] else "(-inf", f"{high}{right}" if plain[1] else "inf)"
+        word = "integers " if kind.startswith("integers ") else ""
+        for name in names:
+            bound.append([name, f"{word}{cut[0]}, {cut[1]}"])
+            if not plain[0]:
+                when.append([">=" if left == "[" else ">", name, self.formula(row, low)])
+            if not plain[1]:
+                when.append([">=" if right == "]" else ">", self.formula(row, high), name])
+
+    def binder(self, row: Block, text: str) -> tuple[list[str], str]:
+        """Return the names and the kind in a text such as ``integers i, j in [1, inf)``."""
+        found = re.fullmatch(rf"(integers )?({NAME}(?:, *{NAME})*) in (.+)", text.strip())
+        if found is None:
+            raise row.wrong(f"has variables ({text}) that must have the form: x, y in [0, 1], or: h in H")
+        names, kind = re.findall(NAME, found[2]), found[3].strip()
+        return names, f"integers {kind}" if found[1] else kind
+
+
+def _lists(e: Any) -> Any:
+    return [_lists(x) for x in e] if type(e) is tuple else e
+
+
+def _cut(text: str, mark: str) -> tuple[str, str, str]:
+    """Part a text at a mark that stands outside of all brackets. A text without a clause's words is not parted."""
+    if not text.startswith(("for ", "if ")):
+        return text, "", ""
+    first, *rest = _split(text, mark)
+    return first, mark if rest else "", mark.join(rest)
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Split a text at the marks outside of all brackets."""
+    found, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "([") - (
+            letter in ")]"
+        )  # an interval may begin with one kind and end with the other
+        if depth == 0 and place >= start and text.startswith(mark, place):
+            found.append(text[start:place])
+            start = place + len(mark)
+    return [*found, text[start:]]
+
+
+def is_theorem(rows: Sequence[Block]) -> bool:
+    """Return whether some lines write a theorem, and not a claim of arithmetic."""
+    return any(row.word in ("set", "integral", "function") or row.text.startswith(("show for ", "show if "))
+               for row in rows)  # fmt: skip
+
+
+def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
+    """Return a theorem with its name, its derivation, and a changed goal with an instance that refutes it.
+
+    Raises:
+        StepError: for a line that cannot be read.
+    """
+    words = Words()
+    claim = _theorem(words, [row for row in rows if row.word in DECLARED])
+    held: dict[str, Any] = {}
+    for row in rows:
+        if row.word in DECLARED:
+            continue
+        if row.word not in ("proof", "moved", "refuted") or row.word in held:
+            raise row.wrong(f"must begin with one of: {', '.join(DECLARED)}, proof, moved, refuted; and once")
+        held[row.word] = row
+    hint: Node | None = None
+    if "proof" in held:
+        hint = derivation(words, held["proof"], held["proof"].below)
+    if "refuted" in held:
+        hint = _instance(words, held["refuted"], claim)
+    changed = against = None
+    if "moved" in held:
+        changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
+        against = _instance(words, held["moved"], changed)
+    return Obligation(name, claim, note, hint, None, changed, against)
+
+
+def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:
+    claim: dict[str, Any] = {"sets": [], "functions": {}, "integrals": {}, "given": {}}
+    for row in (row.alone() for row in rows):
+        DECLARATIONS[row.word](words, row, claim)
+    if "goal" not in claim:
+        raise StepError(rows[0].number if rows else 1, "a goal must have one line that begins with 'show'")
+    found = {key: value for key, value in claim.items() if value}
+    try:
+        theorem(found)
+    except Rejected as refused:
+        raise StepError(rows[0].number, f"the kernel cannot read this goal: {refused}") from None
+    return found
+
+
+def _set(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    names = re.findall(NAME, row.rest)
+    words.sets += names
+    claim["sets"] += names
+
+
+def _takes(text: str | None) -> list[str]:
+    return [x.strip() for x in (text or "").split(",") if x.strip()]
+
+
+def _integral(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    found = row.match(rf"({NAME})(?:\((.*?)\))? over (.+)", "nu over Y")
+    takes = _takes(found[2])
+    words.calls[found[1]] = len(takes) + 2
+    claim["integrals"][found[1]] = {"takes": takes, "over": found[3].strip()}
+
+
+def _function(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    found = row.match(rf"({NAME})\((.*?)\) in (.+)", "f(integers, H) in [0, inf)")
+    takes = _takes(found[2])
+    words.calls[found[1]] = len(takes)
+    claim["functions"][found[1]] = {"takes": takes, "gives": found[3].strip()}
+
+
+def _constant(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    names, kind = words.binder(row, row.rest)
+    claim["functions"].update({name: {"takes": [], "gives": kind} for name in names})
+
+
+def _given(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    found = row.match(rf"({NAME}): (.+)", "name: clause")
+    if found[1] in claim["given"]:
+        raise row.wrong(f"names a second clause {found[1]!r}")
+    claim["given"][found[1]] = words.clause(row, found[2])
+
+
+def _show(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    if "goal" in claim:
+        raise row.wrong("is the second line that begins with 'show'")
+    claim["goal"] = words.clause(row, row.rest)
+
+
+DECLARATIONS: Mapping[str, Callable[[Words, Block, dict[str, Any]], None]] = {
+    "set": _set, "integral": _integral, "function": _function, "for": _constant, "given": _given, "show": _show,
+}  # fmt: skip
+
+
+def derivation(words: Words, above: Block, rows: Sequence[Block]) -> Node:
+    """Return the node of a derivation that some lines write. Without lines it is a hole, an empty node."""
+    if not rows:
+        return {}
+    first, rest = rows[0], rows[1:]
+    read = LINES.get(first.word)
+    if read is None:
+        raise first.wrong(f"must begin with one of: {', '.join(LINES)}")
+    node, goes_on = read(words, first)
+    node["line"] = first.number
+    if goes_on:
+        return {**node, "sub": derivation(words, first, rest)}
+    if rest:
+        raise rest[0].wrong(f"stands after {first.text!r}, which ends the derivation")
+    return node
+
+
+Read = tuple[Node, bool]
+"""A node, and whether the derivation goes on after it."""
+
+
+def _branches(words: Words, row: Block, *names: str) -> list[Node]:
+    """Return the derivations below the lines with these names, in this order; a hole where a line is missing."""
+    held = {line.text: line for line in row.below}
+    if len(held) != len(row.below) or held.keys() - {*names}:
+        raise row.wrong(f"may have these lines below it, each once, with derivations: {', '.join(names)}")
+    return [derivation(words, held[x], held[x].below) if x in held else {} for x in names]
+
+
+def _by(words: Words, row: Block) -> Read:
+    """Read ``by a, b``: arithmetic from facts. Below it: ``name A = formula``, then a proof of arithmetic."""
+    facts = _takes(row.rest)
+    names: dict[str, Any] = {}
+    lines = list(row.below)
+    while lines and lines[0].word == "name":
+        found = lines[0].match(rf"({NAME}) = (.+)", "A = formula")
+        names[found[1]] = words.formula(lines[0], found[2])
+        lines.pop(0)
+    proof = arithmetic(row, lines, tuple(facts)) if lines else {}
+    return {"arith": facts, "proof": proof, **({"names": names} if names else {})}, False
+
+
+def _fix(words: Words, row: Block) -> Read:
+    names, _, assumed = row.alone().rest.partition("assuming")
+    return {"fix": _takes(names), "assume": _takes(assumed)}, True
+
+
+def _have(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME}): (.+)", "name: clause")
+    text, by, facts = found[2].partition(" by ")
+    proof = derivation(words, row, row.below)
+    if by:
+        proof = _by(words, Block(row.number, f"by {facts}", row.below))[0] | {"line": row.number}
+    return {"have": words.clause(row, text), "as": found[1], "proof": proof}, True
+
+
+def _use(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME})(?: at (.+))? as ({NAME})", "fact at x, y as name")
+    values = [words.formula(row, x) for x in _split(found[2] or "", ",") if x.strip()]
+    inside = [_below(words, line, "in") for line in row.below if line.word == "in"]
+    when = [_below(words, line) for line in row.below if line.word != "in"]
+    return {"use": found[1], "at": values, "in": inside, "if": when, "as": found[3]}, True
+
+
+def _below(words: Words, line: Block, word: str = "if") -> Node:
+    """Read a line ``if`` (or another word) with a derivation below it, or ``if by facts``."""
+    if line.word != word or (line.rest and not line.rest.startswith("by")):
+        raise line.wrong(f"must be {word!r} with a derivation below it, or '{word} by' and names of facts")
+    if line.rest:
+        return _by(words, Block(line.number, line.rest, line.below))[0]
+    return derivation(words, line, line.below)
+
+
+def _cases(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME}): (.+)", "name: a >= b")
+    one, two = _branches(words, row, "then", "else")
+    x = words.relation(row, found[2])
+    return {"cases": x, "as": found[1], "defined": {}, "then": one, "else": two}, False
+
+
+def _induct(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME}) as ({NAME})", "n as earlier")
+    base, step = _branches(words, row, "base", "step")
+    return {"induct": found[1], "as": found[2], "base": base, "step": step}, False
+
+
+def _integrate(words: Words, row: Block) -> Read:
+    found = row.match(
+        rf"({NAME}) over ({NAME})(?:\((.*?)\))? as ({NAME}): (.+)", "y over nu as name: relation"
+    )
+    frame = [found[2], *(words.formula(row, x) for x in _split(found[3] or "", ",") if x.strip())]
+    named = ["first", "last"] if found[2] == "sum" else []
+    text, by, facts = found[5].partition(" by ")
+    proof = derivation(words, row, row.below)
+    if by:
+        proof = _by(words, Block(row.number, f"by {facts}", row.below))[0]
+    return {"integrate": words.relation(row, text), "over": frame, "index": found[1],
+            "conditions": named, "proof": proof, "as": found[4]}, True  # fmt: skip
+
+
+def _dominated(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME}) as ({NAME}): (.+) by (.+)", "y as name: nu(y, a) by nu(y, b)")
+    below, above = _branches(words, row, "below", "above")
+    return {"dominated": words.formula(row, found[3]), "by": words.formula(row, found[4]), "index": found[1],
+            "below": below, "above": above, "as": found[2]}, True  # fmt: skip
+
+
+def _sum(words: Words, row: Block) -> Read:
+    found = row.match(rf"(empty|last) as ({NAME}): (.+)", "last as name: sum(i, lo, hi, formula)")
+    names = ("order", "defined") if found[1] == "last" else ("order",)
+    proofs = _branches(words, row, *names)
+    return {"sum": words.formula(row, found[3]), "kind": found[1], "proofs": proofs, "as": found[2]}, True
+
+
+def _rewrite(words: Words, row: Block) -> Read:
+    found = row.match(rf"({NAME})(?: in ({NAME}) as ({NAME}))?", "equation in fact as name")
+    return {"rewrite": found[1], "in": found[2], "as": found[3]}, True
+
+
+def _named(word: str) -> Callable[[Words, Block], Read]:
+    """Return a reader of ``word fact as name``."""
+
+    def read(words: Words, row: Block) -> Read:
+        found = row.alone().match(rf"([\w.]+) as ({NAME})", "fact as name")
+        return {word: found[1], "as": found[2]}, True
+
+    return read
+
+
+def _apply(words: Words, row: Block) -> Read:
+    found = row.match(rf"([\w.]+) as ({NAME})", "id as name")
+    return {"apply": found[1], "as": found[2], **_parts(words, row.below)}, True
+
+
+def _parts(words: Words, rows: Sequence[Block]) -> Node:
+    """Read the lines of an instance: what sets, functions, integrals become, and proofs of the given clauses."""
+    made: Node = {"sets": {}, "functions": {}, "integrals": {}, "given": {}}
+    for row in rows:
+        if row.word == "set":
+            found = row.match(rf"({NAME}) = (.+)", "H = integers [0, inf)")
+            made["sets"][found[1]] = found[2].strip()
+        elif row.word == "given":
+            found = row.match(rf"({NAME})(?: (by .*))?", "name, with a derivation below it")
+            inner = _by(words, Block(row.number, found[2], row.below))[0] if found[2] else None
+            made["given"][found[1]] = inner or derivation(words, row, row.below)
+        elif row.word == "integral":
+            form = rf"({NAME})(?:\((.*?)\))? = (.+) times (.+)"
+            found = row.match(form, "I(k, y) = nu times weight")
+            *of, index = _takes(found[2])
+            head = re.fullmatch(rf"({NAME})(?:\((.*)\))?", found[3].strip())
+            if head is None:
+                raise row.wrong("must name a sum or an integral before 'times'")
+            over = [head[1], *(words.formula(row, x) for x in _split(head[2] or "", ",") if x.strip())]
+            made["integrals"][found[1]] = {"of": of, "index": index, "weight": words.formula(row, found[4]),
+                                           "over": over, "in": _proofs(words, row)}  # fmt: skip
+        else:
+            whole = Block(row.number, f"function {row.text}", row.below)
+            found = whole.match(rf"({NAME})(?:\((.*?)\))? = (.+)", "f(x, y) = formula")
+            made["functions"][found[1]] = {"of": _takes(found[2]), "is": words.formula(row, found[3]),
+                                           "in": _proofs(words, row)}  # fmt: skip
+    return made
+
+
+def _proofs(words: Words, row: Block) -> list[Node]:
+    return [_below(words, line, "in") for line in row.below]
+
+
+def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
+    """Read an instance that refutes a goal, with ``at x, y`` for the variables of the goal, and ``against``."""
+    last = {line.word: line for line in row.below if line.word in ("at", "against", "if")}
+    made = _parts(words, [line for line in row.below if line.word not in last])
+    values = [words.formula(last["at"], x) for x in _split(last["at"].rest, ",")] if "at" in last else []
+    proof: Node = {}
+    if "against" in last:
+        row = last["against"]
+        proof = (
+            _by(words, Block(row.number, row.rest, row.below))[0]
+            if row.rest.startswith("by")
+            else derivation(words, row, row.below)
+        )
+    side = "above" if "against" in last and last["against"].rest == "above" else "below"
+    return {**made, "at": values, "in": [], "if": [], "against": proof, "side": side}
+
+
+LINES: Mapping[str, Callable[[Words, Block], Read]] = {
+    "by": _by, "fix": _fix, "have": _have, "use": _use, "cases": _cases, "induct": _induct,
+    "integrate": _integrate, "dominated": _dominated, "sum": _sum, "rewrite": _rewrite,
+    "whole": _named("whole"), "law": _named("law"), "apply": _apply,
+    "exact": lambda words, row: ({"exact": row.alone().rest}, False),
+    "equal": lambda words, row: ({"equal": _branches(words, row, "above", "below")}, False),
+    "same": lambda words, row: ({"same": row.match("", "(nothing)")[0]}, False),
+}  # fmt: skip
