@@ -5,6 +5,7 @@ On the terminal, tables follow. With ``--verbose``, all assumptions follow, too.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.written import rounded
+from dpproof.answers.own_page import OwnPage
 from dpproof.answers.verify import Verified
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.outcome import Outcome
@@ -137,6 +139,21 @@ def _of_statement(entry: Result) -> list[str]:
     if entry.corrected_by:
         lines.append(f"{entry.corrected_by} corrects it.")
     return lines
+
+
+def of_own_page(found: OwnPage, path: str) -> list[str]:
+    """Return the first lines that ``dpproof verify FILE.md`` prints: the verdict, and the claims that stay open."""
+    entry = found.result
+    lines = [f"{path} is {result_words(entry)}: {entry.title}.", *_of_statement(entry)[1:]]
+    if entry.assumptions:
+        lines.append(f"It assumes: {' '.join(entry.assumptions)}")
+    for x in found.claims:
+        name = x.id.removeprefix(f"{entry.id}.")
+        if x.text is None:
+            lines.append(f"{name} is open: {path}: {x.reason}.")
+        elif point := json.loads(x.text)["proof"].get("point"):
+            lines.append(f"{name} is refuted at {', '.join(f'{k} = {value}' for k, value in point.items())}.")
+    return lines[:MOST]
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:

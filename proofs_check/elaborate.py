@@ -17,13 +17,14 @@ from dpproof.proofs_check.kernel.certificate import DERIVATIONS, replay
 from dpproof.proofs_check.kernel.deduction import Sequent
 from dpproof.proofs_check.kernel.goals import Task
 from dpproof.proofs_check.kernel.instances import counterexample, theorem
-from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Signature, strictly, total
+from dpproof.proofs_check.kernel.terms import shown, strictly, total
+from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Signature
 
 Node = dict[str, Any]
 TRIES = 400
 
 
-class Unfilled(ValueError):
+class UnfilledError(ValueError):
     """An error: a hole of a derivation, or a node of it, that the search cannot fill or the kernel rejects."""
 
 
@@ -67,7 +68,7 @@ def _arithmetic(t: Task, proof: object) -> None:
     if type(proof) is dict and not proof:
         found = close(t)
         if found is None:
-            raise Unfilled(
+            raise UnfilledError(
                 f"no proof of {_relation(t.goal)} from {'; '.join(map(_relation, t.given)) or 'nothing'}"
             )
         proof.update(found)
@@ -77,21 +78,21 @@ def _arithmetic(t: Task, proof: object) -> None:
 def fill(s: Sequent, node: object) -> None:
     """Fill the holes of a node in place, and check it by the kernel's rules."""
     if type(node) is not dict:
-        raise Unfilled("a derivation must be made of nodes")
+        raise UnfilledError("a derivation must be made of nodes")
     if not node:
         _fill_hole(s, node)
     else:
         place = f"line {line}: " if (line := node.pop("line", None)) else ""
         kind = next((k for k in DERIVATIONS if k in node), "")
         if not kind:
-            raise Unfilled(f"no rule of a derivation: {sorted(node)}")
+            raise UnfilledError(f"no rule of a derivation: {sorted(node)}")
         try:
             _pad(s, node)
             DERIVATIONS[kind](s, node, fill)
         except Rejected as refused:
-            raise Unfilled(f"{place}{refused}. The goal is {_clause(s.goal)}") from None
-        except Unfilled as found:
-            raise found if str(found).startswith("line") else Unfilled(f"{place}{found}") from None
+            raise UnfilledError(f"{place}{refused}. The goal is {_clause(s.goal)}") from None
+        except UnfilledError as found:
+            raise found if str(found).startswith("line") else UnfilledError(f"{place}{found}") from None
 
 
 def _fill_hole(s: Sequent, node: Node) -> None:
@@ -100,11 +101,11 @@ def _fill_hole(s: Sequent, node: Node) -> None:
         attempt = copy.deepcopy(candidate)
         try:
             fill(s, attempt)
-        except (Rejected, Unfilled):
+        except (Rejected, UnfilledError):
             continue
         node.update(attempt)
         return
-    raise Unfilled(f"nothing found for the goal {_clause(s.goal)}; facts: {', '.join(s.facts)}")
+    raise UnfilledError(f"nothing found for the goal {_clause(s.goal)}; facts: {', '.join(s.facts)}")
 
 
 def _guesses(s: Sequent) -> Iterator[Node]:
@@ -129,9 +130,11 @@ def _computed(s: Sequent) -> Node | None:
     A sum loses its last term. The steps after it are a hole.
     """
     sides = (s.goal.then.left, s.goal.then.right)
-    known = {name: fact.then.left for name, fact in s.facts.items() if fact.ground and name.startswith("value")}
+    known = {
+        name: fact.then.left for name, fact in s.facts.items() if fact.ground and name.startswith("value")
+    }
     name = f"value{len(known) + 1}"
-    rest = {"rewrite": name, "in": None, "as": None, "sub": {}}
+    rest: Node = {"rewrite": name, "in": None, "as": None, "sub": {}}
     for e in (part for side in sides for part in strictly(side) if type(part) is tuple):
         if e[0] == "sum" and type(e[2]) is type(e[3]) is Fraction:
             empty = e[2] > e[3]
@@ -201,7 +204,9 @@ def pad_instance(s: Sequent, claim: Any, node: Node) -> None:
         row["in"] += [{} for _ in range(1 + ends - len(row["in"]))]
     if type(node["given"]) is dict:
         if strange := node["given"].keys() - claim.given.keys():
-            raise Unfilled(f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}")
+            raise UnfilledError(
+                f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}"
+            )
         node["given"] = [node["given"].get(name, {}) for name in claim.given]
 
 
@@ -211,7 +216,7 @@ def derivation(
     """Return the derivation of a theorem without holes, or an instance that refutes it.
 
     Raises:
-        Unfilled: if a hole cannot be filled, with the goal of this hole.
+        UnfilledError: if a hole cannot be filled, with the goal of this hole.
         Rejected: if the kernel rejects a node.
     """
     found, node = theorem(claim), copy.deepcopy(hint)
@@ -230,21 +235,10 @@ def derivation(
 
 
 def _relation(x: Any) -> str:
-    return f"{show(x.left)} {x.rel} {show(x.right)}"
+    return f"{shown(x.left)} {x.rel} {shown(x.right)}"
 
 
 def _clause(c: Clause) -> str:
     head = f"for {len(c.all)} variables, " if c.all else ""
     when = f"if {' and '.join(map(_clause, c.when))}: " if c.when else ""
     return f"{head}{when}{_relation(c.then)}"
-
-
-def show(e: Any) -> str:
-    """Return a formula as text, for messages."""
-    if type(e) is not tuple:
-        return str(e)
-    if e[0] in ("+", "*", "/", "-"):
-        return "(" + f" {e[0]} ".join(map(show, e[1:])) + ")"
-    if e[0] == "^":
-        return f"{show(e[1])}**{e[2]}"
-    return f"{e[0].lstrip('@~')}({', '.join(map(show, e[1:]))})"

@@ -108,8 +108,8 @@ def _joined(lines: Iterable[str]) -> str:
     return " ".join(line.strip() for line in lines if line.strip())
 
 
-def parse(text: str, place: str) -> Page:
-    """Return the parts of a page. ``place`` is its file, for messages.
+def parse(text: str, place: str, needed: Iterable[str] = NEEDED) -> Page:
+    """Return the parts of a page. ``place`` is its file, for messages, and ``needed`` are the facts it must state.
 
     Raises:
         PageError: for a page without a title or a needed fact, for an unknown or repeated fact, section or step, for
@@ -138,7 +138,7 @@ def parse(text: str, place: str) -> Page:
             _add_fact(page, number, line)
     if not page.title:
         raise page.error(1, "the page must begin with '# ' and a title")
-    if missing := [name for name in NEEDED if name not in page.facts]:
+    if missing := [name for name in needed if name not in page.facts]:
         raise page.error(1, f"the page must state these facts: {', '.join(missing)}")
     for name in ("Steps", "Goals"):
         if loose := [number for number, line in page.sections.get(name, []) if line.strip()]:
@@ -176,17 +176,19 @@ def _add_fact(page: Page, number: int, line: str) -> None:
         page.facts[found[1]] = (number, found[2].strip())
 
 
-def read_statement(identity: str, path: Path, place: str) -> Statement:
+def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] = NEEDED) -> Statement:
     """Return the statement of a page. ``place`` names the file in messages.
+
+    ``needed`` are the facts that the page must state. Without a kind it is a statement, without a source its own.
 
     Raises:
         PageError: for a page that cannot be read. The message names the file and the line.
     """
     try:
-        page = parse(path.read_text(encoding="utf-8"), place)
+        page = parse(path.read_text(encoding="utf-8"), place, needed)
     except UnicodeDecodeError as error:
         raise PageError(f"{place}:1: the page must be text in UTF-8, but {error}") from None
-    if page.fact("verdict") not in [x.value for x in Verdict]:
+    if "verdict" in page.facts and page.fact("verdict") not in [x.value for x in Verdict]:
         words = ", ".join(x.value for x in Verdict)
         raise page.error(
             page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
@@ -201,7 +203,7 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
     try:
         return Statement(
             identity,
-            page.fact("kind") or "",
+            page.fact("kind") or "statement",
             page.title,
             _source(page, identity),
             page.text("Statement"),
@@ -225,8 +227,8 @@ def read_statement(identity: str, path: Path, place: str) -> Statement:
 
 
 def _source(page: Page, identity: str) -> Source:
-    text = page.fact("source")
-    found = re.fullmatch(r"(.+) \| (.*) \| (.+)", text or "")
+    text = page.fact("source") or f"{page.place} |  | {page.title}"
+    found = re.fullmatch(r"(.+) \| (.*) \| (.+)", text)
     if found is None:
         number = page.facts["source"][0] if "source" in page.facts else 1
         raise page.error(number, "the page must have a fact '- source: paper | version | item'")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from dpproof.proofs_check import papers as library
-from dpproof.proofs_check.certificates import stored
+from dpproof.proofs_check.certificates import Stored, stored
 from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
@@ -161,6 +161,8 @@ def certificate_id(entry: Statement, obligation: Obligation) -> str:
 
 Claims = Mapping[str, Goal]
 """Claims by the ids of their certificates."""
+Find = Callable[[str], Stored]
+"""Returns the certificate with an id, or raises LookupError."""
 
 
 def lemmas(entry: Statement) -> dict[str, Goal]:
@@ -169,10 +171,10 @@ def lemmas(entry: Statement) -> dict[str, Goal]:
     return {certificate_id(x, obligation): obligation.goal for x in every for obligation in x.obligations}
 
 
-def _checked(name: str, claim: Goal, allowed: Claims) -> tuple[str, Outcome | None]:
+def _checked(name: str, claim: Goal, allowed: Claims, find: Find) -> tuple[str, Outcome | None]:
     """Return the place of a certificate and the kernel's outcome; None if it is missing or rejected."""
     try:
-        found = stored(name)
+        found = find(name)
     except (LookupError, OSError):
         return f"no certificate of {name}", None
     try:
@@ -181,15 +183,17 @@ def _checked(name: str, claim: Goal, allowed: Claims) -> tuple[str, Outcome | No
         return found.place, None
 
 
-def _outcome(entry: Statement, obligation: Obligation, allowed: Claims) -> tuple[str, Outcome | None]:
+def _outcome(
+    entry: Statement, obligation: Obligation, allowed: Claims, find: Find
+) -> tuple[str, Outcome | None]:
     """Return the outcome of a claim. A proved theorem needs a second certificate, which refutes a changed version.
 
     The second certificate shows that the hypotheses can hold together.
     """
     name = certificate_id(entry, obligation)
-    place, outcome = _checked(name, obligation.goal, allowed)
+    place, outcome = _checked(name, obligation.goal, allowed, find)
     if outcome and outcome.verdict == "PROVED" and obligation.mutation and "vars" not in obligation.goal:
-        changed = _checked(f"{name}.moved", obligation.mutation, allowed)[1]
+        changed = _checked(f"{name}.moved", obligation.mutation, allowed, find)[1]
         outcome = outcome if changed and changed.verdict == "REFUTED" else None
     return place, outcome
 
@@ -198,6 +202,7 @@ def _outcome(entry: Statement, obligation: Obligation, allowed: Claims) -> tuple
 class _Verified:
     """The results so far, and the claims by id that each statement offers to the statements that rest on it."""
 
+    find: Find = stored
     results: dict[str, Result] = field(default_factory=dict)
     offered: dict[str, Claims] = field(default_factory=dict)
 
@@ -209,12 +214,15 @@ class _Verified:
             )
         if identity not in self.results:
             entry = lookup(identity)
-            needed = (*entry.parts, *entry.rests_on)
-            below = {name: self.result(name, (*path, identity)) for name in needed}
-            result = derive(entry, self._outcomes(entry), below)
+            result = self.derived(entry, path)
             changed = differences(entry)
             self.results[identity] = opened(result, changed) if changed else result
         return self.results[identity]
+
+    def derived(self, entry: Statement, path: tuple[str, ...] = ()) -> Result:
+        """Return the result of a statement as its page stands."""
+        below = {name: self.result(name, (*path, entry.id)) for name in (*entry.parts, *entry.rests_on)}
+        return derive(entry, self._outcomes(entry), below)
 
     def _outcomes(self, entry: Statement) -> list[tuple[str, Outcome | None]]:
         """Check the claims of a page in their order. Each may use what was proved before it."""
@@ -222,7 +230,7 @@ class _Verified:
         found = []
         for obligation in entry.obligations:
             known = {k: x for name in entry.rests_on for k, x in self.offered[name].items()} | proved
-            place, outcome = ("", None) if entry.reason else _outcome(entry, obligation, known)
+            place, outcome = ("", None) if entry.reason else _outcome(entry, obligation, known, self.find)
             found += [] if entry.reason else [(place, outcome)]
             if entry.reason or (outcome and outcome.verdict == "PROVED"):
                 proved[certificate_id(entry, obligation)] = obligation.goal
@@ -247,6 +255,15 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     return [known.result(name) for name in chosen]
 
 
+def verify_page(entry: Statement, certificates: Mapping[str, str]) -> Result:
+    """Return the result of a statement that is not one of the registry, with its own certificates by their ids."""
+
+    def find(name: str) -> Stored:
+        return Stored("(this run)", certificates[name]) if name in certificates else stored(name)
+
+    return _Verified(find).derived(entry)
+
+
 def coq_status(result: Result) -> str:
     """Return `CHECKED` if Coq proved all claims of a statement again, and otherwise `NOT_CHECKED`.
 
@@ -257,9 +274,12 @@ def coq_status(result: Result) -> str:
     return cross_check(lookup(result.id), lookup) if whole else NOT_CHECKED
 
 
-def as_json(result: Result) -> dict[str, Any]:
-    """Return a result as the JSON data that ``dpproof verify --json`` prints."""
-    coq, judgement = coq_status(result), result.judgement
+def as_json(result: Result, coq: str = "") -> dict[str, Any]:
+    """Return a result as the JSON data that ``dpproof verify --json`` prints.
+
+    ``coq`` says whether Coq has checked the statement, for one that is not in the registry.
+    """
+    coq, judgement = coq or coq_status(result), result.judgement
     return {
         "id": result.id,
         "kind": result.kind,

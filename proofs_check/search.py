@@ -11,12 +11,13 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.spelling import nearest
 from dpproof.proofs_check.certificates import keep
-from dpproof.proofs_check.elaborate import Unfilled, derivation
+from dpproof.proofs_check.elaborate import UnfilledError, derivation
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
 from dpproof.proofs_check.kernel.certificate import refute as point
 from dpproof.proofs_check.kernel.goals import Range, Task, task
@@ -166,30 +167,47 @@ def _inside(r: Range, draw: random.Random) -> Fraction:
     return total + 1 if len(ends) == 1 else total / 2
 
 
-def _texts(entry: Statement, obligation: Obligation) -> Iterator[tuple[str, str | None]]:
-    """Generate the certificates of an obligation by id, as lines of JSON; None if the search fails."""
+@dataclass(frozen=True)
+class Found:
+    """What the search found for a claim: the text of its certificate, or None and the reason why there is none."""
+
+    id: str
+    text: str | None
+    reason: str = ""
+
+
+def found(entry: Statement) -> Iterator[Found]:
+    """Generate what the search finds for the claims of a statement, and for changed claims that must be false.
+
+    Each text is a certificate as one line of JSON.
+    """
+    for obligation in () if entry.reason else entry.obligations:
+        yield from _found(entry, obligation)
+
+
+def _found(entry: Statement, obligation: Obligation) -> Iterator[Found]:
     identity = certificate_id(entry, obligation)
     if "vars" in obligation.goal:
-        yield identity, _text(identity, obligation)
+        text = _text(identity, obligation)
+        yield Found(identity, text, "" if text else "neither a proof nor a counterexample was found")
         return
     hint = obligation.hint or {}
     verdict = "REFUTED" if "against" in hint else "PROVED"
-    yield identity, _theorem(identity, obligation.goal, hint, lemmas(entry), verdict)
+    yield _theorem(identity, obligation.goal, hint, lemmas(entry), verdict)
     if obligation.mutation and obligation.against:
         changed = f"{identity}.moved"
-        yield changed, _theorem(changed, obligation.mutation, obligation.against, lemmas(entry), "REFUTED")
+        yield _theorem(changed, obligation.mutation, obligation.against, lemmas(entry), "REFUTED")
 
 
-def _theorem(identity: str, claim: Goal, hint: Node, known: Mapping[str, Goal], verdict: str) -> str | None:
-    """Return the certificate of a theorem as one line of JSON, or None and a message if a hole stays open."""
+def _theorem(identity: str, claim: Goal, hint: Node, known: Mapping[str, Goal], verdict: str) -> Found:
+    """Return the certificate of a theorem, or the reason why the search cannot complete it."""
     try:
         node = derivation(claim, dict(hint), known, verdict)
-    except (Unfilled, Rejected) as error:
-        print(f"{identity}: {error}", file=sys.stderr)
-        return None
+    except (UnfilledError, Rejected) as error:
+        return Found(identity, None, str(error))
     written = certificate(identity, claim, verdict, node)
     used = {name: goal_hash(x) for name, x in known.items() if f'"{name}"' in json.dumps(node)}
-    return json.dumps(written | ({"uses": used} if used else {}), sort_keys=True)
+    return Found(identity, json.dumps(written | ({"uses": used} if used else {}), sort_keys=True))
 
 
 def _text(identity: str, obligation: Obligation) -> str | None:
@@ -203,11 +221,10 @@ def _text(identity: str, obligation: Obligation) -> str | None:
     return json.dumps(certificate(identity, obligation.goal, verdict, proof), sort_keys=True)
 
 
-def _search(identity: str) -> list[tuple[str, str, str | None]]:
-    """Return the paper, the certificate's id and the search result for each obligation of a statement."""
+def _search(identity: str) -> list[tuple[str, Found]]:
+    """Return the paper and the search result for each claim of a statement."""
     entry = lookup(identity)
-    held = () if entry.reason else entry.obligations
-    return [(folder_of(entry.id), name, text) for x in held for name, text in _texts(entry, x)]
+    return [(folder_of(entry.id), row) for row in found(entry)]
 
 
 def main(ids: Sequence[str] = ()) -> int:
@@ -222,12 +239,12 @@ def main(ids: Sequence[str] = ()) -> int:
             print(f"id ({identity!r}) {rule}", file=sys.stderr)
             return 2
     with ProcessPoolExecutor() as executor:
-        found = [row for rows in executor.map(_search, ids or statement_ids()) for row in rows]
-    for paper in {paper for paper, _, _ in found}:
-        keep(paper, {name: text for home, name, text in found if home == paper and text is not None})
-    for _, name, text in found:
-        print(f"{name}: {'open' if text is None else 'found'}")
-    return int(any(text is None for _, _, text in found))
+        rows = [row for some in executor.map(_search, ids or statement_ids()) for row in some]
+    for paper in {paper for paper, _ in rows}:
+        keep(paper, {x.id: x.text for home, x in rows if home == paper and x.text is not None})
+    for _, x in rows:
+        print(f"{x.id}: {'found' if x.text else f'open: {x.reason}'}")
+    return int(any(x.text is None for _, x in rows))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
+from dpproof.proofs_check.coq.record import NOT_CHECKED
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpproof.answers.calibration import Alternative, Calibration
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
+    from dpproof.answers.own_page import OwnPage
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
@@ -164,6 +166,12 @@ def verified(found: Verified) -> Json:
             "laws_all": list(found.laws),
         }
     )
+
+
+def own_page(found: OwnPage) -> Json:
+    """Return the answer of ``dpproof verify FILE.md`` as JSON data."""
+    rows = [{"id": x.id, "found": x.text is not None, "reason": x.reason or None} for x in found.claims]
+    return envelope({"statements": [result_as_json(found.result, NOT_CHECKED)], "claims": rows})
 
 
 def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:

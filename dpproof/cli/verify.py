@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files as resources
+from pathlib import Path
 
 import click
 from click.exceptions import Exit
@@ -12,12 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from dpproof.answers import as_json, coverage
+from dpproof.answers.own_page import verify_own
 from dpproof.answers.verify import Verified, departures, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
 from dpproof.cli.options import JSON, VERBOSE
 from dpproof.cli.show import coloured
-from dpproof.first_answer import of_statements
+from dpproof.first_answer import of_own_page, of_statements
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
@@ -36,8 +38,12 @@ def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> 
 def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     """Re-check the certificates and print the verdicts.
 
-    NAMES are papers, a paper's name, or statement ids.
+    NAMES are papers, a paper's name, or statement ids. One name that ends in .md is a page with a lemma of your own.
     """
+    if any(name.endswith(".md") for name in names):
+        if len(names) > 1:
+            raise ValueError(f"names ({' '.join(names)}): a page must be the only name")
+        raise Exit(_own(Path(names[0]), verbose, json))
     ids = dict.fromkeys(identity for name in names for identity in ids_named(name))
     found = verified(ids)
     show.answer(
@@ -46,6 +52,19 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     if "papers" in names and not json:
         click.echo(coverage.line(coverage.coverage(found.statements)))
     raise Exit(_exit_code(names, found.statements))
+
+
+def _own(path: Path, verbose: bool, json: bool) -> int:
+    """Print the verdict on a page of one's own, and return the exit code."""
+    found = verify_own(path)
+
+    def shown(console: Console) -> None:
+        show.first(of_own_page(found, str(path)), console)
+        if verbose:
+            statements(Verified((found.result,)), console, verbose)
+
+    show.answer(as_json.own_page(found), json, shown)
+    return found.result.verdict.exit_code
 
 
 def _shown(found: Verified, console: Console, verbose: bool) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from dpproof.proofs_check.kernel import arithmetic as ia
-from dpproof.proofs_check.kernel import leaves, logic
+from dpproof.proofs_check.kernel import deduction, integrals, leaves, logic
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.deduction import RULES, Sequent
+from dpproof.proofs_check.kernel.deduction import Sequent
 from dpproof.proofs_check.kernel.expressions import rational
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Node, Replay, Task, keys, precision, task
 from dpproof.proofs_check.kernel.instances import apply, counterexample, theorem
@@ -40,7 +40,7 @@ LEAVES: dict[str, Handler] = {
     "identity": leaves.identity,
     "sos": leaves.sos,
 }
-DERIVATIONS = {**RULES, "apply": apply}
+DERIVATIONS = {**deduction.RULES, **integrals.RULES, "apply": apply}
 
 
 @dataclass(frozen=True)

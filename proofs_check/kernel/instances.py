@@ -11,22 +11,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
-from dpproof.proofs_check.kernel.deduction import Replay, Sequent, frame, inside_kind, value
+from dpproof.proofs_check.kernel.deduction import Replay, Sequent, inside_kind, value
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Relation, keys
+from dpproof.proofs_check.kernel.integrals import frame
+from dpproof.proofs_check.kernel.terms import ZERO, binds, canonical, put
 from dpproof.proofs_check.kernel.theorems import (
-    ZERO,
     Clause,
     Function,
     Integral,
     Kind,
     Reader,
     Signature,
-    binds,
-    canonical,
     holds,
     instance,
-    put,
     signature,
 )
 
