@@ -150,6 +150,7 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
         held[row.word] = row
     hint: Node | None = None
     if "proof" in held:
+        held["proof"].match("", "(nothing)")
         hint = derivation(words, held["proof"], held["proof"].below)
     if "refuted" in held:
         hint = _instance(words, held["refuted"], claim)
@@ -229,6 +230,8 @@ def derivation(words: Words, above: Block, rows: Sequence[Block]) -> Node:
     read = LINES.get(first.word)
     if read is None:
         raise first.wrong(f"must begin with one of: {', '.join(LINES)}")
+    if first.word in ("rewrite", "same", "whole", "law", "exact", "fix"):
+        first.alone()
     node, goes_on = read(words, first)
     node["line"] = first.number
     if goes_on:
@@ -360,7 +363,7 @@ def _parts(words: Words, rows: Sequence[Block]) -> Node:
     made: Node = {"sets": {}, "functions": {}, "integrals": {}, "given": {}}
     for row in rows:
         if row.word == "set":
-            found = row.match(rf"({NAME}) = (.+)", "H = integers [0, inf)")
+            found = row.alone().match(rf"({NAME}) = (.+)", "H = integers [0, inf)")
             made["sets"][found[1]] = found[2].strip()
         elif row.word == "given":
             found = row.match(rf"({NAME})(?: (by .*))?", "name, with a derivation below it")
@@ -390,17 +393,19 @@ def _proofs(words: Words, row: Block) -> list[Node]:
 
 def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
     """Read an instance that refutes a goal, with ``at x, y`` for the variables of the goal, and ``against``."""
-    last = {line.word: line for line in row.below if line.word in ("at", "against", "if")}
+    last = {line.word: line for line in row.below if line.word in ("at", "against")}
+    if len(last) != sum(line.word in last for line in row.below):
+        raise row.wrong("has two lines 'at' or 'against' below it")
     made = _parts(words, [line for line in row.below if line.word not in last])
-    values = [words.formula(last["at"], x) for x in _split(last["at"].rest, ",")] if "at" in last else []
+    values = (
+        [words.formula(last["at"], x) for x in _split(last["at"].alone().rest, ",")] if "at" in last else []
+    )
     proof: Node = {}
-    if "against" in last:
-        row = last["against"]
-        proof = (
-            _by(words, Block(row.number, row.rest, row.below))[0]
-            if row.rest.startswith("by")
-            else derivation(words, row, row.below)
-        )
+    if "against" in last and last["against"].rest.startswith("by"):
+        proof = _by(words, Block(last["against"].number, last["against"].rest, last["against"].below))[0]
+    elif "against" in last:
+        last["against"].match("(above)?", "by facts, or nothing, or above")
+        proof = derivation(words, last["against"], last["against"].below)
     side = "above" if "against" in last and last["against"].rest == "above" else "below"
     return {**made, "at": values, "in": [], "if": [], "against": proof, "side": side}
 

@@ -277,12 +277,13 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
 
 def _core_of_goals(statement: Statement, outcomes: Outcomes) -> Verdict:
     """Return the verdict of a statement that is the conjunction of its goals. Its other claims are lemmas."""
-    every = zip(statement.obligations, outcomes, strict=False)
-    found = [outcome for x, (_, outcome) in every if x.name in statement.goals]
-    checked = [outcome for outcome in found if outcome]
-    if len(outcomes) != len(statement.obligations) or len(checked) != len(found):
+    checked = {
+        x.name: outcome for x, (_, outcome) in zip(statement.obligations, outcomes, strict=True) if outcome
+    }
+    if len(checked) != len(statement.obligations):
         return Verdict.OPEN
-    return Verdict.REFUTED if any(x.verdict == "REFUTED" for x in checked) else Verdict.PROVED
+    refuted = any(checked[name].verdict == "REFUTED" for name in statement.goals)
+    return Verdict.REFUTED if refuted else Verdict.PROVED
 
 
 def _used_assumptions(outcomes: Outcomes, below: Mapping[str, Result]) -> tuple[str, ...]:

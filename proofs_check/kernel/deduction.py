@@ -15,7 +15,7 @@ from typing import Any
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Task, keys
-from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, inside, parts, shown, strictly, total
+from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, shown, strictly, total
 from dpproof.proofs_check.kernel.theorems import (
     BUILT_IN,
     NUMBER,
@@ -101,8 +101,8 @@ class Abstraction:
         """Return the formula of arithmetic."""
         if type(e) is not tuple:
             return e
-        if e[0][0] not in "@~" and (e[0] != "sum" or _plain(e)):
-            return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:])) if e[0] != "sum" else e
+        if e[0][0] != "@" and not binds(e):
+            return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:]))
         if e not in self.names:
             taken = {*self.domain, *self.names.values()}
             self.names[e] = next(name for k in range(len(taken) + 1) if (name := f"t{k + 1}") not in taken)
@@ -116,10 +116,6 @@ class Abstraction:
     def relation(self, x: Relation) -> Relation:
         """Return the relation of arithmetic."""
         return Relation(x.rel, self.formula(x.left), self.formula(x.right))
-
-
-def _plain(e: Expr) -> bool:
-    return all(type(x) is not tuple or x[0][0] not in "@~" for x in inside(e))
 
 
 def _gives(known: Signature, e: tuple[Any, ...]) -> Kind:

@@ -67,6 +67,8 @@ def inside(interval, k):
 def exportable():
     for entry in statements():
         for obligation in entry.obligations:
+            if "vars" not in obligation.goal:
+                continue
             try:
                 export.proved(obligation.goal)
             except export.UntranslatableError:

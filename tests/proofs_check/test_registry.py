@@ -135,9 +135,13 @@ def test_a_missing_outcome_leaves_the_statement_open():
 def test_every_certificate_is_needed(monkeypatch):
     """A refutation stood when the steps that make its argument had lost their certificates."""
     outcome, lost = registry._outcome, None
-    known = {(x.id, y.name): outcome(x, y) for x in statements() for y in x.obligations}
+    known = {
+        (x.id, y.name): outcome(x, y, registry.lemmas(x), certificates.stored)
+        for x in statements()
+        for y in (() if x.reason else x.obligations)
+    }
 
-    def without(entry, obligation):
+    def without(entry, obligation, *_):
         path, found = known[entry.id, obligation.name]
         return path, None if (entry.id, obligation.name) == lost else found
 
