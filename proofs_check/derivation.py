@@ -158,7 +158,8 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     if "moved" in held:
         changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
         against = _instance(words, held["moved"], changed)
-    return Obligation(name, claim, note, hint, None, changed, against)
+    text = "\n".join(row.text for row in rows if row.word in DECLARED)
+    return Obligation(name, claim, note, hint, None, changed, against, text)
 
 
 def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:

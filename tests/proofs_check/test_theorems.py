@@ -119,7 +119,7 @@ def test_a_damaged_derivation_is_rejected_or_proves_the_same_claim():
                 continue
             kept += 1
             assert path[-1] not in ("proof", "sub", "base", "step", "then", "else"), (entry.id, path)
-    assert tried > 1000
+    assert tried > 200
     assert kept < tried / 5
 
 
