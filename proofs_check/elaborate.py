@@ -202,12 +202,9 @@ def pad_instance(s: Sequent, claim: Any, node: Node) -> None:
         )
         ends = sum(not end[0] for end in kind(over).range[:2]) if row["over"][0] == "sum" else 0
         row["in"] += [{} for _ in range(1 + ends - len(row["in"]))]
-    if type(node["given"]) is dict:
-        if strange := node["given"].keys() - claim.given.keys():
-            raise UnfilledError(
-                f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}"
-            )
-        node["given"] = [node["given"].get(name, {}) for name in claim.given]
+    if strange := node["given"].keys() - claim.given.keys():
+        raise UnfilledError(f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}")
+    node["given"] |= {name: {} for name in claim.given if name not in node["given"]}
 
 
 def derivation(

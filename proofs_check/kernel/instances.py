@@ -157,10 +157,10 @@ def instantiated(s: Sequent, claim: Theorem, node: Node, replay: Replay) -> Inst
     rows = {name: _function(s, made, f, node["functions"][name], replay) for name, f in parts[1].items()}
     found = {name: _integral(s, made, x, node["integrals"][name], replay) for name, x in parts[2].items()}
     made.functions, made.integrals = rows, found
-    if type(node["given"]) is not list or len(node["given"]) != len(claim.given):
-        raise Rejected(f"an instance needs {len(claim.given)} proofs, one of each given clause")
-    for clause, proof in zip(claim.given.values(), node["given"], strict=True):
-        replay(s.showing(made.clause(clause)), proof)
+    if type(node["given"]) is not dict or node["given"].keys() != claim.given.keys():
+        raise Rejected(f"an instance needs a proof of each given clause: {sorted(claim.given)}")
+    for name, clause in claim.given.items():
+        replay(s.showing(made.clause(clause)), node["given"][name])
     return made
 
 

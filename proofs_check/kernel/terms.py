@@ -84,7 +84,9 @@ def total(e: Expr) -> bool:
     """Return whether a formula is defined for all values of its variables, by its form alone."""
     if type(e) is not tuple:
         return True
-    if e[0][0] == "~" or e[0] in ("/", "log", "sqrt", "E") or (e[0] == "^" and e[2] < 0):
+    if e[0] == "/":
+        return total(e[1]) and all(type(x) is Fraction and x != 0 for x in e[2:])
+    if e[0][0] == "~" or e[0] in ("log", "sqrt", "E") or (e[0] == "^" and e[2] < 0):
         return False
     return all(map(total, parts(e)))
 
