@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from dpproof.proofs_check.registry import FORMER
+from dpproof.proofs_check.coq.record import CHECKED, claims_checked, recorded
+from dpproof.proofs_check.kernel import goal_hash
+from dpproof.proofs_check.registry import FORMER, coq_status, lookup
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 
@@ -150,6 +152,21 @@ def line(share: Share) -> str:
         f"{decided} of {share.statements} statements decided ({_percent(decided, share.statements)}), "
         f"{outright} without assumptions ({_percent(outright, share.statements)}); "
         f"{len(share.quoted_decided)} of {share.quoted} quoted theorems decided"
+    )
+
+
+def strength(found: Iterable[Result]) -> str:
+    """Return in one line how much the kernel and Coq have checked, and how much people must read."""
+    every = tuple(found)
+    proved = sum(x.verdict is Verdict.PROVED for x in every)
+    most = max(every, key=lambda x: len(x.readings))
+    hashes = {goal_hash(y.goal) for x in every for y in lookup(x.id).obligations}
+    own = sum(claims_checked(lookup(x.id)) for x in every)
+    whole = sum(coq_status(x) == CHECKED for x in every)
+    return (
+        f"{proved} of {len(every)} statements proved from end to end without a reading; at most "
+        f"{len(most.readings)} readings below one statement ({most.id}); Coq has checked {len(hashes & recorded().keys())} "
+        f"of {len(hashes)} claims, all claims of {own} statements, and {whole} statements with all they rest on"
     )
 
 
