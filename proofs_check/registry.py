@@ -17,7 +17,7 @@ from typing import Any
 
 from dpproof.proofs_check import papers as library
 from dpproof.proofs_check.certificates import Stored, stored
-from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
+from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED, claims_checked
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
@@ -294,6 +294,7 @@ def as_json(result: Result, coq: str = "") -> dict[str, Any]:
         "corrected_by": result.corrected_by,
         "not_covered": result.not_covered,
         "coq": coq,
+        "coq_own": claims_checked(lookup(result.id)) if result.id in statement_ids() else False,
         "coq_all": coq == CHECKED,
         "parts": list(result.parts),
         "conjuncts": [

@@ -165,8 +165,8 @@ def strength(found: Iterable[Result]) -> str:
     whole = sum(coq_status(x) == CHECKED for x in every)
     return (
         f"{proved} of {len(every)} statements proved from end to end without a reading; at most "
-        f"{len(most.readings)} readings below one statement ({most.id}); Coq has checked {len(hashes & recorded().keys())} "
-        f"of {len(hashes)} claims, all claims of {own} statements, and {whole} statements with all they rest on"
+        f"{len(most.readings)} readings below one statement ({most.id}); Coq has checked "
+        f"{len(hashes & recorded().keys())} of {len(hashes)} claims, all claims of {own} statements, and {whole} statements with all they rest on"
     )
 
 
