@@ -163,11 +163,13 @@ def strength(found: Iterable[Result]) -> str:
     hashes = {goal_hash(y.goal) for x in every for y in lookup(x.id).obligations}
     own = sum(claims_checked(lookup(x.id)) for x in every)
     whole = sum(coq_status(x) == CHECKED for x in every)
-    return (
-        f"{proved} of {len(every)} statements proved from end to end without a reading; at most "
-        f"{len(most.readings)} readings below one statement ({most.id}); Coq has checked "
-        f"{len(hashes & recorded().keys())} of {len(hashes)} claims, all claims of {own} statements, and {whole} statements with all they rest on"
+    texts = (
+        f"{proved} of {len(every)} statements proved from end to end without a reading",
+        f"at most {len(most.readings)} readings below one statement ({most.id})",
+        f"Coq has checked {len(hashes & recorded().keys())} of {len(hashes)} claims",
+        f"all claims of {own} statements, and {whole} statements with all they rest on",
     )
+    return f"{texts[0]}; {texts[1]}; {texts[2]}, {texts[3]}"
 
 
 def counts(share: Share) -> str:

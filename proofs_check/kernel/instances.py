@@ -15,7 +15,7 @@ from dpproof.proofs_check.kernel.deduction import Replay, Sequent, inside_kind, 
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Relation, keys
 from dpproof.proofs_check.kernel.integrals import frame
-from dpproof.proofs_check.kernel.terms import ZERO, binds, canonical, put
+from dpproof.proofs_check.kernel.terms import ZERO, binds, canonical, put, strictly, total
 from dpproof.proofs_check.kernel.theorems import (
     Clause,
     Function,
@@ -84,7 +84,7 @@ class Instance:
         if e[0][1:] not in self.functions or e[0][0] != "@":
             return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:]))
         names, body = self.functions[e[0][1:]]
-        return put(body, dict(zip(names, map(self.formula, e[1:]), strict=True)))
+        return put(body, _kept(names, tuple(map(self.formula, e[1:])), body))
 
     def _binder(self, e: tuple[Any, ...]) -> Expr:
         self.count += 1
@@ -94,7 +94,7 @@ class Instance:
         if e[0][1:] not in self.integrals or e[0] == "sum":
             return (e[0], mark, *between, body)
         names, index, weight, (head, *ends) = self.integrals[e[0][1:]]
-        at = {**dict(zip(names, between, strict=True)), index: mark}
+        at = {**_kept(names, between, *ends), index: mark}
         return (head, mark, *(put(x, at) for x in ends), ("*", put(weight, at), body))
 
     def clause(self, c: Clause) -> Clause:
@@ -102,6 +102,14 @@ class Instance:
         sides = (canonical(self.formula(x)) for x in (c.then.left, c.then.right))
         kinds, when = tuple(map(self.kind, c.all)), tuple(map(self.clause, c.when))
         return Clause(kinds, when, Relation(c.then.rel, *sides))
+
+
+def _kept(names: tuple[str, ...], values: tuple[Expr, ...], *bodies: Expr) -> dict[str, Expr]:
+    """Return the values by name. Reject a value that may be undefined and would vanish from the bodies."""
+    kept = {part for body in bodies for part in strictly(body)}
+    if any(name not in kept and not total(x) for name, x in zip(names, values, strict=True)):
+        raise Rejected("an instance must not drop an argument that may be undefined")
+    return dict(zip(names, values, strict=True))
 
 
 def _opened(s: Sequent, names: object, kinds: tuple[Kind, ...]) -> Sequent:
