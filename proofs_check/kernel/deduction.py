@@ -135,6 +135,8 @@ def _names(s: Sequent, data: object) -> dict[str, Expr]:
 def arith(s: Sequent, node: Node, replay: Replay) -> None:
     """Prove a relation by arithmetic from the listed facts. Values of functions and integrals become variables."""
     keys(node, {"arith", "proof"}, frozenset({"names"}))
+    if type(node["arith"]) is not list:
+        raise Rejected("arith: the facts must be a list of names")
     facts = [s.fact(name).ground for name in node["arith"]]
     goal = s.relation()
     used = [x for x in facts if x is not None]
