@@ -81,7 +81,7 @@ def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
 
 def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
     """Return the recorded lemmas, and the other lemmas that Coq now accepts."""
-    known = record.recorded()["lemmas"]
+    known = record.recorded()
     old = {key: x for key, x in lemmas()[0].items() if key in known}
     exported, reasons = lemmas(ids)
     new = {key: x for key, x in exported.items() if key not in old}
@@ -118,7 +118,7 @@ def _summary(coq: str, count: int) -> str:
 
 
 def _recorded_lemmas() -> dict[str, Lemma]:
-    known = record.recorded()["lemmas"]
+    known = record.recorded()
     exported, reasons = lemmas()
     if broken := [reason for key, reason in reasons.items() if key in known]:
         raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(broken)}")

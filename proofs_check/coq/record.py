@@ -23,12 +23,13 @@ Lookup = Callable[[str], Statement]
 
 
 @lru_cache(maxsize=1)
-def recorded() -> Mapping[str, Any]:
-    """Return the version of Coq, and a dictionary from hashes of accepted claims to names of lemmas."""
+def recorded() -> Mapping[str, str]:
+    """Return the names of the lemmas that Coq accepted, by the hashes of their claims."""
     if not RECORD.exists():
-        return {"coq": None, "lemmas": {}}
+        return {}
     data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return data
+    lemmas: Mapping[str, str] = data["lemmas"]
+    return lemmas
 
 
 def write(version: str, lemmas: Mapping[str, str]) -> None:
@@ -36,6 +37,12 @@ def write(version: str, lemmas: Mapping[str, str]) -> None:
     text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
+
+
+def claims_checked(entry: Statement) -> bool:
+    """Return whether Coq accepted all claims of a statement itself. A statement without claims has none accepted."""
+    known = recorded()
+    return bool(entry.obligations) and all(goal_hash(x.goal) in known for x in entry.obligations)
 
 
 def status(entry: Statement, lookup: Lookup) -> str:
@@ -51,7 +58,7 @@ def accepted(entry: Statement, lookup: Lookup) -> bool:
     ``rules``, which no machine checks, or if there is no claim at all.
     """
     closure = _closure(entry, lookup)
-    known = recorded()["lemmas"]
+    known = recorded()
     hashes = [goal_hash(x.goal) for below in closure.values() for x in below.obligations]
     taken = any(_taken(x) for x in closure.values())
     return not taken and bool(hashes) and all(x in known for x in hashes)

@@ -104,7 +104,7 @@ class Abstraction:
         if e[0][0] != "@" and not binds(e):
             return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:]))
         if e not in self.names:
-            taken = {*self.domain, *self.names.values()}
+            taken = {*self.sequent.known.scope, *self.names.values()}
             self.names[e] = next(name for k in range(len(taken) + 1) if (name := f"t{k + 1}") not in taken)
         name = self.names[e]
         if name not in self.domain:
@@ -135,12 +135,15 @@ def _names(s: Sequent, data: object) -> dict[str, Expr]:
 def arith(s: Sequent, node: Node, replay: Replay) -> None:
     """Prove a relation by arithmetic from the listed facts. Values of functions and integrals become variables."""
     keys(node, {"arith", "proof"}, frozenset({"names"}))
+    if type(node["arith"]) is not list:
+        raise Rejected("arith: the facts must be a list of names")
     facts = [s.fact(name).ground for name in node["arith"]]
     goal = s.relation()
-    if None in facts or _set_of(s, goal.left):
+    used = [x for x in facts if x is not None]
+    if len(used) != len(facts) or any(_set_of(s, x.left) for x in (goal, *used)):
         raise Rejected("arith: the goal and the listed facts must be relations between numbers")
     view = Abstraction(s, _names(s, node.get("names", {})))
-    given = [view.relation(x) for x in facts if x is not None]
+    given = [view.relation(x) for x in used]
     target = view.relation(goal)
     domain: dict[str, Range] = {v: k.range for v, k in view.domain.items()}
     whole = {v for v, k in view.domain.items() if k.whole}

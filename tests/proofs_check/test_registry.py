@@ -21,7 +21,8 @@ TWELVE = [
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
     "not_covered", "coq", "kind", "title", "parts", "read_as",
-    "coq_all", "conjuncts", "severity", "severity_why", "readings_own", "readings_all", "laws_all", "changed",
+    "coq_own", "coq_all", "conjuncts", "severity", "severity_why", "readings_own", "readings_all", "laws_all",
+    "changed",
 }  # fmt: skip
 EXPECTED = {
     "rlsvi.definition3": "ASSUMED",

@@ -198,3 +198,76 @@ def test_a_theorem_without_a_hypothesis_is_not_proved(name):
     old, new = WRONG[name]
     assert old in text
     assert not proves(text.replace(old, new))
+
+
+def made(of, formula):
+    """A function in an instance."""
+    return {"of": of, "is": formula, "in": []}
+
+
+def test_elements_of_sets_are_no_numbers():
+    """Equal elements of a set whose name is that of an invented variable made two values of a function equal."""
+    functions = {
+        "f": {"takes": ["real"], "gives": "real"},
+        "t1": {"takes": [], "gives": "H"},
+        "t2": {"takes": [], "gives": "H"},
+    }
+    claim = {
+        "sets": ["H"],
+        "functions": functions,
+        "given": {"same": ["==", "t1", "t2"]},
+        "goal": ["==", ["f", "0"], ["f", "1"]],
+    }
+    proof = {"leaf": "identity", "multipliers": [["1", 0]]}
+    assert not accepts(claim, {"arith": ["same"], "proof": proof}, {})
+
+
+ALL = {
+    "of": [],
+    "index": "u",
+    "weight": "1",
+    "over": ["lebesgue"],
+    "in": [{"arith": [], "proof": {"leaf": "range"}}],
+}
+EXISTS = {
+    "functions": {"f": {"takes": ["real"], "gives": "real"}, "b": {"takes": ["real"], "gives": "real"}},
+    "integrals": {"I": {"takes": [], "over": "real"}},
+    "given": {"d": ["==", ["f", ["I", "y", ["b", "y"]]], "0"]},
+    "goal": ["==", ["I", "y", ["b", "y"]], ["I", "y", ["b", "y"]]],
+}
+"""A true theorem: if f has a value at an integral, the integral exists."""
+
+
+def test_an_instance_does_not_forget_that_an_argument_is_undefined():
+    """With f = 0 and b = 1 it would say that the integral of 1 over the real line exists."""
+    whole_line = ["lebesgue", "q", ["*", "1", "1"]]
+    node = {
+        "apply": "l", "as": "bad", "sets": {}, "functions": {"f": made(["x"], "0"), "b": made(["x"], "1")},
+        "integrals": {"I": ALL}, "given": {"d": {"same": ""}}, "sub": {"exact": "bad"},
+    }  # fmt: skip
+    assert accepts(EXISTS, {"same": ""}, {})
+    assert not accepts({"goal": ["==", whole_line, whole_line]}, node, {"l": EXISTS})
+    claim = {
+        "functions": {"f": {"takes": ["real"], "gives": "real"}, "x": {"takes": [], "gives": "real"}},
+        "given": {"d": ["==", ["f", ["/", "1", "x"]], "0"]},
+        "goal": [">", ["^", "x", "2"], "0"],
+    }
+    against = {
+        "sets": {}, "functions": {"f": made(["k"], "0"), "x": made([], "0")}, "integrals": {},
+        "given": {"d": {"same": ""}}, "at": [], "in": [], "if": [], "side": "below",
+        "against": {"arith": [], "proof": {"leaf": "range"}},
+    }  # fmt: skip
+    assert not accepts(claim, against, {}, "REFUTED")
+
+
+def test_a_formula_cannot_grow_without_end():
+    claim = {
+        "functions": {"x": {"takes": [], "gives": "real"}},
+        "given": {"e": ["==", "x", ["*", "x", "x"]]},
+        "goal": [">=", "x", "0"],
+    }
+    node = {"exact": "e"}
+    for _ in range(60):
+        node = {"rewrite": "e", "in": None, "as": None, "sub": node}
+    with pytest.raises(Rejected, match="too large"):
+        check(certificate("test", claim, "PROVED", node), claim)
