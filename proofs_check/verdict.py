@@ -159,6 +159,21 @@ class Result:
 _EXACT = frozenset(
     {"identity", "sos", "positive", "bernstein", "subst", "split"}
     | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
+    | {
+        "arith",
+        "fix",
+        "exact",
+        "same",
+        "equal",
+        "use",
+        "whole",
+        "integrate",
+        "dominated",
+        "sum",
+        "rewrite",
+        "law",
+        "apply",
+    }
 )
 _BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
 Outcomes = Sequence[tuple[str, Outcome | None]]
