@@ -159,6 +159,21 @@ class Result:
 _EXACT = frozenset(
     {"identity", "sos", "positive", "bernstein", "subst", "split"}
     | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
+    | {
+        "arith",
+        "fix",
+        "exact",
+        "same",
+        "equal",
+        "use",
+        "whole",
+        "integrate",
+        "dominated",
+        "sum",
+        "rewrite",
+        "law",
+        "apply",
+    }
 )
 _BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
 Outcomes = Sequence[tuple[str, Outcome | None]]
@@ -269,14 +284,15 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
     """Return the verdict of the obligations, the parts and the statements it rests on, before assumptions."""
     parts = {below[name].verdict for name in statement.parts}
     checked = [outcome for _, outcome in outcomes if outcome]
-    missing = len(outcomes) != len(statement.obligations) or len(checked) != len(outcomes)
+    needed = 0 if statement.reason else len(statement.obligations)
+    missing = len(outcomes) != needed or len(checked) != len(outcomes)
     if missing or _BROKEN & {below[name].verdict for name in statement.rests_on}:
         return Verdict.OPEN
     if Verdict.REFUTED in parts or any(outcome.verdict == "REFUTED" for outcome in checked):
         return Verdict.REFUTED
     if Verdict.OPEN in parts or any(outcome.verdict != "PROVED" for outcome in checked):
         return Verdict.OPEN
-    if statement.obligations or parts - {Verdict.ASSUMED}:
+    if needed or parts - {Verdict.ASSUMED}:
         return Verdict.GIVEN if Verdict.ASSUMED in parts else Verdict.PROVED
     return Verdict.ASSUMED if statement.reason or parts else Verdict.OPEN
 

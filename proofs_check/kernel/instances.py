@@ -53,10 +53,12 @@ def theorem(data: object) -> Theorem:
 
 
 def _from_claim(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the clause that a claim of arithmetic without random variables is."""
+    """Return the clause that a claim of arithmetic without random variables is. Its variables are sorted by name."""
     row = keys(data, {"vars", "goal"}, frozenset({"given", "integers"}))
     whole = row.get("integers", [])
-    kinds = [[v, f"integers {x}" if v in whole else x] for v, x in row["vars"].items()]
+    if type(whole) is not list:
+        raise Rejected("'integers' must be a list")
+    kinds = [[v, f"integers {x}" if v in whole else x] for v, x in sorted(row["vars"].items())]
     return {"all": kinds, "if": row.get("given", []), "then": row["goal"]}
 
 
