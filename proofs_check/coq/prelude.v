@@ -280,6 +280,7 @@ Ltac weigh w := match goal with
   | |- 0 <= ?e => apply (weighed_le e w); [weight |]
   | |- 0 < ?e => apply (weighed_lt e w); [weight |]
   end.
+Ltac equation := first [ apply to_zero | apply Req_le, to_zero ].
 (* An equation less a multiple of a hypothesis l = r. *)
 Ltac subtract m d := apply (less_zero _ m d); [lra |].
 Lemma squares e o s : 0 < o -> e * o = s -> 0 <= s -> 0 <= e.
