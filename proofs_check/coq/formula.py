@@ -14,13 +14,15 @@ from typing import Any
 from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, name, number
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Relation
-from dpproof.proofs_check.kernel.instances import Theorem
+from dpproof.proofs_check.kernel.instances import Theorem, theorem
 from dpproof.proofs_check.kernel.terms import binds
 from dpproof.proofs_check.kernel.theorems import MEASURES, Clause, Kind, Reader, Signature
-from dpproof.proofs_check.kernel.theory import LAWS
+from dpproof.proofs_check.kernel.theory import LAWS, THEOREMS
 
 BUILT_IN = {"step": "step", "abs": "Rabs"}
 ANALYTIC = ("normal", "laplace", "interval")
+LEBESGUE = (*(f"L_{x}" for x in ANALYTIC), "L_shift")
+"""The names of what is assumed of the integral over the real line."""
 
 
 def variable(e: str) -> str:
@@ -144,7 +146,8 @@ class Printer:
 
     def laws(self) -> list[str]:
         """Return the facts about the integral over the real line."""
-        return [Printer(Signature()).clause(Reader(Signature()).clause(LAWS[x])) for x in ANALYTIC]
+        laws = [Printer(Signature()).clause(Reader(Signature()).clause(LAWS[x])) for x in ANALYTIC]
+        return [*laws, stated(theorem(THEOREMS["lebesgue.shift"]), lebesgue=False).text]
 
 
 def conjunction(texts: Iterable[str]) -> str:
@@ -211,7 +214,7 @@ def stated(claim: Theorem, lebesgue: bool) -> Stated:
         marks += held
     if lebesgue:
         lines += ["forall I_lebesgue : functional R, lawful I_lebesgue ->", *(f"({x}) ->" for x in p.laws())]
-        names += ["I_lebesgue", "J_lebesgue", *(f"L_{x}" for x in ANALYTIC)]
+        names += ["I_lebesgue", "J_lebesgue", *LEBESGUE]
         marks.append("J_lebesgue")
     lines += [f"({p.clause(x)}) ->" for x in claim.given.values()]
     names += [f"F_{x}" for x in claim.given]

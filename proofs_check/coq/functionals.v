@@ -166,6 +166,7 @@ Ltac kinds := first
     | |- 0 <= Rabs _ => apply Rabs_pos
     | |- _ => fail
     end
+  | match goal with H : marked _, P : pts _ _ |- _ => eapply (unmark _ H); [ .. | exact P ]; kinds end
   | match goal with H : marked _ |- _ => apply (unmark _ H); kinds end ].
 Ltac split_all := repeat match goal with H : _ /\ _ |- _ => destruct H end.
 Lemma cast (P Q : Prop) : P -> P = Q -> Q. Proof. now intros H <-. Qed.
@@ -173,33 +174,47 @@ Lemma imp_eq (P Q P' Q' : Prop) : P = P' -> Q = Q' -> (P -> Q) = (P' -> Q'). Pro
 Lemma all_eq (A : Type) (P Q : A -> Prop) : (forall x, P x = Q x) -> (forall x, P x) = (forall x, Q x).
 Proof. intros H. replace Q with P; [reflexivity |]. now apply functional_extensionality. Qed.
 (* Terms that are equal after their arguments are written as linear combinations. *)
-Ltac congr := lazymatch goal with
-  | |- ?a = ?b => first
-    [ constr_eq a b; reflexivity
-    | lazymatch goal with
-      | |- (?A -> ?B) = (?C -> ?D) => apply imp_eq; congr
-      | |- (forall _, _) = (forall _, _) => apply all_eq; intros ?; congr
-      | |- (fun _ => _) = (fun _ => _) => apply functional_extensionality; intros ?; cbv beta; congr
-      | |- @eq R _ _ => first [ solve [ parts ] | ring | solve [ field; sides ] | inner; ring ]
-      | |- _ => parts
-      end ]
-  end
-with parts := lazymatch goal with
-  | |- ?f ?x = ?g ?y => progress f_equal; congr
+Ltac congr := lazymatch goal with |- ?a = ?b => tryif constr_eq a b then reflexivity else
+  lazymatch goal with
+  | |- (?A -> ?B) = (?C -> ?D) => apply imp_eq; congr
+  | |- (forall _, _) = (forall _, _) => apply all_eq; intros ?; congr
+  | |- (fun _ => _) = (fun _ => _) => apply functional_extensionality; intros ?; cbv beta; congr
+  | |- (_ /\ _) = (_ /\ _) => apply (f_equal2 and); congr
+  | |- (_ <= _) = (_ <= _) => apply (f_equal2 Rle); congr
+  | |- (_ < _) = (_ < _) => apply (f_equal2 Rlt); congr
+  | |- (_ <> _) = (_ <> _) => apply (f_equal not); congr
+  | |- (@eq R _ _) = (@eq R _ _) => apply (f_equal2 (@eq R)); congr
+  | |- _ + _ = _ + _ => apply (f_equal2 Rplus); congr
+  | |- _ - _ = _ - _ => apply (f_equal2 Rminus); congr
+  | |- _ * _ = _ * _ => apply (f_equal2 Rmult); congr
+  | |- _ / _ = _ / _ => apply (f_equal2 Rdiv); congr
+  | |- _ ^ ?n = _ ^ ?n => apply (f_equal (fun x => x ^ n)); congr
+  | |- - _ = - _ => apply (f_equal Ropp); congr
+  | |- / _ = / _ => apply (f_equal Rinv); congr
+  | |- exp _ = exp _ => apply (f_equal exp); congr
+  | |- ln _ = ln _ => apply (f_equal ln); congr
+  | |- sqrt _ = sqrt _ => apply (f_equal sqrt); congr
+  | |- IZR _ = _ => fail
+  | |- _ = IZR _ => fail
+  | |- ?f ?x = ?g ?y => progress f_equal; argument
+  end end
+with argument := lazymatch goal with
+  | |- @eq R _ _ => first [ solve [ congr ] | solve [ ring ] | solve [ inner; ring ] | solve [ field; sides ] ]
+  | |- _ => congr
   end
 with inner := repeat match goal with
   | |- context [?f ?x] => match goal with |- context [?g ?y] =>
       lazymatch type of (f x) with R => idtac end; lazymatch type of (g y) with R => idtac end;
       first [ constr_eq (f x) (g y); fail 1
             | lazymatch f with Rplus _ => fail | Rmult _ => fail | Rminus _ => fail | Ropp => fail | IZR => fail | _ => idtac end;
-              replace (f x) with (g y) by (symmetry; solve [parts]) ] end
+              replace (f x) with (g y) by (symmetry; solve [congr]) ] end
   end.
 Ltac fit := match goal with H : ?P |- ?Q =>
   lazymatch type of P with Prop => idtac end; apply (cast P Q H); solve [congr] end.
 Ltac side := first [ assumption | kinds | close ]
 with close := cbn [val on pts weighted finite]; cbv beta; repeat match goal with |- _ /\ _ => split end;
   first [ exact I | assumption | kinds | fit | intro; split_all; close
-        | match goal with H : forall _, _ |- _ => progress (eapply H); solve [ eassumption | kinds ] end ].
+        | match goal with H : forall _, _ |- _ => progress (eapply H); solve [ eassumption | kinds | lra ] end ].
 Ltac feed H := lazymatch type of H with ?X -> ?Y =>
   let f := fresh in assert (f : X) by side; specialize (H f); clear f end.
 Ltac feed_all H := repeat (lazymatch type of H with ?X -> ?Y => feed H end).
@@ -209,11 +224,13 @@ Ltac finish L := split_all; let Q := fresh in pose proof L as Q; feed_all Q; spl
 Ltac open_all := repeat match goal with H : ?P /\ ?Q |- _ =>
   lazymatch goal with H2 : Q |- _ => fail | _ => idtac end;
   let a := fresh "O" in let b := fresh "O" in pose proof (proj1 H) as a; pose proof (proj2 H) as b end.
-Ltac rewriting E := repeat match goal with |- _ /\ _ => split end; first [ close | close_rewritten E ]
-with close_rewritten E := match goal with H : ?P |- _ =>
-    lazymatch type of P with Prop => idtac end; constr_eq_not H E;
-    let Z := fresh in pose proof H as Z; try rewrite E in Z; try rewrite E; apply (cast _ _ Z); solve [congr] end
-with constr_eq_not H E := tryif constr_eq H E then fail else idtac.
+Ltac rewriting_goal E := try rewrite E; repeat match goal with |- _ /\ _ => split end;
+  first [ assumption | kinds | fit | close | rewritten E ]
+with rewriting_fact E Q := try rewrite E in Q; split_all; repeat match goal with |- _ /\ _ => split end;
+  first [ assumption | kinds | fit | close | rewritten E ]
+with rewritten E := match goal with H : ?P |- _ =>
+    lazymatch type of P with Prop => idtac end; tryif constr_eq H E then fail else idtac;
+    let Z := fresh in pose proof H as Z; rewrite E in Z; apply (cast _ _ Z); solve [congr] end.
 Ltac feed_numbers H := repeat (lazymatch type of H with ?X -> ?Y => let f := fresh in assert (f : X) by first [ assumption | kinds | lra ]; specialize (H f); clear f end).
 Ltac at_one Z := feed_numbers Z; split_all.
 Ltac linear atom := first
@@ -247,14 +264,3 @@ Ltac feed_lawful Q := lazymatch type of Q with ?X -> ?Y => let f := fresh in
 Ltac feed_clause Q tac := lazymatch type of Q with ?X -> ?Y => let f := fresh in
   assert (f : X) by (clear Q; tac); specialize (Q f); clear f end.
 Ltac feed_to Q v := feed_all Q; specialize (Q v).
-(* Exponentials of sums become products of exponentials of monomials. *)
-Ltac monomials := unfold Rdiv; expand_ln; repeat match goal with |- context [exp ?a] => progress ring_simplify a end; expand_exp.
-Lemma exp_inverse a b : a = - b -> exp a = / exp b. Proof. intros ->. apply exp_Ropp. Qed.
-Ltac inverses := repeat match goal with
-  | |- context [exp ?a] => match goal with |- context [exp ?b] =>
-      first [ constr_eq a b; fail 1 | rewrite (exp_inverse a b) by same ] end
-  end.
-Ltac by_exponentials := first
-  [ apply Req_le; symmetry; monomials; merge; inverses; first [ ring | hide_atoms; field; sides ]
-  | monomials; merge; inverses; hide_atoms; first [ common | nra ]
-  | expand_ln; rewrite <- ?exp_plus; merge; hide_atoms; first [ common | nra ] ].

@@ -17,6 +17,7 @@ from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, name, number
 from dpproof.proofs_check.coq.formula import (
     ANALYTIC,
+    LEBESGUE,
     Printer,
     carrier,
     conjunction,
@@ -33,9 +34,9 @@ from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Range, Relation
 from dpproof.proofs_check.kernel.instances import Instance, Theorem, theorem
 from dpproof.proofs_check.kernel.integrals import frame
-from dpproof.proofs_check.kernel.terms import ZERO, canonical, opened
+from dpproof.proofs_check.kernel.terms import canonical, put
 from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Reader, Signature, holds
-from dpproof.proofs_check.kernel.theory import LAWS
+from dpproof.proofs_check.kernel.theory import THEOREMS
 
 Node = Mapping[str, Any]
 Subs = Sequence[tuple[Sequent, Any]]
@@ -50,7 +51,7 @@ LAW_PROOFS = {
 def used(node: Any) -> set[str]:
     """Return the ids of the theorems and claims that a derivation applies."""
     if isinstance(node, dict):
-        own = {node["apply"]} if type(node.get("apply")) is str else set()
+        own = {node["apply"]} - THEOREMS.keys() if type(node.get("apply")) is str else set()
         return own.union(*map(used, node.values()))
     return set().union(*map(used, node)) if isinstance(node, list) else set()
 
@@ -58,7 +59,7 @@ def used(node: Any) -> set[str]:
 def analytic(data: Any) -> bool:
     """Return whether a theorem or its derivation speaks of the integral over the real line."""
     if isinstance(data, dict):
-        return data.get("law") in ANALYTIC or any(map(analytic, data.values()))
+        return data.get("law") in ANALYTIC or data.get("apply") in THEOREMS or any(map(analytic, data.values()))
     return any(map(analytic, data)) if isinstance(data, list | tuple) else data == "lebesgue"
 
 
@@ -127,9 +128,27 @@ def _bounded(variables: Sequence[tuple[str, Kind]]) -> str:
 
 
 def _fix(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
-    new = [(name(v), k) for v, k in zip(node["fix"], s.goal.all, strict=True)]
-    assumed = "".join(f"intros {w.fact(x)}. " for x in node["assume"])
-    return f"{_bounded(new)}{assumed}\n{w.script(*subs[0])}"
+    """Introduce variables. With their new names the terms of linear combinations may stand in another order."""
+    inner, sub = subs[0]
+    p, goal = Printer(inner.known), s.goal
+    new = [(name(v), k) for v, k in zip(node["fix"], goal.all, strict=True)]
+    at: dict[str, Expr] = {f"${i}": v for i, v in enumerate(node["fix"])}
+    out = _bounded(new)
+    for label, c in zip(node["assume"], goal.when, strict=True):
+        fact, text = w.fact(label), p.clause(inner.facts[label])
+        if not c.all and not c.when and p.relation(_put(c.then, at)) == text:
+            out += f"intros {fact}. "
+        else:
+            z = w.fresh("Z")
+            out += f"intros {z}. assert ({fact} : {text}) by (apply (cast _ _ {z}); congr). clear {z}. "
+    text = p.clause(inner.goal)
+    if p.relation(_put(goal.then, at)) != text:
+        out += f"apply (cast ({text})); [ | congr ]. "
+    return f"{out}\n{w.script(inner, sub)}"
+
+
+def _put(x: Relation, at: Mapping[str, Expr]) -> Relation:
+    return Relation(x.rel, put(x.left, at), put(x.right, at))
 
 
 def _have(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
@@ -186,8 +205,7 @@ def _proof(claim: Any, node: Node) -> str:
     apart = re.match(r"(refine \(conj D\d+ _\)\. )*", body)
     opening = body[: apart.end()] if apart else ""
     chain = body[len(opening) :].rstrip(".").replace(". ", "; ")
-    start = chain.rpartition("; by_coefficients")[0] or chain.rpartition("by_")[0].rstrip("; ") or "idtac"
-    return f"{head}{found}{opening}first [ lra | solve [{chain}] | solve [{start}; by_exponentials] | nra ]."
+    return f"{head}{found}{opening}first [ lra | solve [{chain}] | nra ]."
 
 
 def _equal(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
@@ -270,9 +288,9 @@ def _rewrite(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     get = f"assert ({e} : {p.term(x.left)} = {p.term(x.right)}) by (split_all; symmetry; assumption). "
     if node["in"] is None:
         text = p.clause(inner.goal)
-        return asserted(q, text, w.script(inner, rest)) + f"open_all. {get}split_all; rewriting {e}."
+        return asserted(q, text, w.script(inner, rest)) + f"{get}split_all; rewriting_goal {e}."
     old = w.fact(node["in"])
-    proof = f"pose proof {old} as {q}. open_all. {get}split_all; rewriting {e}."
+    proof = f"pose proof {old} as {q}. {get}rewriting_fact {e} {q}."
     return asserted(w.fact(node["as"]), p.clause(inner.facts[node["as"]]), proof) + w.script(inner, rest)
 
 
@@ -358,6 +376,7 @@ def _sum(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
 
 
 def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
+    """``shift`` is the law about the integral over the line that holds for every function."""
     claim, p = theorem(s.lemmas[node["apply"]]), Printer(s.known)
     arithmetic = "vars" in s.lemmas[node["apply"]]
     inner, rest = subs[-1]
@@ -365,13 +384,15 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     if arithmetic:
         data = s.lemmas[node["apply"]]
         names = [f"b_{i}" for i in range(len(data["vars"]))]
+        values = [names[sorted(data["vars"]).index(v)] for v in data["vars"]]
         opening = "".join(f"enter {v}. " for v in names) + (
-            f"intros; split_all; finish ({' '.join([lemma_name(node['apply']), *names])})."
+            f"intros; split_all; finish ({' '.join([lemma_name(node['apply']), *values])})."
         )
         return asserted(fact, text, opening) + w.script(inner, rest)
+    shift = node["apply"] in THEOREMS
     q = w.fresh("Q")
     made = Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
-    out, steps, labels = "", f"pose proof {lemma_name(node['apply'])} as {q}. ", []
+    out, steps, labels = "", f"pose proof {'L_shift' if shift else lemma_name(node['apply'])} as {q}. ", []
     waiting = list(subs[:-1])
 
     def proofs(count: int, outer: Sequence[tuple[str, Kind]]) -> None:
@@ -417,8 +438,9 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
         binder = "".join(f"fun {u} : {carrier(k)} => " for u, k in of)
         body = f"weighted {base} (fun {v[0]} : {carrier(v[1])} => {Printer(point.known).term(weight)})"
         steps += f"specialize ({q} ({binder}{body})). feed_lawful {q}. " + f"feed {q}. " * len(within(over, "y"))
-    if w.lebesgue[node["apply"]]:
-        steps += f"specialize ({q} I_lebesgue). feed {q}. " + "".join(f"specialize ({q} L_{x}). " for x in ANALYTIC)
+    if not shift and w.lebesgue[node["apply"]]:
+        given = "".join(f"specialize ({q} {x}). " for x in LEBESGUE)
+        steps += f"specialize ({q} I_lebesgue). feed {q}. {given}"
     for x in claim.given.values():
         g = w.fresh("G")
         at, sub = waiting.pop(0)
@@ -454,7 +476,7 @@ def written(identity: str, claim: Any, certificate: Any, lemmas: Mapping[str, An
     if certificate["verdict"] != "PROVED":
         raise UntranslatableError("a theorem that is refuted by an instance")
     statement = stated(found, lebesgue[identity])
-    s = Sequent(found.known, found.given, found.goal, dict(lemmas), lambda task, node: None, certificate["prec"], [MAX_NODES], set())
+    s = Sequent(found.known, found.given, found.goal, {**THEOREMS, **lemmas}, lambda task, node: None, certificate["prec"], [MAX_NODES], set())
     w = Writer(label, lemmas, lebesgue)
     body = w.script(s, certificate["proof"])
     opening = f"intros {' '.join(statement.names)}.\n" if statement.names else ""
