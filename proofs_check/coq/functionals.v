@@ -167,7 +167,8 @@ Ltac kinds := first
     | |- _ => fail
     end
   | match goal with H : marked _, P : pts _ _ |- _ => eapply (unmark _ H); [ .. | exact P ]; kinds end
-  | match goal with H : marked _ |- _ => apply (unmark _ H); kinds end ].
+  | match goal with H : marked _ |- _ => apply (unmark _ H); kinds end
+  | match goal with H : marked _ |- _ => eapply (unmark _ H); solve [ eassumption ] end ].
 Ltac split_all := repeat match goal with H : _ /\ _ |- _ => destruct H end.
 Lemma cast (P Q : Prop) : P -> P = Q -> Q. Proof. now intros H <-. Qed.
 Lemma imp_eq (P Q P' Q' : Prop) : P = P' -> Q = Q' -> (P -> Q) = (P' -> Q'). Proof. now intros -> ->. Qed.
@@ -211,7 +212,7 @@ with inner := repeat match goal with
   end.
 Ltac fit := match goal with H : ?P |- ?Q =>
   lazymatch type of P with Prop => idtac end; apply (cast P Q H); solve [congr] end.
-Ltac side := first [ assumption | kinds | close ]
+Ltac side := first [ assumption | kinds | close | lra ]
 with close := cbn [val on pts weighted finite]; cbv beta; repeat match goal with |- _ /\ _ => split end;
   first [ exact I | assumption | kinds | fit | intro; split_all; close
         | match goal with H : forall _, _ |- _ => progress (eapply H); solve [ eassumption | kinds | lra ] end ].
@@ -254,12 +255,13 @@ Proof.
 Qed.
 Ltac last_body := let i := fresh "i" in let W := fresh in let C := fresh in let D := fresh in
   intros i W C D; first [ exfalso; lra
-  | let e := fresh "e" in destruct (last_or i _ W ltac:(kinds) D) as [e|e]; [ close | subst i; close ] ].
+  | let e := fresh "e" in let h := lazymatch type of D with _ <= ?h => h end in
+    destruct (last_or i h W ltac:(kinds) D) as [e|e]; [ close | subst i; close ] ].
 Ltac feed_witness Q := lazymatch type of Q with ?X -> ?Y => let f := fresh in
   assert (f : X) by first [ assumption | exists 0; cbv beta; repeat split; solve [kinds | lra]
                           | exists 1; cbv beta; repeat split; solve [kinds | lra] ]; specialize (Q f); clear f end.
 Ltac feed_lawful Q := lazymatch type of Q with ?X -> ?Y => let f := fresh in
-  assert (f : X) by (intros; cbv beta; apply lawful_weighted; [ kinds | cbn [pts finite]; intros; split_all; kinds ]);
+  assert (f : X) by (intros; cbv beta; apply lawful_weighted; [ kinds | cbn [pts finite]; intros; split_all; first [ kinds | lra ] ]);
   specialize (Q f); clear f end.
 Ltac feed_clause Q tac := lazymatch type of Q with ?X -> ?Y => let f := fresh in
   assert (f : X) by (clear Q; tac); specialize (Q f); clear f end.

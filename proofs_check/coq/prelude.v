@@ -161,6 +161,10 @@ Proof.
 Qed.
 Lemma exp_minus_times p a : exp (- IZR (Zpos p) * a) = / exp a ^ Pos.to_nat p.
 Proof. now rewrite Ropp_mult_distr_l_reverse, exp_Ropp, exp_times. Qed.
+Lemma exp_neg_times p a : exp (IZR (Zneg p) * a) = / exp a ^ Pos.to_nat p.
+Proof. change (Zneg p) with (- Zpos p)%Z. now rewrite opp_IZR, exp_minus_times. Qed.
+Lemma exp_opp_mult a b : exp (- a * b) = / exp (a * b).
+Proof. now rewrite Ropp_mult_distr_l_reverse, exp_Ropp. Qed.
 Ltac small p := let b := eval compute in (Pos.leb p 9) in lazymatch b with true => idtac end.
 Ltac counted p := let n := eval compute in (Pos.to_nat p) in change (Pos.to_nat p) with n.
 Ltac expand_exp := repeat match goal with
@@ -173,6 +177,9 @@ Ltac expand_exp := repeat match goal with
   | |- context [exp ((- 2) * ?a)] => rewrite (exp_minus_twice a)
   | |- context [exp (IZR (Zpos ?p) * ?a)] => small p; rewrite (exp_times p a); counted p
   | |- context [exp (- IZR (Zpos ?p) * ?a)] => small p; rewrite (exp_minus_times p a); counted p
+  | |- context [exp (IZR (Zneg ?p) * ?a)] => small p; rewrite (exp_neg_times p a); counted p
+  | |- context [exp (- ?a * ?b)] => rewrite (exp_opp_mult a b)
+  | |- context [exp (2 * ?a * / 2)] => replace (2 * a * / 2) with a by field
   | |- context [exp (- ?a)] => rewrite (exp_Ropp a)
   end.
 (* Every logarithm, exponential and root becomes a variable of known sign. *)
@@ -354,7 +361,7 @@ Ltac zero := apply Req_le; symmetry; by_identity.
 Ltac by_end := first [ lra | constants; lra | sign | zero | constants; first [ sign | itv ] | itv ].
 
 (* Definedness, new variables, refuting points. *)
-Ltac defined := first [ nonzero | sign | nra | itv
+Ltac defined := first [ match goal with |- ?a + ?b - ?b <> 0 => replace (a + b - b) with a by ring; nonzero end | nonzero | sign | nra | itv
   | apply Rgt_not_eq; unfold Rgt; first [ nra | itv ] | apply Rlt_not_eq; first [ nra | itv ] ].
 Ltac reach := first
   [ lra | sign

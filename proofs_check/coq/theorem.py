@@ -14,7 +14,7 @@ from typing import Any
 
 from dpproof.proofs_check.coq import export, script
 from dpproof.proofs_check.coq.compiler import Lemma
-from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, name, number
+from dpproof.proofs_check.coq.export import UntranslatableError, name, number
 from dpproof.proofs_check.coq.formula import (
     ANALYTIC,
     LEBESGUE,
@@ -22,7 +22,6 @@ from dpproof.proofs_check.coq.formula import (
     carrier,
     conjunction,
     functions,
-    parameters,
     quantified,
     stated,
     within,
@@ -32,10 +31,10 @@ from dpproof.proofs_check.kernel.certificate import DERIVATIONS
 from dpproof.proofs_check.kernel.deduction import Abstraction, Sequent, value
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Range, Relation
-from dpproof.proofs_check.kernel.instances import Instance, Theorem, theorem
+from dpproof.proofs_check.kernel.instances import Instance, theorem
 from dpproof.proofs_check.kernel.integrals import frame
 from dpproof.proofs_check.kernel.terms import canonical, put
-from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Reader, Signature, holds
+from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind
 from dpproof.proofs_check.kernel.theory import THEOREMS
 
 Node = Mapping[str, Any]
@@ -59,7 +58,9 @@ def used(node: Any) -> set[str]:
 def analytic(data: Any) -> bool:
     """Return whether a theorem or its derivation speaks of the integral over the real line."""
     if isinstance(data, dict):
-        return data.get("law") in ANALYTIC or data.get("apply") in THEOREMS or any(map(analytic, data.values()))
+        return (
+            data.get("law") in ANALYTIC or data.get("apply") in THEOREMS or any(map(analytic, data.values()))
+        )
     return any(map(analytic, data)) if isinstance(data, list | tuple) else data == "lebesgue"
 
 
@@ -87,7 +88,7 @@ class Writer:
     """Writes the proof of one theorem. ``arithmetic`` collects its lemmas of arithmetic."""
 
     label: str
-    lemmas: Mapping[str, Any]
+    names: Mapping[str, str]
     lebesgue: Mapping[str, bool]
     arithmetic: list[Lemma] = field(default_factory=list)
     count: int = 0
@@ -229,7 +230,11 @@ def _use(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     steps += f"feed {q}. " * len(fact.when)
     last, rest = subs[-1]
     text = p.clause(last.facts[node["as"]])
-    out += asserted(w.fact(node["as"]), text, f"pose proof {w.fact(node['use'])} as {q}. open_all. {steps}split_all; close.")
+    out += asserted(
+        w.fact(node["as"]),
+        text,
+        f"pose proof {w.fact(node['use'])} as {q}. open_all. {steps}split_all; close.",
+    )
     return f"{out}{_clear(labels)}{w.script(last, rest)}"
 
 
@@ -254,7 +259,9 @@ def _cases(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     out = asserted(d, p.clause(s0.goal), w.script(s0, defined))
     halves = ""
     for x, sub, inner in ((a, then, s1), (b, other, s2)):
-        halves += f"{{ {asserted(f, p.relation(x), 'split_all; close.')}clear {c} {d}. {w.script(inner, sub)} }}\n"
+        halves += (
+            f"{{ {asserted(f, p.relation(x), 'split_all; close.')}clear {c} {d}. {w.script(inner, sub)} }}\n"
+        )
     return f"{out}destruct (Rle_or_lt {p.term(a.right)} {p.term(a.left)}) as [{c}|{c}].\n{halves}"
 
 
@@ -301,7 +308,9 @@ def _law(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     return asserted(w.fact(node["as"]), text, f"{proof}.") + w.script(*subs[0])
 
 
-def _point(w: Writer, inner: Sequent, v: str, kind: Kind, labels: Sequence[Any], node: Any) -> tuple[str, str]:
+def _point(
+    w: Writer, inner: Sequent, v: str, kind: Kind, labels: Sequence[Any], node: Any
+) -> tuple[str, str]:
     """Return the name and the proof of a fact at every point."""
     p, x = Printer(inner.known), w.fresh("Y")
     ends = "".join(f"({p.clause(inner.facts[label])}) -> " for label in labels)
@@ -359,7 +368,13 @@ def _dominated(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
         f"first [ reflexivity | solve [ eapply (on_between {p.integral(e)} ltac:(kinds) _ {p.function(b)}); "
         f"[ assumption | at_points {y} | at_points {z} ] ] | at_body {y} | close ]."
     )
-    return first + second + asserted(w.fact(node["as"]), text, proof) + f"clear {y} {z}. " + w.script(inner, rest)
+    return (
+        first
+        + second
+        + asserted(w.fact(node["as"]), text, proof)
+        + f"clear {y} {z}. "
+        + w.script(inner, rest)
+    )
 
 
 def _sum(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
@@ -386,13 +401,13 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
         names = [f"b_{i}" for i in range(len(data["vars"]))]
         values = [names[sorted(data["vars"]).index(v)] for v in data["vars"]]
         opening = "".join(f"enter {v}. " for v in names) + (
-            f"intros; split_all; finish ({' '.join([lemma_name(node['apply']), *values])})."
+            f"intros; split_all; finish ({' '.join([w.names[node['apply']], *values])})."
         )
         return asserted(fact, text, opening) + w.script(inner, rest)
     shift = node["apply"] in THEOREMS
     q = w.fresh("Q")
     made = Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
-    out, steps, labels = "", f"pose proof {'L_shift' if shift else lemma_name(node['apply'])} as {q}. ", []
+    out, steps, labels = "", f"pose proof {'L_shift' if shift else w.names[node['apply']]} as {q}. ", []
     waiting = list(subs[:-1])
 
     def proofs(count: int, outer: Sequence[tuple[str, Kind]]) -> None:
@@ -401,13 +416,16 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
             at, sub = waiting.pop(0)
             printer, x = Printer(at.known), at.goal.then
             body = w.fresh("X")
-            out += asserted(body, quantified(outer) + printer.relation(x), _bounded(outer) + w.script(at, sub))
+            out += asserted(
+                body, quantified(outer) + printer.relation(x), _bounded(outer) + w.script(at, sub)
+            )
             for part in [*printer.conditions(x), printer.compared(x)]:
                 label = w.fresh("M")
                 labels.append(label)
                 names = " ".join(v for v, _ in outer)
                 out += asserted(
-                    label, f"marked ({quantified(outer)}{part})",
+                    label,
+                    f"marked ({quantified(outer)}{part})",
                     f"unfold marked. {_bounded(outer)}pose proof ({body} {' '.join(_arguments(outer))}) as Z. split_all; assumption.",
                 )
             out += f"clear {body}. "
@@ -419,7 +437,9 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     for f, (takes, gives) in functions(claim).items():
         data, kind = node["functions"][f], made.kind(gives)
         of = list(zip(map(name, data["of"]), map(made.kind, takes), strict=True))
-        at = replace(s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True))))
+        at = replace(
+            s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True)))
+        )
         e = value(at, data["is"], kind)
         proofs(len(data["in"]) if not kind.set and not (kind.range == REAL and deduction.total(e)) else 0, of)
         binder = "".join(f"fun {v} : {carrier(k)} => " for v, k in of)
@@ -427,21 +447,29 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     for x, (takes, over) in claim.known.integrals.items():
         data = node["integrals"][x]
         of = list(zip(map(name, data["of"]), map(made.kind, takes), strict=True))
-        outer = replace(s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True))))
+        outer = replace(
+            s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True)))
+        )
         point = replace(outer, known=outer.known.with_variables({data["index"]: made.kind(over)}))
         weight = canonical(point.reader().number(data["weight"]))
         like, _ = frame(outer, data["over"])
         v = (name(data["index"]), made.kind(over))
         proofs(1, [*of, v])
         proofs(len(data["in"]) - 1, of)
-        base = f"(finite {p.term(like[2])} {p.term(like[3])})" if like[0] == "sum" else Printer(outer.known).integral(like)
+        base = (
+            f"(finite {p.term(like[2])} {p.term(like[3])})"
+            if like[0] == "sum"
+            else Printer(outer.known).integral(like)
+        )
         binder = "".join(f"fun {u} : {carrier(k)} => " for u, k in of)
         body = f"weighted {base} (fun {v[0]} : {carrier(v[1])} => {Printer(point.known).term(weight)})"
-        steps += f"specialize ({q} ({binder}{body})). feed_lawful {q}. " + f"feed {q}. " * len(within(over, "y"))
+        steps += f"specialize ({q} ({binder}{body})). feed_lawful {q}. " + f"feed {q}. " * len(
+            within(over, "y")
+        )
     if not shift and w.lebesgue[node["apply"]]:
         given = "".join(f"specialize ({q} {x}). " for x in LEBESGUE)
         steps += f"specialize ({q} I_lebesgue). feed {q}. {given}"
-    for x in claim.given.values():
+    for _ in claim.given:
         g = w.fresh("G")
         at, sub = waiting.pop(0)
         out += asserted(g, p.clause(at.goal), w.script(at, sub))
@@ -458,9 +486,12 @@ def _arguments(outer: Sequence[tuple[str, Kind]]) -> list[str]:
 
 def _entailed(label: str, c: Clause) -> str:
     """Return a tactic that proves an instance of a clause from another form of it."""
+    if c.ground:
+        return "split_all; close"
     names = [f"b_{i}" for i in range(len(c.all))]
     enter = "".join(f"enter {v}; " for v in names)
-    return f"{enter}intros; split_all; {''.join(f'feed_to {label} {v}; ' for v in names)}feed_all {label}; split_all; close"
+    at = "".join(f"feed_to {label} {v}; " for v in names)
+    return f"{enter}intros; split_all; {at}feed_all {label}; split_all; close"
 
 
 TEMPLATES: dict[str, Callable[[Writer, Sequent, Node, Subs], str]] = {
@@ -470,14 +501,36 @@ TEMPLATES: dict[str, Callable[[Writer, Sequent, Node, Subs], str]] = {
 }  # fmt: skip
 
 
-def written(identity: str, claim: Any, certificate: Any, lemmas: Mapping[str, Any], lebesgue: Mapping[str, bool]) -> list[Lemma]:
-    """Return the lemmas of arithmetic of a theorem, and then the theorem. ``lebesgue`` says it of those it uses."""
-    found, label = theorem(claim), lemma_name(identity)
+def written(
+    label: str,
+    claim: Any,
+    certificate: Any,
+    used: Mapping[str, Any],
+    names: Mapping[str, str],
+    line: Mapping[str, bool],
+) -> list[Lemma]:
+    """Return the lemmas of arithmetic of a theorem, and then the theorem.
+
+    Args:
+        label: the name of the theorem's lemma.
+        claim: the theorem.
+        certificate: a certificate that the kernel accepts.
+        used: the theorems and claims that the proof applies, by their ids.
+        names: the names of their lemmas.
+        line: whether their lemmas, and the one of the theorem (""), speak of the integral over the real line.
+
+    Raises:
+        UntranslatableError: for something that has no counterpart, such as a refutation.
+    """
     if certificate["verdict"] != "PROVED":
         raise UntranslatableError("a theorem that is refuted by an instance")
-    statement = stated(found, lebesgue[identity])
-    s = Sequent(found.known, found.given, found.goal, {**THEOREMS, **lemmas}, lambda task, node: None, certificate["prec"], [MAX_NODES], set())
-    w = Writer(label, lemmas, lebesgue)
+    found = theorem(claim)
+    statement = stated(found, line[""])
+    s = Sequent(
+        found.known, found.given, found.goal, {**THEOREMS, **used}, lambda task, node: None,
+        certificate["prec"], [MAX_NODES], set(),
+    )  # fmt: skip
+    w = Writer(label, names, line)
     body = w.script(s, certificate["proof"])
     opening = f"intros {' '.join(statement.names)}.\n" if statement.names else ""
     marks = "".join(f"mark {x}. " for x in statement.marked)
