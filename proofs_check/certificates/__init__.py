@@ -5,7 +5,7 @@ Certificates are untrusted. Code that uses a certificate must let the kernel che
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from pathlib import Path
 __all__ = ["Stored", "keep", "stored"]
 
 FOLDER = Path(__file__).parent
+ID = re.compile(r'"id": "([^"]*)"')
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Stored:
 
 
 def stored(identity: str) -> Stored:
-    """Return the stored proof (certificate) with this id. The function parses only files that contain the id.
+    """Return the stored proof (certificate) with this id.
 
     >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'
@@ -34,7 +35,7 @@ def stored(identity: str) -> Stored:
         LookupError: no file has a certificate with this id.
     """
     for path in sorted(FOLDER.glob("*.jsonl")):
-        if f'"{identity}"' in _text(path) and (found := _all(path).get(identity)):
+        if found := _all(path).get(identity):
             return found
     raise LookupError(identity)
 
@@ -67,8 +68,6 @@ def _all(path: Path) -> Mapping[str, Stored]:
 
 
 def _id(line: str) -> str:
-    """Return the id in a line, or an empty text if the line cannot be read."""
-    try:
-        return str(json.loads(line)["id"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
+    """Return the id in a line, or an empty text if it has none. The keys are sorted, so that it stands near the end."""
+    found = ID.search(line, max(line.rfind('"id": "'), 0))
+    return found[1] if found else ""
