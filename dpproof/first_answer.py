@@ -151,7 +151,7 @@ def of_own_page(found: OwnPage, path: str) -> list[str]:
         name = x.id.removeprefix(f"{entry.id}.")
         if x.text is None:
             lines.append(f"{name} is open: {path}: {x.reason}.")
-        elif point := json.loads(x.text)["proof"].get("point"):
+        elif not entry.point and (point := json.loads(x.text)["proof"].get("point")):
             lines.append(f"{name} is refuted at {', '.join(f'{k} = {value}' for k, value in point.items())}.")
     return lines[:MOST]
 

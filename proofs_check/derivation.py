@@ -20,111 +20,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from dpproof.accountant.published.formula import parse
 from dpproof.proofs_check.blocks import Block, StepError
+from dpproof.proofs_check.clauses import NAME, Words, split
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.kernel.instances import theorem
-from dpproof.proofs_check.statement import CALLS, Obligation, expanded
+from dpproof.proofs_check.statement import Obligation
 from dpproof.proofs_check.steps import proof as arithmetic
 
 Node = dict[str, Any]
-NAME = r"[A-Za-z_]\w*"
 DECLARED = ("set", "integral", "function", "for", "given", "show")
-ENDS = re.compile(r"([\[(])(.+), *(.+)([\])])")
-
-
-@dataclass
-class Words:
-    """The names with which formulas are written, with their numbers of arguments; and the names of sets."""
-
-    calls: dict[str, int] = field(default_factory=lambda: {**CALLS, "step": 1, "abs": 1, "lebesgue": 2})
-    sets: list[str] = field(default_factory=list)
-
-    def formula(self, row: Block, text: str) -> Any:
-        """Return a formula in the kernel's format."""
-        try:
-            return _lists(parse(expanded(text.strip()), self.calls))
-        except ValueError as error:
-            raise StepError(row.number, str(error)) from None
-
-    def relation(self, row: Block, text: str) -> list[Any]:
-        """Return a relation in the kernel's format. ``a <= b`` is written ``b >= a``."""
-        found = re.fullmatch(r"([^<>=]*)(>=|==|>|<=|<)([^<>=]*)", text)
-        if found is None:
-            raise row.wrong(f"has a relation ({text.strip()}) that must have one of >=, >, ==, <=, <")
-        left, right = self.formula(row, found[1]), self.formula(row, found[3])
-        return [{"<=": ">=", "<": ">"}[found[2]], right, left] if "<" in found[2] else [found[2], left, right]
-
-    def clause(self, row: Block, text: str) -> Any:
-        """Return a clause: ``for x in [0, 1]; integers k in [1, n] if a >= b and ...: relation``."""
-        text = text.strip()
-        if text.startswith("(") and text.endswith(")") and text[1:].startswith(("for ", "if ")):
-            return self.clause(row, text[1:-1])
-        head, colon, rest = _cut(text, ":")
-        if not colon:
-            return self.relation(row, text)
-        binders, _, conditions = head.partition("if ")
-        bound: list[list[str]] = []
-        when: list[Any] = []
-        for part in filter(None, map(str.strip, binders.removeprefix("for ").split(";"))):
-            self._bind(row, part, bound, when)
-        when += [self.clause(row, x) for x in _split(conditions, " and ") if x.strip()]
-        made: dict[str, Any] = {"all": bound, "if": when, "then": self.relation(row, rest)}
-        return {key: value for key, value in made.items() if value}
-
-    def _bind(self, row: Block, text: str, bound: list[list[str]], when: list[Any]) -> None:
-        """Add variables and their kind. An end of an interval that is a formula becomes a condition."""
-        names, kind = self.binder(row, text)
-        ends = ENDS.fullmatch(kind.removeprefix("integers ")) if kind not in self.sets else None
-        if ends is None or all(re.fullmatch(r"-?[0-9/]+|-?inf", ends[i]) for i in (2, 3)):
-            bound += [[name, kind] for name in names]
-            return
-        left, low, high, right = ends.groups()
-        plain = [re.fullmatch(r"-?[0-9/]+|-?inf", x) is not None for x in (low, high)]
-        cut = f"{left}{low}" if plain[0] else "(-inf", f"{high}{right}" if plain[1] else "inf)"
-        word = "integers " if kind.startswith("integers ") else ""
-        for name in names:
-            bound.append([name, f"{word}{cut[0]}, {cut[1]}"])
-            if not plain[0]:
-                when.append([">=" if left == "[" else ">", name, self.formula(row, low)])
-            if not plain[1]:
-                when.append([">=" if right == "]" else ">", self.formula(row, high), name])
-
-    def binder(self, row: Block, text: str) -> tuple[list[str], str]:
-        """Return the names and the kind in a text such as ``integers i, j in [1, inf)``."""
-        found = re.fullmatch(rf"(integers )?({NAME}(?:, *{NAME})*) in (.+)", text.strip())
-        if found is None:
-            raise row.wrong(f"has variables ({text}) that must have the form: x, y in [0, 1], or: h in H")
-        names, kind = re.findall(NAME, found[2]), found[3].strip()
-        return names, f"integers {kind}" if found[1] else kind
-
-
-def _lists(e: Any) -> Any:
-    return [_lists(x) for x in e] if type(e) is tuple else e
-
-
-def _cut(text: str, mark: str) -> tuple[str, str, str]:
-    """Part a text at a mark that stands outside of all brackets. A text without a clause's words is not parted."""
-    if not text.startswith(("for ", "if ")):
-        return text, "", ""
-    first, *rest = _split(text, mark)
-    return first, mark if rest else "", mark.join(rest)
-
-
-def _split(text: str, mark: str) -> list[str]:
-    """Split a text at the marks outside of all brackets."""
-    found, depth, start = [], 0, 0
-    for place, letter in enumerate(text):
-        depth += (letter in "([") - (
-            letter in ")]"
-        )  # an interval may begin with one kind and end with the other
-        if depth == 0 and place >= start and text.startswith(mark, place):
-            found.append(text[start:place])
-            start = place + len(mark)
-    return [*found, text[start:]]
 
 
 def is_theorem(rows: Sequence[Block]) -> bool:
@@ -150,6 +56,7 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
         held[row.word] = row
     hint: Node | None = None
     if "proof" in held:
+        held["proof"].match("", "(nothing)")
         hint = derivation(words, held["proof"], held["proof"].below)
     if "refuted" in held:
         hint = _instance(words, held["refuted"], claim)
@@ -157,7 +64,8 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     if "moved" in held:
         changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
         against = _instance(words, held["moved"], changed)
-    return Obligation(name, claim, note, hint, None, changed, against)
+    text = "\n".join(row.text for row in rows if row.word in DECLARED)
+    return Obligation(name, claim, note, hint, None, changed, against, text)
 
 
 def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:
@@ -229,6 +137,8 @@ def derivation(words: Words, above: Block, rows: Sequence[Block]) -> Node:
     read = LINES.get(first.word)
     if read is None:
         raise first.wrong(f"must begin with one of: {', '.join(LINES)}")
+    if first.word in ("rewrite", "same", "whole", "law", "exact", "fix"):
+        first.alone()
     node, goes_on = read(words, first)
     node["line"] = first.number
     if goes_on:
@@ -279,7 +189,7 @@ def _have(words: Words, row: Block) -> Read:
 
 def _use(words: Words, row: Block) -> Read:
     found = row.match(rf"({NAME})(?: at (.+))? as ({NAME})", "fact at x, y as name")
-    values = [words.formula(row, x) for x in _split(found[2] or "", ",") if x.strip()]
+    values = [words.formula(row, x) for x in split(found[2] or "", ",") if x.strip()]
     inside = [_below(words, line, "in") for line in row.below if line.word == "in"]
     when = [_below(words, line) for line in row.below if line.word != "in"]
     return {"use": found[1], "at": values, "in": inside, "if": when, "as": found[3]}, True
@@ -311,7 +221,7 @@ def _integrate(words: Words, row: Block) -> Read:
     found = row.match(
         rf"({NAME}) over ({NAME})(?:\((.*?)\))? as ({NAME}): (.+)", "y over nu as name: relation"
     )
-    frame = [found[2], *(words.formula(row, x) for x in _split(found[3] or "", ",") if x.strip())]
+    frame = [found[2], *(words.formula(row, x) for x in split(found[3] or "", ",") if x.strip())]
     named = ["first", "last"] if found[2] == "sum" else []
     text, by, facts = found[5].partition(" by ")
     proof = derivation(words, row, row.below)
@@ -360,7 +270,7 @@ def _parts(words: Words, rows: Sequence[Block]) -> Node:
     made: Node = {"sets": {}, "functions": {}, "integrals": {}, "given": {}}
     for row in rows:
         if row.word == "set":
-            found = row.match(rf"({NAME}) = (.+)", "H = integers [0, inf)")
+            found = row.alone().match(rf"({NAME}) = (.+)", "H = integers [0, inf)")
             made["sets"][found[1]] = found[2].strip()
         elif row.word == "given":
             found = row.match(rf"({NAME})(?: (by .*))?", "name, with a derivation below it")
@@ -373,7 +283,7 @@ def _parts(words: Words, rows: Sequence[Block]) -> Node:
             head = re.fullmatch(rf"({NAME})(?:\((.*)\))?", found[3].strip())
             if head is None:
                 raise row.wrong("must name a sum or an integral before 'times'")
-            over = [head[1], *(words.formula(row, x) for x in _split(head[2] or "", ",") if x.strip())]
+            over = [head[1], *(words.formula(row, x) for x in split(head[2] or "", ",") if x.strip())]
             made["integrals"][found[1]] = {"of": of, "index": index, "weight": words.formula(row, found[4]),
                                            "over": over, "in": _proofs(words, row)}  # fmt: skip
         else:
@@ -390,17 +300,19 @@ def _proofs(words: Words, row: Block) -> list[Node]:
 
 def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
     """Read an instance that refutes a goal, with ``at x, y`` for the variables of the goal, and ``against``."""
-    last = {line.word: line for line in row.below if line.word in ("at", "against", "if")}
+    last = {line.word: line for line in row.below if line.word in ("at", "against")}
+    if len(last) != sum(line.word in last for line in row.below):
+        raise row.wrong("has two lines 'at' or 'against' below it")
     made = _parts(words, [line for line in row.below if line.word not in last])
-    values = [words.formula(last["at"], x) for x in _split(last["at"].rest, ",")] if "at" in last else []
+    values = (
+        [words.formula(last["at"], x) for x in split(last["at"].alone().rest, ",")] if "at" in last else []
+    )
     proof: Node = {}
-    if "against" in last:
-        row = last["against"]
-        proof = (
-            _by(words, Block(row.number, row.rest, row.below))[0]
-            if row.rest.startswith("by")
-            else derivation(words, row, row.below)
-        )
+    if "against" in last and last["against"].rest.startswith("by"):
+        proof = _by(words, Block(last["against"].number, last["against"].rest, last["against"].below))[0]
+    elif "against" in last:
+        last["against"].match("(above)?", "by facts, or nothing, or above")
+        proof = derivation(words, last["against"], last["against"].below)
     side = "above" if "against" in last and last["against"].rest == "above" else "below"
     return {**made, "at": values, "in": [], "if": [], "against": proof, "side": side}
 

@@ -19,9 +19,21 @@ from dpproof.proofs_check.kernel.goals import Task
 from dpproof.proofs_check.kernel.instances import counterexample, theorem
 from dpproof.proofs_check.kernel.terms import shown, strictly, total
 from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Signature
+from dpproof.proofs_check.kernel.theory import THEOREMS
 
 Node = dict[str, Any]
 TRIES = 400
+
+
+class _Lemmas(dict[str, Any]):
+    """The claims that a derivation may use; and the order in which pages list the variables of those in use.
+
+    ``orders`` gives, for the name of a fact, its clause and its variables in the order of their page.
+    """
+
+    def __init__(self, claims: Mapping[str, Any]) -> None:
+        super().__init__(claims)
+        self.orders: dict[str, tuple[Clause, list[str]]] = {}
 
 
 class UnfilledError(ValueError):
@@ -168,13 +180,28 @@ def _pad(s: Sequent, node: Node) -> None:
     """Add holes for the proofs that a node leaves out."""
     if "use" in node and node["use"] in s.facts:
         fact: Clause = s.facts[node["use"]]
+        order = _order(s, node["use"], fact)
         values = [s.reader().term(x)[0] for x in node["at"]]
-        written = iter(node["in"])
-        needed = (_ends(kind, e) for kind, e in zip(fact.all, values, strict=False))
-        node["in"] = [[next(written, hole) for hole in holes] for holes in needed]
+        proofs = iter(node["in"])
+        needed = [_ends(fact.all[place], e) for place, e in zip(order, values, strict=False)]
+        inside = [[next(proofs, hole) for hole in holes] for holes in needed]
+        if len(values) == len(order):
+            node["at"] = [node["at"][order.index(place)] for place in range(len(order))]
+            node["in"] = [inside[order.index(place)] for place in range(len(order))]
         node["if"] += [{} for _ in range(len(fact.when) - len(node["if"]))]
     if "apply" in node and node["apply"] in s.lemmas:
-        pad_instance(s, theorem(s.lemmas[node["apply"]]), node)
+        claim = theorem(s.lemmas[node["apply"]])
+        pad_instance(s, claim, node)
+        if isinstance(s.lemmas, _Lemmas) and "vars" in s.lemmas[node["apply"]]:
+            s.lemmas.orders[node["as"]] = (claim.goal, list(s.lemmas[node["apply"]]["vars"]))
+
+
+def _order(s: Sequent, name: str, fact: Clause) -> list[int]:
+    """Return the place in the kernel's order of each variable that a page lists. The kernel sorts those of a step."""
+    clause, listed = s.lemmas.orders.get(name, (None, [])) if isinstance(s.lemmas, _Lemmas) else (None, [])
+    if clause != fact:
+        return list(range(len(fact.all)))
+    return [sorted(listed).index(v) for v in listed]
 
 
 def pad_instance(s: Sequent, claim: Any, node: Node) -> None:
@@ -202,12 +229,9 @@ def pad_instance(s: Sequent, claim: Any, node: Node) -> None:
         )
         ends = sum(not end[0] for end in kind(over).range[:2]) if row["over"][0] == "sum" else 0
         row["in"] += [{} for _ in range(1 + ends - len(row["in"]))]
-    if type(node["given"]) is dict:
-        if strange := node["given"].keys() - claim.given.keys():
-            raise UnfilledError(
-                f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}"
-            )
-        node["given"] = [node["given"].get(name, {}) for name in claim.given]
+    if strange := node["given"].keys() - claim.given.keys():
+        raise UnfilledError(f"the theorem has no given clause {sorted(strange)}, only {sorted(claim.given)}")
+    node["given"] |= {name: {} for name in claim.given if name not in node["given"]}
 
 
 def derivation(
@@ -220,6 +244,7 @@ def derivation(
         Rejected: if the kernel rejects a node.
     """
     found, node = theorem(claim), copy.deepcopy(hint)
+    lemmas = _Lemmas({**THEOREMS, **lemmas})
     s = Sequent(found.known, found.given, found.goal, lemmas, _arithmetic, 80, [5000], set())
     if verdict == "PROVED":
         fill(s, node)

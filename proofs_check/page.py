@@ -208,7 +208,10 @@ def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] 
             _source(page, identity),
             page.text("Statement"),
             "".join(formula),
-            tuple(_step(page, name, lines) for name, lines in page.steps.items()),
+            tuple(
+                _step(page, name, page.steps[name])
+                for name in sorted(page.steps, key=page.goals.__contains__)
+            ),
             page.ids("rests on"),
             page.items("Rules"),
             page.items("Readings"),

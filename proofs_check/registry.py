@@ -17,7 +17,7 @@ from typing import Any
 
 from dpproof.proofs_check import papers as library
 from dpproof.proofs_check.certificates import Stored, stored
-from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED
+from dpproof.proofs_check.coq.record import CHECKED, NOT_CHECKED, claims_checked
 from dpproof.proofs_check.coq.record import status as cross_check
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.manifest import differences
@@ -205,6 +205,8 @@ class _Verified:
     find: Find = stored
     results: dict[str, Result] = field(default_factory=dict)
     offered: dict[str, Claims] = field(default_factory=dict)
+    granted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The assumptions of each claim, by the id of its certificate."""
 
     def result(self, identity: str, path: tuple[str, ...] = ()) -> Result:
         """Return the result of a statement, after those of all statements that it needs."""
@@ -222,7 +224,7 @@ class _Verified:
     def derived(self, entry: Statement, path: tuple[str, ...] = ()) -> Result:
         """Return the result of a statement as its page stands."""
         below = {name: self.result(name, (*path, entry.id)) for name in (*entry.parts, *entry.rests_on)}
-        return derive(entry, self._outcomes(entry), below)
+        return derive(entry, self._outcomes(entry), below, self.granted)
 
     def _outcomes(self, entry: Statement) -> list[tuple[str, Outcome | None]]:
         """Check the claims of a page in their order. Each may use what was proved before it."""
@@ -232,8 +234,12 @@ class _Verified:
             known = {k: x for name in entry.rests_on for k, x in self.offered[name].items()} | proved
             place, outcome = ("", None) if entry.reason else _outcome(entry, obligation, known, self.find)
             found += [] if entry.reason else [(place, outcome)]
+            name = certificate_id(entry, obligation)
             if entry.reason or (outcome and outcome.verdict == "PROVED"):
-                proved[certificate_id(entry, obligation)] = obligation.goal
+                proved[name] = obligation.goal
+            used = sorted(outcome.uses) if outcome else ()
+            own = (entry.reason,) if entry.reason else ()
+            self.granted[name] = (*own, *(text for x in used for text in self.granted[x]))
         self.offered[entry.id] = proved
         return found
 
@@ -294,6 +300,7 @@ def as_json(result: Result, coq: str = "") -> dict[str, Any]:
         "corrected_by": result.corrected_by,
         "not_covered": result.not_covered,
         "coq": coq,
+        "coq_own": claims_checked(lookup(result.id)) if result.id in statement_ids() else False,
         "coq_all": coq == CHECKED,
         "parts": list(result.parts),
         "conjuncts": [

@@ -53,7 +53,8 @@ class Obligation:
     trusted. Tests need a ``witness`` or a ``mutation``. A ``witness`` is a point at which both sides of the goal
     agree within 0.1%, so the claim is tight: a change of that size makes the claim false. If the claim is not tight,
     a ``mutation`` is a false version of the claim, with one constant changed. If the claim is to be refuted, the
-    ``mutation`` is the corrected claim. ``against`` is an instance that refutes the mutation of a theorem.
+    ``mutation`` is the corrected claim. ``against`` is an instance that refutes the mutation of a theorem. ``text`` is
+    the claim as its page writes it.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Obligation:
     witness: Mapping[str, str] | None = None
     mutation: Goal | None = None
     against: Mapping[str, Any] | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,8 @@ def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
             if key in held:
                 raise row.wrong(f"is the second line that begins with {row.word!r}")
             held[key] = read(row, goal, names)
-    return Obligation(name, goal, note, **held)
+    text = "\n".join(row.text for row in rows if row.word in CLAIM)
+    return Obligation(name, goal, note, text=text, **held)
 
 
 CLAIM = ("for", "independent", "given", "show")

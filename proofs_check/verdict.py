@@ -159,12 +159,32 @@ class Result:
 _EXACT = frozenset(
     {"identity", "sos", "positive", "bernstein", "subst", "split"}
     | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
+    | {
+        "arith",
+        "fix",
+        "exact",
+        "same",
+        "equal",
+        "use",
+        "whole",
+        "integrate",
+        "dominated",
+        "sum",
+        "rewrite",
+        "law",
+        "apply",
+    }
 )
 _BROKEN = frozenset({Verdict.OPEN, Verdict.REFUTED})
 Outcomes = Sequence[tuple[str, Outcome | None]]
 
 
-def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]) -> Result:
+def derive(
+    statement: Statement,
+    outcomes: Outcomes,
+    below: Mapping[str, Result],
+    granted: Mapping[str, Sequence[str]] | None = None,
+) -> Result:
     """Return the result for ``statement``, from its checked proofs and the results of the statements it needs.
 
     A missing or rejected proof (certificate) makes the statement OPEN, even if another certificate refutes a claim,
@@ -179,6 +199,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
         outcomes: for each claim, the place of its certificate and the kernel's outcome, or None if the kernel
             rejected the certificate.
         below: the results of the statements in ``parts`` and ``rests_on``, and no others.
+        granted: the assumptions of the claims that the proofs of goals use, by the ids of the claims.
 
     Raises:
         ValueError: if ``below`` has other ids than ``parts`` and ``rests_on``.
@@ -189,7 +210,7 @@ def derive(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result]
             f"but must be those of {sorted({*statement.parts, *statement.rests_on})}"
         )
     if statement.goals and not statement.reason:
-        domain, assumptions, readings = statement.domain, _used_assumptions(outcomes, below), {}
+        domain, assumptions, readings = statement.domain, _used(outcomes, granted or {}), {}
         core = _core_of_goals(statement, outcomes)
     else:
         domain, assumptions = _domain(statement, below), _assumptions(statement, below)
@@ -263,33 +284,34 @@ def _core(statement: Statement, outcomes: Outcomes, below: Mapping[str, Result])
     """Return the verdict of the obligations, the parts and the statements it rests on, before assumptions."""
     parts = {below[name].verdict for name in statement.parts}
     checked = [outcome for _, outcome in outcomes if outcome]
-    missing = len(outcomes) != len(statement.obligations) or len(checked) != len(outcomes)
+    needed = 0 if statement.reason else len(statement.obligations)
+    missing = len(outcomes) != needed or len(checked) != len(outcomes)
     if missing or _BROKEN & {below[name].verdict for name in statement.rests_on}:
         return Verdict.OPEN
     if Verdict.REFUTED in parts or any(outcome.verdict == "REFUTED" for outcome in checked):
         return Verdict.REFUTED
     if Verdict.OPEN in parts or any(outcome.verdict != "PROVED" for outcome in checked):
         return Verdict.OPEN
-    if statement.obligations or parts - {Verdict.ASSUMED}:
+    if needed or parts - {Verdict.ASSUMED}:
         return Verdict.GIVEN if Verdict.ASSUMED in parts else Verdict.PROVED
     return Verdict.ASSUMED if statement.reason or parts else Verdict.OPEN
 
 
 def _core_of_goals(statement: Statement, outcomes: Outcomes) -> Verdict:
     """Return the verdict of a statement that is the conjunction of its goals. Its other claims are lemmas."""
-    every = zip(statement.obligations, outcomes, strict=False)
-    found = [outcome for x, (_, outcome) in every if x.name in statement.goals]
-    checked = [outcome for outcome in found if outcome]
-    if len(outcomes) != len(statement.obligations) or len(checked) != len(found):
+    checked = {
+        x.name: outcome for x, (_, outcome) in zip(statement.obligations, outcomes, strict=True) if outcome
+    }
+    if len(checked) != len(statement.obligations):
         return Verdict.OPEN
-    return Verdict.REFUTED if any(x.verdict == "REFUTED" for x in checked) else Verdict.PROVED
+    refuted = any(checked[name].verdict == "REFUTED" for name in statement.goals)
+    return Verdict.REFUTED if refuted else Verdict.PROVED
 
 
-def _used_assumptions(outcomes: Outcomes, below: Mapping[str, Result]) -> tuple[str, ...]:
-    """Return the assumptions of the statements whose goals the proofs use."""
-    used = {name for _, outcome in outcomes if outcome for name in outcome.uses}
-    held = [x for x in below.values() if x.goals and any(name.rpartition(".")[0] == x.id for name in used)]
-    return _merged(*(x.assumptions for x in held))
+def _used(outcomes: Outcomes, granted: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the assumptions of the claims that the proofs use."""
+    used = sorted({name for _, outcome in outcomes if outcome for name in outcome.uses})
+    return _merged(*(granted.get(name, ()) for name in used))
 
 
 def _capped(

@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 BIN = Path(sys.executable).parent
 COMMENT = re.compile(r"<!-- (exit|not run): (.*) -->")
 TITLE = re.compile(r'title="([^"]+)"')
-LANGUAGES = {"console", "python", "toml", "yaml", "ini", "json", "text", "bash"}
+LANGUAGES = {"console", "markdown", "python", "toml", "yaml", "ini", "json", "text", "bash"}
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ def test_the_pages_state_the_verdicts_that_the_certificates_give():
 @rows("path", [p for p in tracked() if p.suffix == ".md"], ids=ident)
 def test_links_between_documents_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
-        if not re.match(r"[a-z]+:|#", target):
+        built = (path.parent / target.split("#")[0]).resolve() == ROOT / "docs" / "ledger.md"  # with the site
+        if not built and not re.match(r"[a-z]+:|#", target):
             assert (path.parent / target.split("#")[0]).exists(), target
 
 

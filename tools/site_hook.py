@@ -12,30 +12,30 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from dpproof.proofs_check.registry import papers, statement_ids
+from dpproof.report import ledger
 from dpproof.report.formulas import mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = ("proofs_check/certificates/*.jsonl", "examples/gallery/*.py")
 BOOST = {"explanation/glossary.md": 20, "reference/claim-files.md": 4, "reference/front-door.md": 4, "how-to/": 2,
-         "ledger/": 6, "findings.md": 2, "notes/": 0.3}  # fmt: skip
+         "ledger/": 3, "statements/": 6, "findings.md": 2, "notes/": 0.3}  # fmt: skip
 FORMULA = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>', re.DOTALL)
 IDENTITY = re.compile(r'(?<!">)<code>([a-z]+\.[\w.]+)</code>')
 
 
 def on_config(config: Any) -> None:
     """Add the pages of the ledger and the proof notes to the navigation."""
-    ledger = [
-        {"Overview": "ledger.md"},
-        *({paper.title: f"ledger/{paper.name}.md"} for paper in papers().values()),
-    ]
+    tables = [{paper.title: f"ledger/{paper.name}.md"} for paper in papers().values()]
     results = next(part["Results"] for part in config.nav if "Results" in part)
-    results[0] = {"The ledger": ledger}
+    results[0] = {"The ledger": [{"Overview": "ledger.md"}, *tables]}
     notes = sorted(path.name for path in Path(config.docs_dir, "notes").glob("*.md"))
     config.nav.append({"Proof notes": [f"notes/{name}" for name in notes]})
 
 
 def on_files(files: Files, config: Any) -> None:
-    """Publish the files outside ``docs`` that pages link to."""
+    """Publish the ledger, the pages of statements, and the files outside ``docs`` that pages link to."""
+    for path, text in ledger.site().items():
+        files.append(File.generated(config, path, content=text))
     for path in (path for pattern in OUTSIDE for path in sorted(ROOT.glob(pattern))):
         files.append(File.generated(config, path.relative_to(ROOT).as_posix(), abs_src_path=str(path)))
 
@@ -64,16 +64,12 @@ def _linked(found: re.Match[str], page: Page) -> str:
     if found[1] not in PLACES:
         return found[0]
     target = get_relative_url(PLACES[found[1]], page.url)
-    return f'<a href="{target}#{found[1]}">{found[0]}</a>'
+    return f'<a href="{target}">{found[0]}</a>'
 
 
 def _places() -> dict[str, str]:
-    """Return the page of each statement."""
-    return {
-        name: f"ledger/{paper.name}/"
-        for paper in papers().values()
-        for name in statement_ids(f"{paper.prefix}.")
-    }
+    """Return the address of the page of each statement."""
+    return {name: f"{ledger.place(name).removesuffix('.md')}/" for name in statement_ids()}
 
 
 PLACES = _places()

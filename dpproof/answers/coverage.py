@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from dpproof.proofs_check.registry import FORMER
+from dpproof.proofs_check.coq.record import CHECKED, claims_checked, recorded
+from dpproof.proofs_check.kernel import goal_hash
+from dpproof.proofs_check.registry import FORMER, coq_status, lookup
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 
@@ -151,6 +153,23 @@ def line(share: Share) -> str:
         f"{outright} without assumptions ({_percent(outright, share.statements)}); "
         f"{len(share.quoted_decided)} of {share.quoted} quoted theorems decided"
     )
+
+
+def strength(found: Iterable[Result]) -> str:
+    """Return in one line how much the kernel and Coq have checked, and how much people must read."""
+    every = tuple(found)
+    proved = sum(x.verdict is Verdict.PROVED for x in every)
+    most = max(every, key=lambda x: len(x.readings))
+    hashes = {goal_hash(y.goal) for x in every for y in lookup(x.id).obligations}
+    own = sum(claims_checked(lookup(x.id)) for x in every)
+    whole = sum(coq_status(x) == CHECKED for x in every)
+    texts = (
+        f"{proved} of {len(every)} statements proved from end to end without a reading",
+        f"at most {len(most.readings)} readings below one statement ({most.id})",
+        f"Coq has checked {len(hashes & recorded().keys())} of {len(hashes)} claims",
+        f"all claims of {own} statements, and {whole} statements with all they rest on",
+    )
+    return f"{texts[0]}; {texts[1]}; {texts[2]}, {texts[3]}"
 
 
 def counts(share: Share) -> str:

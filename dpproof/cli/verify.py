@@ -51,6 +51,7 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     )
     if "papers" in names and not json:
         click.echo(coverage.line(coverage.coverage(found.statements)))
+        click.echo(coverage.strength(found.statements))
     raise Exit(_exit_code(names, found.statements))
 
 

@@ -38,7 +38,6 @@ from dpproof.proofs_check.registry import coq_status, lookup
 from dpproof.proofs_check.statement import Severity
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.report import graph, overview, pieces, plots
-from dpproof.report.formal import goal_text
 from dpproof.report.formulas import mathml
 from dpproof.report.notes import notes_of
 from dpproof.version import __version__
@@ -75,7 +74,6 @@ _ENVIRONMENT.filters.update(
     verdict=result_words,
     coq=coq_status,
     formula=_formula,
-    claim=goal_text,
     arithmetic=lambda account: in_words(account.arithmetic),
     notes=notes_of,
     picture=lambda shown: Markup(plots.event(shown)),

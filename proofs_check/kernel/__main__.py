@@ -4,7 +4,9 @@ A ``.jsonl`` file has one certificate on each line. Any other file has one certi
 file of the package, such as ``rlsvi.jsonl``, needs no folder.
 
 The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if one cannot be read. A certificate is
-checked against the claim in its own file. Only the registry compares this claim with the claim in the paper.
+checked against the claim in its own file. Only the registry compares this claim with the claim in the paper. A
+certificate that uses other claims names them with their hashes. They are looked up in the folder of the package and
+in the given files; check their certificates, too.
 """
 
 import sys
@@ -32,7 +34,7 @@ def main(paths: list[str]) -> int:
             print(f"{path}: unreadable: {getattr(error, 'strerror', None) or error}")
             worst = 2
             continue
-        worst = max([worst, *(_one(place, text) for place, text in found)])
+        worst = max([worst, *(_one(place, text, paths) for place, text in found)])
     return worst
 
 
@@ -58,16 +60,28 @@ def _text(name: str) -> str:
     )
 
 
-def _one(path: str, text: str) -> int:
+def _used(certificate: dict[str, object], files: list[str]) -> dict[str, object]:
+    """Return the claims that a certificate uses, by id, from the files that have their certificates."""
+    wanted = certificate.get("uses", {})
+    if type(wanted) is not dict or not wanted:
+        return {}
+    places = [*map(str, sorted(FOLDER.glob("*.jsonl"))), *(x.rpartition(":")[0] or x for x in files)]
+    rows = (load(text) for place in places for _, text in _certificates(place))
+    return {row["id"]: row["claim"] for row in rows if row["id"] in wanted}
+
+
+def _one(path: str, text: str, files: list[str]) -> int:
     try:
         certificate = load(text)
         claim = certificate["claim"]
+        used = _used(certificate, files)
     except (Rejected, KeyError, TypeError, IndexError) as error:
         print(f"{path}: unreadable: {error}")
         return 2
     try:
-        verdict = check(certificate, claim).verdict
-        print(f"{path}: {verdict} {certificate['id']}, claim {goal_hash(claim)}")
+        verdict = check(certificate, claim, used).verdict
+        given = f", given {', '.join(sorted(used))}" if used else ""
+        print(f"{path}: {verdict} {certificate['id']}, claim {goal_hash(claim)}{given}")
     except Rejected as reason:
         print(f"{path}: rejected: {reason}")
         return 1

@@ -16,6 +16,7 @@ from dpproof.proofs_check.kernel.expressions import rational
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Node, Replay, Task, keys, precision, task
 from dpproof.proofs_check.kernel.instances import apply, counterexample, theorem
 from dpproof.proofs_check.kernel.theorems import Signature
+from dpproof.proofs_check.kernel.theory import THEOREMS
 
 FIELDS = {"v", "id", "claim", "claim_sha256", "verdict", "proof", "prec"}
 MAX_TEXT = 1_000_000
@@ -139,7 +140,7 @@ def _theorem(data: Node, claim: object, lemmas: Mapping[str, object]) -> Outcome
     used = data.get("uses", {})
     if type(used) is not dict or any(x not in lemmas or goal_hash(lemmas[x]) != used[x] for x in used):
         raise Rejected("the certificate uses a claim that may not be used, or another one of this id")
-    found, allowed = theorem(claim), {name: lemmas[name] for name in used}
+    found, allowed = theorem(claim), {**THEOREMS, **{name: lemmas[name] for name in used}}
     leaves: set[str] = set()
     s = Sequent(Signature(), {}, found.goal, allowed, replay, precision(data["prec"]), [MAX_NODES], leaves)
     if data["verdict"] == "REFUTED":

@@ -15,7 +15,7 @@ from typing import Any
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Task, keys
-from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, inside, parts, shown, strictly, total
+from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, shown, strictly, total
 from dpproof.proofs_check.kernel.theorems import (
     BUILT_IN,
     NUMBER,
@@ -101,10 +101,10 @@ class Abstraction:
         """Return the formula of arithmetic."""
         if type(e) is not tuple:
             return e
-        if e[0][0] not in "@~" and (e[0] != "sum" or _plain(e)):
-            return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:])) if e[0] != "sum" else e
+        if e[0][0] != "@" and not binds(e):
+            return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:]))
         if e not in self.names:
-            taken = {*self.domain, *self.names.values()}
+            taken = {*self.sequent.known.scope, *self.names.values()}
             self.names[e] = next(name for k in range(len(taken) + 1) if (name := f"t{k + 1}") not in taken)
         name = self.names[e]
         if name not in self.domain:
@@ -116,10 +116,6 @@ class Abstraction:
     def relation(self, x: Relation) -> Relation:
         """Return the relation of arithmetic."""
         return Relation(x.rel, self.formula(x.left), self.formula(x.right))
-
-
-def _plain(e: Expr) -> bool:
-    return all(type(x) is not tuple or x[0][0] not in "@~" for x in inside(e))
 
 
 def _gives(known: Signature, e: tuple[Any, ...]) -> Kind:
@@ -139,12 +135,15 @@ def _names(s: Sequent, data: object) -> dict[str, Expr]:
 def arith(s: Sequent, node: Node, replay: Replay) -> None:
     """Prove a relation by arithmetic from the listed facts. Values of functions and integrals become variables."""
     keys(node, {"arith", "proof"}, frozenset({"names"}))
+    if type(node["arith"]) is not list:
+        raise Rejected("arith: the facts must be a list of names")
     facts = [s.fact(name).ground for name in node["arith"]]
     goal = s.relation()
-    if None in facts or _set_of(s, goal.left):
+    used = [x for x in facts if x is not None]
+    if len(used) != len(facts) or any(_set_of(s, x.left) for x in (goal, *used)):
         raise Rejected("arith: the goal and the listed facts must be relations between numbers")
     view = Abstraction(s, _names(s, node.get("names", {})))
-    given = [view.relation(x) for x in facts if x is not None]
+    given = [view.relation(x) for x in used]
     target = view.relation(goal)
     domain: dict[str, Range] = {v: k.range for v, k in view.domain.items()}
     whole = {v for v, k in view.domain.items() if k.whole}

@@ -15,7 +15,7 @@ from dpproof.proofs_check.kernel.deduction import Replay, Sequent, inside_kind, 
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Relation, keys
 from dpproof.proofs_check.kernel.integrals import frame
-from dpproof.proofs_check.kernel.terms import ZERO, binds, canonical, put
+from dpproof.proofs_check.kernel.terms import ZERO, binds, canonical, put, strictly, total
 from dpproof.proofs_check.kernel.theorems import (
     Clause,
     Function,
@@ -53,10 +53,12 @@ def theorem(data: object) -> Theorem:
 
 
 def _from_claim(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the clause that a claim of arithmetic without random variables is."""
+    """Return the clause that a claim of arithmetic without random variables is. Its variables are sorted by name."""
     row = keys(data, {"vars", "goal"}, frozenset({"given", "integers"}))
     whole = row.get("integers", [])
-    kinds = [[v, f"integers {x}" if v in whole else x] for v, x in row["vars"].items()]
+    if type(whole) is not list:
+        raise Rejected("'integers' must be a list")
+    kinds = [[v, f"integers {x}" if v in whole else x] for v, x in sorted(row["vars"].items())]
     return {"all": kinds, "if": row.get("given", []), "then": row["goal"]}
 
 
@@ -84,7 +86,7 @@ class Instance:
         if e[0][1:] not in self.functions or e[0][0] != "@":
             return (e[0], *(x if type(x) is int else self.formula(x) for x in e[1:]))
         names, body = self.functions[e[0][1:]]
-        return put(body, dict(zip(names, map(self.formula, e[1:]), strict=True)))
+        return put(body, _kept(names, tuple(map(self.formula, e[1:])), body))
 
     def _binder(self, e: tuple[Any, ...]) -> Expr:
         self.count += 1
@@ -94,7 +96,7 @@ class Instance:
         if e[0][1:] not in self.integrals or e[0] == "sum":
             return (e[0], mark, *between, body)
         names, index, weight, (head, *ends) = self.integrals[e[0][1:]]
-        at = {**dict(zip(names, between, strict=True)), index: mark}
+        at = {**_kept(names, between, *ends), index: mark}
         return (head, mark, *(put(x, at) for x in ends), ("*", put(weight, at), body))
 
     def clause(self, c: Clause) -> Clause:
@@ -102,6 +104,14 @@ class Instance:
         sides = (canonical(self.formula(x)) for x in (c.then.left, c.then.right))
         kinds, when = tuple(map(self.kind, c.all)), tuple(map(self.clause, c.when))
         return Clause(kinds, when, Relation(c.then.rel, *sides))
+
+
+def _kept(names: tuple[str, ...], values: tuple[Expr, ...], *bodies: Expr) -> dict[str, Expr]:
+    """Return the values by name. Reject a value that may be undefined and would vanish from the bodies."""
+    kept = {part for body in bodies for part in strictly(body)}
+    if any(name not in kept and not total(x) for name, x in zip(names, values, strict=True)):
+        raise Rejected("an instance must not drop an argument that may be undefined")
+    return dict(zip(names, values, strict=True))
 
 
 def _opened(s: Sequent, names: object, kinds: tuple[Kind, ...]) -> Sequent:
@@ -157,10 +167,10 @@ def instantiated(s: Sequent, claim: Theorem, node: Node, replay: Replay) -> Inst
     rows = {name: _function(s, made, f, node["functions"][name], replay) for name, f in parts[1].items()}
     found = {name: _integral(s, made, x, node["integrals"][name], replay) for name, x in parts[2].items()}
     made.functions, made.integrals = rows, found
-    if type(node["given"]) is not list or len(node["given"]) != len(claim.given):
-        raise Rejected(f"an instance needs {len(claim.given)} proofs, one of each given clause")
-    for clause, proof in zip(claim.given.values(), node["given"], strict=True):
-        replay(s.showing(made.clause(clause)), proof)
+    if type(node["given"]) is not dict or node["given"].keys() != claim.given.keys():
+        raise Rejected(f"an instance needs a proof of each given clause: {sorted(claim.given)}")
+    for name, clause in claim.given.items():
+        replay(s.showing(made.clause(clause)), node["given"][name])
     return made
 
 

@@ -87,8 +87,11 @@ def mono(t: Task, node: Node, replay: Replay) -> None:
     replay(replace(t, domain=rest, integers=t.integers - {v}, given=given, goal=goal), node["sub"])
 
 
-def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
-    """Return a multiplier times a product of hypotheses, certified not negative (or equal to zero)."""
+def _weight(t: Task, field: nf.Field, entry: object) -> tuple[Expr, bool]:
+    """Return a multiplier times a product of hypotheses, certified not negative (or equal to zero).
+
+    The second value says whether it is certainly positive: all hypotheses are strict, and so is the multiplier.
+    """
     if type(entry) is not list or len(entry) < 2:
         raise Rejected(
             "a multiplier must be [formula, index, ...], with the index of at least one hypothesis"
@@ -98,10 +101,10 @@ def _weight(t: Task, field: nf.Field, entry: object) -> Expr:
     factor, used = read(entry[0], set(t.domain)), [t.given[i] for i in entry[1:]]
     if any(outside(x.difference) & t.random.keys() for x in used):
         raise Rejected("a multiplier names a hypothesis on random variables, which only expect can use")
-    normal = field.normal(factor)
-    if field.sign(normal[0]) is None and not any(x.rel == "==" for x in used):
+    sign = field.sign(field.normal(factor)[0])
+    if sign is None and not any(x.rel == "==" for x in used):
         raise Rejected("a multiplier may be negative")
-    return ("*", factor, *(x.difference for x in used))
+    return ("*", factor, *(x.difference for x in used)), bool(sign) and all(x.rel == ">" for x in used)
 
 
 def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
@@ -114,9 +117,9 @@ def positive(t: Task, node: Node, replay: Replay) -> nf.Field:
     g, field = _inequality(t), t.field()
     weights = [_weight(t, field, x) for x in node.get("multipliers", [])]
     reflect = frozenset(t.variable(v) for v in node.get("reflect", []))
-    numerator = field.normal(reduce(lambda a, b: ("-", a, b), weights, g))[0]
+    numerator = field.normal(reduce(lambda a, b: ("-", a, b[0]), weights, g))[0]
     sign = field.positive(numerator, reflect)
-    if sign is None or (t.goal.rel == ">" and not sign):
+    if sign is None or (t.goal.rel == ">" and not (sign or any(strict for _, strict in weights))):
         raise Rejected("positive: a coefficient is negative, or the goal is strict and the bound is not")
     return field
 
@@ -158,7 +161,7 @@ def identity(t: Task, node: Node, replay: Replay) -> nf.Field:
     """Prove an equation: both sides have the same normal form, after multiples of equations are subtracted."""
     keys(node, {"leaf"}, frozenset({"multipliers"}))
     field, weights = t.field(), node.get("multipliers", [])
-    products = [_weight(t, field, x) for x in weights]
+    products = [_weight(t, field, x)[0] for x in weights]
     if any(all(t.given[i].rel != "==" for i in x[1:]) for x in weights):
         raise Rejected("identity: each multiplier must use at least one hypothesis that is an equation")
     if t.goal.rel == ">" or field.normal(reduce(lambda a, b: ("-", a, b), products, t.goal.difference))[0]:

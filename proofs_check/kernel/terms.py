@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 
 ONE, ZERO = Fraction(1), Fraction(0)
+MAX_PARTS = 20_000
 
 
 def binds(e: Expr) -> bool:
@@ -61,30 +63,42 @@ def opened(e: tuple[Any, ...], x: Expr) -> Expr:
     return canonical(put(e[-1], {e[1]: x}))
 
 
-def canonical(e: Expr, level: int = 0) -> Expr:
+def canonical(e: Expr) -> Expr:
     """Return the formula with canonical names of indices and with arguments of functions in linear normal form.
 
-    While the formula is rebuilt, the index of each sum or integral has a name of its own, "?!k". So no index captures
-    another one.
+    Reject a formula with too many parts: a rewriting step can double a formula, but not for long.
     """
+    waiting, count = [e], 0
+    while waiting:
+        count += 1
+        waiting.extend(parts(waiting.pop()))
+        if count > MAX_PARTS:
+            raise Rejected("a formula is too large")
+    return _canonical(e, 0)
+
+
+def _canonical(e: Expr, level: int) -> Expr:
+    """Rebuild a formula. Meanwhile each index has a name of its own, "?!k", so that no index captures another one."""
     if type(e) is not tuple:
         return e
     if binds(e):
         mark = f"?!{level}"
-        body = canonical(put(e[-1], {e[1]: mark}), level + 1)
+        body = _canonical(put(e[-1], {e[1]: mark}), level + 1)
         index = f"#{nesting(body)}"
-        between = (_linear(canonical(x, level)) for x in e[2:-1])
+        between = (_linear(_canonical(x, level)) for x in e[2:-1])
         return (e[0], index, *between, put(body, {mark: index}))
     if e[0][0] == "@":
-        return (e[0], *(_linear(canonical(x, level)) for x in e[1:]))
-    return (e[0], *(x if type(x) is int else canonical(x, level) for x in e[1:]))
+        return (e[0], *(_linear(_canonical(x, level)) for x in e[1:]))
+    return (e[0], *(x if type(x) is int else _canonical(x, level) for x in e[1:]))
 
 
 def total(e: Expr) -> bool:
     """Return whether a formula is defined for all values of its variables, by its form alone."""
     if type(e) is not tuple:
         return True
-    if e[0][0] == "~" or e[0] in ("/", "log", "sqrt", "E") or (e[0] == "^" and e[2] < 0):
+    if e[0] == "/":
+        return total(e[1]) and all(type(x) is Fraction and x != 0 for x in e[2:])
+    if e[0][0] == "~" or e[0] in ("log", "sqrt", "E") or (e[0] == "^" and e[2] < 0):
         return False
     return all(map(total, parts(e)))
 

@@ -266,6 +266,8 @@ class Reader:
         if type(data) is not dict:
             return holds(self.relation(data))
         row, kept, kinds = keys(data, {"then"}, frozenset({"all", "if"})), dict(self.bound), []
+        if any(type(row.get(word, [])) is not list for word in ("all", "if")):
+            raise Rejected("'all' and 'if' must be lists")
         for entry in row.get("all", []):
             if type(entry) is not list or len(entry) != 2 or entry[0] in self.bound:
                 raise Rejected("'all' must list pairs of a new variable and its kind")

@@ -1,6 +1,6 @@
 """Facts that every theorem may use: about two functions, and about the integral over the real line.
 
-``LAWS`` are the only facts of analysis that the kernel believes without a proof.
+``LAWS`` and ``THEOREMS`` are the only facts of analysis that the kernel believes without a proof.
 """
 
 from typing import Any
@@ -38,3 +38,11 @@ LAWS: dict[str, Any] = {
 }
 """Clauses by name: step(x) is 1 for x >= 0 and 0 for x < 0; the absolute value; the integrals of the densities of a
 normal and of a Laplace law, without their constants; and the length of an interval."""
+THEOREMS: dict[str, Any] = {
+    "lebesgue.shift": {
+        "functions": {"f": {"takes": ["real"], "gives": "real"}, "c": {"takes": [], "gives": "real"}},
+        "given": {"defined": ["==", ["lebesgue", "x", ["f", "x"]], ["lebesgue", "x", ["f", "x"]]]},
+        "goal": ["==", ["lebesgue", "x", ["f", ["+", "x", "c"]]], ["lebesgue", "x", ["f", "x"]]],
+    }
+}
+"""Theorems by id, about every function: the integral over the real line does not change under a shift."""

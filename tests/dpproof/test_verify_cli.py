@@ -19,7 +19,7 @@ from tests.verified import results
 
 KEYS = {
     "id", "verdict", "method", "certificate", "depends_on", "assumptions", "domain", "point", "corrected_by",
-    "not_covered", "coq", "coq_all", "severity", "readings_own", "readings_all",
+    "not_covered", "coq", "coq_own", "coq_all", "severity", "readings_own", "readings_all",
 }  # fmt: skip
 VERDICTS = {verdict.value for verdict in Verdict}
 

@@ -126,7 +126,7 @@ def test_another_place_in_the_paper_is_noticed():
 
 def test_coq_checked_nothing_of_what_lost_a_claim(monkeypatch):
     """Without what it rests on and the claims that Coq does not have, a statement was cross-checked."""
-    theorem, known = lookup("rlsvi.lemma11"), record.recorded()["lemmas"]
+    theorem, known = lookup("rlsvi.lemma11"), record.recorded()
     kept = tuple(x for x in theorem.obligations if goal_hash(x.goal) in known)
     assert len(kept) > 0
     less = replace(theorem, obligations=kept, rests_on=())

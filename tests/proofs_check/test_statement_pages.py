@@ -13,7 +13,8 @@ from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import Statement
 from tests.rows import rows, tiered
 
-EVERY_LINE = ("ucb.lemma5_1.privacy.cells", "classic.azuma", "expert.composition", "eval.lemma1.corrected")
+EVERY_LINE = ("ucb.lemma5_1.privacy.cells", "classic.azuma", "expert.composition", "eval.lemma1.corrected",
+              "classic.adaptive_renyi", "classic.triangle")  # fmt: skip
 """Pages that together have every kind of fact, section, line of a claim and line of a proof but a few."""
 PAGE = """# A lemma
 
@@ -84,7 +85,7 @@ def test_a_page_gives_the_claim_and_its_proof(tmp_path):
         ("# A lemma", "A lemma", "1: line 'A lemma' must be '- fact: text'"),
         ("- kind: statement", "- sort: statement", "3: line '- sort: statement' must be '- fact: text'"),
         (" | v1 |", ", v1,", "4: the page must have a fact '- source: paper | version | item'"),
-        ("## Steps", "## Step", "11: section 'Step' must be one of: Statement, Steps"),
+        ("## Steps", "## Step", "11: section 'Step' must be one of: Statement, Goals, Steps"),
         ("in [0, 1]\n", "from 0\n", "18: line 'for x from 0' must have the form: for x, y in [0, inf)"),
         ("show", "shows", "18: a claim must have one line that begins with 'show', not 0"),
         ("x >= x**2", "x >= x**y", "20: formula"),
