@@ -94,6 +94,7 @@ def built(parts: Sequence[Part], path: Path, seconds: float) -> dict[str, str]:
                 name = running.pop(found)
                 if error := found.result():
                     wrong[name] = error
+                    print(f"{name}: {error.splitlines()[0]}", flush=True)
     return wrong
 
 
