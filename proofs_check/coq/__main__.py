@@ -68,7 +68,7 @@ def _searched(ids: Sequence[str]) -> list[Part]:
                 fresh[claims.key(identity)] = claims.arithmetic(identity)
             except (UntranslatableError, Rejected, LookupError) as error:
                 print(f"not exported: {identity}: {error}")
-    lemmas, proved_now = list(fresh.values()), set()
+    lemmas, proved_now = list(fresh.values()), set[str]()
     for start in range(0, len(lemmas), BATCH):
         batch = lemmas[start : start + BATCH]
         proved_now |= (good := accepted(batch, STEP))
@@ -78,8 +78,8 @@ def _searched(ids: Sequence[str]) -> list[Part]:
     for reason in reasons.values():
         print(f"not exported: {reason}")
     wrong = built(parts, FOLDER, THEOREM)
-    for name, error in wrong.items():
-        print(f"not proved: {name}: {error.splitlines()[0] if error else ''}")
+    for name, why in wrong.items():
+        print(f"not proved: {name}: {why.splitlines()[0]}")
     return [x for x in parts if x.name not in wrong]
 
 

@@ -94,6 +94,7 @@ def built(parts: Sequence[Part], path: Path, seconds: float) -> dict[str, str]:
                 name = running.pop(found)
                 if error := found.result():
                     wrong[name] = error
+                    print(f"{name}: {error.splitlines()[0]}", flush=True)
     return wrong
 
 
@@ -101,7 +102,8 @@ def assumptions(parts: Sequence[Part], path: Path, seconds: float) -> str:
     """Return what Coq prints about the axioms that the lemmas of compiled parts assume."""
     names = ", ".join(x.name for part in parts for x in part.lemmas)
     lines = "".join(f"Require Import {part.name}.\n" for part in parts)
-    text = f"{IMPORTS}Require Import {BASE}.\n{lines}Definition everything := ({names or 'I'}).\nPrint Assumptions everything.\n"
+    ask = f"Definition everything := ({names or 'I'}).\nPrint Assumptions everything.\n"
+    text = f"{IMPORTS}Require Import {BASE}.\n{lines}{ask}"
     (path / "cross_check.v").write_text(text, encoding="utf-8")
     done = subprocess.run(
         ["coqc", "-q", "-w", "-all", "cross_check.v"],

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, name, number
 from dpproof.proofs_check.kernel.expressions import Expr
+from dpproof.proofs_check.kernel.expressions import node as tree
 from dpproof.proofs_check.kernel.goals import Relation
 from dpproof.proofs_check.kernel.instances import Theorem, theorem
 from dpproof.proofs_check.kernel.terms import binds
@@ -63,6 +64,9 @@ class Printer:
             return number(e)
         if type(e) is str:
             return variable(e)
+        return self._value(tree(e))
+
+    def _value(self, e: tuple[Any, ...]) -> str:
         op, args = e[0], e[1:]
         if op == "pi":
             return "PI"

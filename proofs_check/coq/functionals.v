@@ -218,8 +218,8 @@ with close := cbn [val on pts weighted finite]; cbv beta; repeat match goal with
         | match goal with H : forall _, _ |- _ => progress (eapply H); solve [ eassumption | kinds | lra ] end ].
 Ltac feed H := lazymatch type of H with ?X -> ?Y =>
   let f := fresh in assert (f : X) by side; specialize (H f); clear f end.
-Ltac feed_all H := repeat (lazymatch type of H with ?X -> ?Y => feed H end).
-Ltac enter x := repeat lazymatch goal with |- ?A -> ?B => intro end; intro x.
+Ltac feed_all H := repeat (lazymatch type of H with ?X -> ?Y => lazymatch type of X with Prop => feed H end end).
+Ltac enter x := repeat lazymatch goal with |- ?A -> ?B => lazymatch type of A with Prop => intro end end; intro x.
 Ltac finish L := split_all; let Q := fresh in pose proof L as Q; feed_all Q; split_all; close.
 (* The conjuncts of all facts, beside the facts. *)
 Ltac open_all := repeat match goal with H : ?P /\ ?Q |- _ =>
@@ -232,7 +232,7 @@ with rewriting_fact E Q := try rewrite E in Q; split_all; repeat match goal with
 with rewritten E := match goal with H : ?P |- _ =>
     lazymatch type of P with Prop => idtac end; tryif constr_eq H E then fail else idtac;
     let Z := fresh in pose proof H as Z; rewrite E in Z; apply (cast _ _ Z); solve [congr] end.
-Ltac feed_numbers H := repeat (lazymatch type of H with ?X -> ?Y => let f := fresh in assert (f : X) by first [ assumption | kinds | lra ]; specialize (H f); clear f end).
+Ltac feed_numbers H := repeat (lazymatch type of H with ?X -> ?Y => lazymatch type of X with Prop => idtac end; let f := fresh in assert (f : X) by first [ assumption | kinds | lra ]; specialize (H f); clear f end).
 Ltac at_one Z := feed_numbers Z; split_all.
 Ltac linear atom := first
   [ atom

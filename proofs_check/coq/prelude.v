@@ -272,6 +272,7 @@ Ltac inverses := repeat match goal with
 Ltac above_one := repeat match goal with |- context [exp ?a] =>
     assert (1 <= exp a) by (apply exp_ge1; le0); let x := fresh "x" in set (x := exp a - 1);
     replace (exp a) with (1 + x) by (unfold x; ring); assert (0 <= x) by (unfold x; lra); clearbody x end.
+Ltac tidy_ln := repeat match goal with |- context [ln ?a] => progress ring_simplify a end; rewrite ?ln_1.
 Ltac monomials := unfold Rdiv; expand_ln; simpl INR;
   repeat match goal with |- context [exp ?a] => progress ring_simplify a end; expand_exp; expand_sqrt; merge; inverses.
 Ltac by_exponentials := first
@@ -287,7 +288,16 @@ Ltac by_identity := first
     first [ merge; equal
           | expand_ln; expand_exp; merge; first
             [ equal | hide_atoms; equal | expand_sqrt; hide_atoms; equal_with_roots | hide_atoms; equal_with_roots ] ]
+  | tidy_ln; equal
+  | hide_atoms; expand_sqrt; first [ equal | equal_with_roots ]
   | by_exponentials ].
+(* A quotient with a numerator that is a sum of squares, perhaps. *)
+Ltac squared := match goal with |- _ ?e => field_simplify e; [ | sides .. ] end;
+  match goal with
+  | |- 0 <= _ / _ => apply div_nonneg; [ nra | first [ sign | nra ] ]
+  | |- 0 < _ / _ => apply Rdiv_lt_0_compat; [ nra | first [ sign | nra ] ]
+  | |- _ => nra
+  end.
 (* 0 <= n / d after a change of variables that makes both sums of nonnegative terms. *)
 Ltac settle := match goal with |- _ ?e => ring_simplify e end; sign.
 Tactic Notation "quotient" tactic3(shifts) := match goal with
@@ -306,7 +316,7 @@ Tactic Notation "by_coefficients" tactic3(shifts) := first
       | shifts; hide_atoms; common ]
   | merge; hide_atoms; roots; quotient shifts
   | expand_ln; expand_exp; expand_sqrt; merge; hide_atoms; roots; quotient shifts
-  | sign | nra | by_exponentials | shifts; by_exponentials ].
+  | sign | nra | apply Req_le; symmetry; equal_with_roots | by_exponentials | shifts; by_exponentials | squared ].
 Ltac weight := first
   [ le0 | match goal with
     | H : ?r = ?l |- 0 <= ?m * (?l - ?r) => replace (l - r) with 0 by lra; apply Req_le; ring

@@ -18,6 +18,7 @@ from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq import __main__ as command
 from dpproof.proofs_check.coq import compiler, export, record
 from dpproof.proofs_check.coq.compiler import CoqError, Lemma
+from dpproof.proofs_check.coq.files import Part
 from dpproof.proofs_check.coq.script import proof
 from dpproof.proofs_check.kernel import arithmetic, goal_hash, load
 from dpproof.proofs_check.kernel.expressions import evaluate, read
@@ -194,9 +195,9 @@ def test_unknown_axioms_are_strangers():
 @pytest.mark.slow
 @needs_coq
 def test_a_lemma_that_does_not_compile_fails_the_target(monkeypatch, capsys):
-    monkeypatch.setattr(command, "_recorded_lemmas", lambda: {"0": Lemma("wrong", "1 = 2", "lra.")})
+    monkeypatch.setattr(command, "_recorded", lambda: [Part("part", (Lemma("wrong", "1 = 2", "lra."),))])
     assert command.main([]) == 1
-    assert "FAILED: in lemma wrong" in capsys.readouterr().out
+    assert "FAILED: part: in lemma wrong" in capsys.readouterr().out
 
 
 def test_without_coqc_the_target_fails(monkeypatch, capsys):

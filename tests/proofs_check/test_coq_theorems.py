@@ -1,0 +1,147 @@
+"""Theorems in Coq: the statement says what the theorem says, and a theorem with a wrong constant is refused."""
+
+import shutil
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from dpproof.proofs_check.coq import record
+from dpproof.proofs_check.coq.claims import Claims
+from dpproof.proofs_check.coq.export import UntranslatableError
+from dpproof.proofs_check.coq.files import Part, built
+from dpproof.proofs_check.coq.formula import stated
+from dpproof.proofs_check.kernel.certificate import DERIVATIONS
+from dpproof.proofs_check.kernel.instances import theorem
+from dpproof.proofs_check.registry import certificate_id, lookup
+
+needs_coq = pytest.mark.skipif(
+    shutil.which("coqc") is None, reason="not cross-checked: coqc is not installed"
+)
+SMALL = [
+    "classic.one_of_sum.goal", "classic.lebesgue_shift.goal", "classic.positive_part.goal", "eval.lemma15.goal",
+    "classic.triangle.goal",
+]  # fmt: skip
+"""Small theorems that together use every rule."""
+
+
+@cache
+def claims():
+    return Claims()
+
+
+def text(data, line=False):
+    return " ".join(stated(theorem(data), line).text.split())
+
+
+def test_a_hypothesis_says_that_its_integral_is_defined():
+    said = text(
+        {
+            "sets": ["Y"],
+            "functions": {"f": {"takes": ["Y"], "gives": "(0, 1]"}},
+            "integrals": {"nu": {"takes": [], "over": "Y"}},
+            "given": {"mean": [">=", "1", ["nu", "y", ["log", ["f", "y"]]]]},
+            "goal": [">=", "1", "0"],
+        }
+    )
+    assert "forall (S_Y : Type) (P_Y : S_Y -> Prop), (exists x, P_Y x) ->" in said
+    assert "(forall b_0 : S_Y, (P_Y b_0) -> 0 < (f_f b_0)) ->" in said
+    assert "(lawful (I_nu)) -> (forall y, pts (I_nu) y -> P_Y y) ->" in said
+    assert "(on (I_nu) (fun i_0 : S_Y => (ln (f_f i_0)))) /\\" in said
+    assert "(forall i_0 : S_Y, pts (I_nu) i_0 -> (0 < (f_f i_0))) /\\" in said
+
+
+def test_a_sum_is_defined_between_its_ends_and_whole_numbers_stay_whole():
+    said = text(
+        {
+            "functions": {"x": {"takes": ["integers"], "gives": "integers [0, 3]"}},
+            "goal": {"all": [["n", "integers [1, inf)"]], "then": [">", "9", ["sum", "i", "1", "n", ["/", "1", ["x", "i"]]]]},
+        }
+    )  # fmt: skip
+    assert "(forall b_0 : R, (whole b_0) -> whole (f_x b_0)) ->" in said
+    assert "forall b_0 : R, (whole b_0) -> (1 <= b_0) ->" in said
+    assert "(forall i_0 : R, whole i_0 -> 1 <= i_0 -> i_0 <= b_0 -> ((f_x i_0) <> 0)) /\\" in said
+    assert said.endswith("((sumR 1 b_0 (fun i_0 : R => (1 / (f_x i_0)))) < 9)")
+
+
+def test_the_line_is_quantified_and_has_only_the_laws_of_the_kernel():
+    assert "lebesgue" not in text({"goal": [">=", "1", "0"]})
+    said = text({"goal": [">=", "1", "0"]}, line=True)
+    assert said.startswith("forall I_lebesgue : functional R, lawful I_lebesgue ->")
+    assert said.count("val (I_lebesgue)") == 3 + 4  # three laws, and the shift with its hypothesis
+
+
+def test_a_refuted_theorem_is_not_exported():
+    found = claims()
+    refuted = [
+        x for x in found.all if not found.is_arithmetic(x) and found.certificate(x)["verdict"] == "REFUTED"
+    ]
+    for identity in refuted:
+        with pytest.raises(UntranslatableError, match="refuted by an instance"):
+            found.theorem(identity, {found.key(x): "part" for x in found.used(identity)})
+
+
+def below(identity):
+    """A theorem and all that its proof uses."""
+    return {identity}.union(*map(below, claims().used(identity)))
+
+
+def parts():
+    found = claims()
+    wanted = set().union(*map(below, SMALL))
+    made, reasons = found.parts({found.key(x) for x in wanted if found.is_arithmetic(x)}, wanted)
+    assert not reasons
+    return made
+
+
+def rules(node):
+    if isinstance(node, dict):
+        return (DERIVATIONS.keys() & node.keys()).union(*map(rules, node.values()))
+    return set().union(*map(rules, node)) if isinstance(node, list) else set()
+
+
+def mutated(part):
+    """The file of a theorem with a false statement and the same proof."""
+    identity = next(x for x in SMALL if claims().key(x) in part.claims)
+    entry = next(e for e in [lookup(identity.rpartition(".")[0])])
+    obligation = next(x for x in entry.obligations if certificate_id(entry, x) == identity)
+    *arithmetic, last = part.lemmas
+    wrong = stated(theorem(obligation.mutation), claims().line(identity)).text
+    assert wrong != last.statement
+    return replace(
+        part, name=f"{part.name}_moved", lemmas=(*arithmetic, replace(last, statement=wrong)), claims={}
+    )
+
+
+@pytest.mark.slow
+@needs_coq
+def test_coq_proves_theorems_with_every_rule_and_refuses_them_with_a_wrong_constant(tmp_path):
+    made = parts()
+    assert set().union(*(rules(claims().certificate(x)["proof"]) for x in SMALL)) >= DERIVATIONS.keys()
+    false = [mutated(x) for x in made if {*x.claims} & {claims().key(y) for y in SMALL}]
+    assert len(false) == len(SMALL)
+    wrong = built([*made, *false], tmp_path, 200)
+    assert wrong.keys() == {x.name for x in false}
+
+
+@pytest.mark.slow
+@needs_coq
+def test_a_file_that_did_not_change_is_not_compiled_again(tmp_path):
+    first = Part("first", ())
+    assert built([first, Part("second", (), ("first",))], tmp_path, 60) == {}
+    before = {x.name: x.stat().st_mtime_ns for x in tmp_path.glob("*.vo")}
+    assert before.keys() == {"base.vo", "first.vo", "second.vo"}
+    assert built([first, Part("second", (), ("first",))], tmp_path, 60) == {}
+    assert {x.name: x.stat().st_mtime_ns for x in tmp_path.glob("*.vo")} == before
+    assert "it needs lost" in built([Part("third", (), ("lost",))], tmp_path, 60)["third"]
+
+
+def test_a_statement_with_goals_needs_what_its_proofs_use(monkeypatch):
+    entry, found = lookup("classic.adaptive_renyi"), claims()
+    needed = {found.key(x) for x in below("classic.adaptive_renyi.goal")}
+    assert len(needed) == 2
+    monkeypatch.setattr(record, "recorded", lambda: dict.fromkeys(needed, "lemma"))
+    assert record.status(entry, lookup) == record.CHECKED
+    for missing in needed:
+        monkeypatch.setattr(record, "recorded", lambda lost=missing: dict.fromkeys(needed - {lost}, "lemma"))
+        assert record.status(entry, lookup) == record.NOT_CHECKED
