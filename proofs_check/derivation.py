@@ -303,7 +303,8 @@ def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
     last = {line.word: line for line in row.below if line.word in ("at", "against")}
     if len(last) != sum(line.word in last for line in row.below):
         raise row.wrong("has two lines 'at' or 'against' below it")
-    made = _parts(words, [line for line in row.below if line.word not in last])
+    when = [_below(words, line) for line in row.below if line.word == "if"]
+    made = _parts(words, [line for line in row.below if line.word not in (*last, "if")])
     values = (
         [words.formula(last["at"], x) for x in split(last["at"].alone().rest, ",")] if "at" in last else []
     )
@@ -314,7 +315,7 @@ def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
         last["against"].match("(above)?", "by facts, or nothing, or above")
         proof = derivation(words, last["against"], last["against"].below)
     side = "above" if "against" in last and last["against"].rest == "above" else "below"
-    return {**made, "at": values, "in": [], "if": [], "against": proof, "side": side}
+    return {**made, "at": values, "in": [], "if": when, "against": proof, "side": side}
 
 
 LINES: Mapping[str, Callable[[Words, Block], Read]] = {

@@ -8,106 +8,79 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq import record
+from dpproof.proofs_check.coq.claims import Claims
 from dpproof.proofs_check.coq.compiler import (
     CoqError,
     Lemma,
     accepted,
     compiled,
     foundations,
-    source,
     strangers,
     version,
 )
-from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
-from dpproof.proofs_check.coq.script import proof, refutation
-from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
-from dpproof.proofs_check.registry import (
-    certificate_id,
-    lookup,
-    statement_ids,
-    statements,
-)
-from dpproof.proofs_check.statement import Obligation, Statement
+from dpproof.proofs_check.coq.export import UntranslatableError
+from dpproof.proofs_check.coq.files import Part, assumptions, built
+from dpproof.proofs_check.kernel import Rejected
+from dpproof.proofs_check.registry import lookup, statements
 
 INSTALL = "apt-get install --no-install-recommends coq libcoq-interval"
 ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothing was checked by Coq here."
 OPTIONAL = "COQ_OPTIONAL"
 """The environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
-PROBING, STEP, ALL = 60, 10, 900  # seconds allowed for the libraries, a proof step, and the whole file
+PROBING, STEP, THEOREM, ALL = (
+    60,
+    10,
+    150,
+    900,
+)  # seconds for the libraries, a step, a new file, a recorded file
+FOLDER = Path("build", "coq")
 BATCH = 40
 
 
-def lemma(entry: Statement, obligation: Obligation) -> Lemma:
-    """Return the Coq lemma for a claim of a statement, if the kernel accepts the claim's proof (certificate).
+def _verify(parts: Sequence[Part], folder: Path = FOLDER) -> None:
+    """Compile all lemmas and check their assumptions.
 
     Raises:
-        UntranslatableError: if the export does not support something in the claim or its certificate.
-        Rejected: if the kernel does not accept the certificate.
-        LookupError: if there is no certificate.
+        CoqError: if a file does not compile, or a lemma assumes what is not on the list.
     """
-    claim, name = obligation.goal, lemma_name(certificate_id(entry, obligation))
-    certificate = load(stored(certificate_id(entry, obligation)).text)
-    if "vars" not in claim:
-        raise UntranslatableError("a theorem with functions and integrals")
-    if check(certificate, claim).verdict == "PROVED":
-        return Lemma(name, proved(claim), proof(claim, certificate["proof"]))
-    return Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))
-
-
-def lemmas(ids: Sequence[str] = ()) -> tuple[dict[str, Lemma], dict[str, str]]:
-    """Return the Coq lemmas of claims, and the reasons why some claims have no lemma.
-
-    Both are dictionaries, whose keys are the hashes of the claims.
-    """
-    exported: dict[str, Lemma] = {}
-    reasons: dict[str, str] = {}
-    for entry in map(lookup, ids or statement_ids()):
-        for obligation in entry.obligations:
-            key = goal_hash(obligation.goal)
-            if key in exported or key in reasons:
-                continue
-            try:
-                exported[key] = lemma(entry, obligation)
-            except (UntranslatableError, Rejected, LookupError) as error:
-                reasons[key] = f"{certificate_id(entry, obligation)}: {error}"
-    return exported, reasons
-
-
-def _searched(ids: Sequence[str]) -> dict[str, Lemma]:
-    """Return the recorded lemmas, and the other lemmas that Coq now accepts."""
-    known = record.recorded()
-    old = {key: x for key, x in lemmas()[0].items() if key in known}
-    exported, reasons = lemmas(ids)
-    new = {key: x for key, x in exported.items() if key not in old}
-    for reason in reasons.values():
-        print(f"not exported: {reason}")
-    fresh = list(new.values())
-    proved_now: set[str] = set()
-    for start in range(0, len(fresh), BATCH):
-        batch = fresh[start : start + BATCH]
-        good = accepted(batch, STEP)
-        proved_now |= good
-        print("\n".join(f"not proved: {x.name}" for x in batch if x.name not in good), flush=True)
-    return old | {key: x for key, x in new.items() if x.name in proved_now}
-
-
-def _verify(chosen: Mapping[str, Lemma]) -> None:
-    """Compile all lemmas as one file and check their assumptions.
-
-    Raises:
-        CoqError: if the file does not compile, or a lemma assumes what is not on the list.
-    """
-    folder = Path("build", "coq")
-    assumed = foundations(compiled(source(chosen.values()), ALL, folder))
+    if wrong := built(parts, folder, ALL):
+        name, error = min(wrong.items(), key=lambda x: x[1].startswith("it needs"))
+        raise CoqError(f"{name}: {error}")
+    assumed = foundations(assumptions(parts, folder, ALL))
     print("axioms: " + ", ".join(sorted(assumed)))
     if foreign := strangers(assumed):
         raise CoqError(f"The proofs use assumptions that are not allowed: {', '.join(foreign)}")
+
+
+def _searched(ids: Sequence[str]) -> list[Part]:
+    """Return the recorded lemmas, and the other lemmas that Coq now accepts."""
+    claims, known = Claims(), record.recorded()
+    chosen = claims.closure(ids) if ids else list(claims.all)
+    fresh: dict[str, Lemma] = {}
+    for identity in chosen:
+        if claims.is_arithmetic(identity) and claims.key(identity) not in known:
+            try:
+                fresh[claims.key(identity)] = claims.arithmetic(identity)
+            except (UntranslatableError, Rejected, LookupError) as error:
+                print(f"not exported: {identity}: {error}")
+    lemmas, proved_now = list(fresh.values()), set()
+    for start in range(0, len(lemmas), BATCH):
+        batch = lemmas[start : start + BATCH]
+        proved_now |= (good := accepted(batch, STEP))
+        print("\n".join(f"not proved: {x.name}" for x in batch if x.name not in good), flush=True)
+    held = {*known, *(key for key, x in fresh.items() if x.name in proved_now)}
+    parts, reasons = claims.parts(held, {*chosen, *claims.recorded(known)})
+    for reason in reasons.values():
+        print(f"not exported: {reason}")
+    wrong = built(parts, FOLDER, THEOREM)
+    for name, error in wrong.items():
+        print(f"not proved: {name}: {error.splitlines()[0] if error else ''}")
+    return [x for x in parts if x.name not in wrong]
 
 
 def _summary(coq: str, count: int) -> str:
@@ -117,14 +90,14 @@ def _summary(coq: str, count: int) -> str:
     return f"make coq: Coq {coq} accepts {count} lemmas: {share}, are cross-checked by Coq"
 
 
-def _recorded_lemmas() -> dict[str, Lemma]:
-    known = record.recorded()
-    exported, reasons = lemmas()
-    if broken := [reason for key, reason in reasons.items() if key in known]:
-        raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(broken)}")
-    if stale := sorted(known[key] for key in known.keys() - exported.keys()):
+def _recorded() -> list[Part]:
+    claims, known = Claims(), record.recorded()
+    parts, reasons = claims.parts({*known}, claims.recorded(known))
+    if reasons:
+        raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(reasons.values())}")
+    if stale := sorted(known[key] for key in known.keys() - claims.keys()):
         print(f"recorded for claims that are no longer made: {', '.join(stale)}")
-    return {key: x for key, x in exported.items() if key in known}
+    return parts
 
 
 def _installed() -> str | None:
@@ -151,14 +124,15 @@ def main(arguments: Sequence[str] = ()) -> int:
         return _absent()
     try:
         search = "--search" in arguments
-        chosen = _searched([x for x in arguments if x != "--search"]) if search else _recorded_lemmas()
-        _verify(chosen)
+        parts = _searched([x for x in arguments if x != "--search"]) if search else _recorded()
+        _verify(parts)
     except CoqError as error:
         print(f"make coq: FAILED: {error}")
         return 1
+    names = {key: name for part in parts for key, name in part.claims.items()}
     if search:
-        record.write(coq, {key: x.name for key, x in chosen.items()})
-    print(_summary(coq, len(chosen)))
+        record.write(coq, names)
+    print(_summary(coq, len(names)))
     return 0
 
 

@@ -78,7 +78,7 @@ def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
         except subprocess.TimeoutExpired:
             raise CoqError(f"coqc gave no answer within {timeout:g} s") from None
     if done.returncode:
-        raise CoqError(f"{_place(text, done.stderr)}{done.stderr.strip()[-1500:]}")
+        raise CoqError(f"{place(text, done.stderr)}{done.stderr.strip()[-1500:]}")
     return done.stdout
 
 
@@ -105,7 +105,7 @@ def _timed(x: Lemma, seconds: int) -> str:
     return f"Lemma {x.name} : {x.statement}.\nProof.\n{body}\n{limit}Qed.\nAbort All.\nCheck {x.name}."
 
 
-def _place(text: str, message: str) -> str:
+def place(text: str, message: str) -> str:
     """Return the lemma in which coqc stopped."""
     lines = re.findall(r'^File "[^"]*", line (\d+)', message, re.MULTILINE)
     above = text.splitlines()[: int(lines[-1])] if lines else []

@@ -153,6 +153,20 @@ Ltac expand_ln := repeat match goal with
   | |- context [ln (?a ^ ?n)] => rewrite (ln_power a n) by lt0; simpl (INR n)
   | |- context [ln (sqrt ?a)] => rewrite (ln_sqrt a) by lt0
   end.
+Lemma exp_times p a : exp (IZR (Zpos p) * a) = exp a ^ Pos.to_nat p.
+Proof.
+  replace (IZR (Zpos p)) with (INR (Pos.to_nat p)) by (now rewrite INR_IZR_INZ, positive_nat_Z).
+  induction (Pos.to_nat p) as [|n I]; simpl pow; [now rewrite Rmult_0_l, exp_0 |].
+  now rewrite S_INR, Rmult_plus_distr_r, Rmult_1_l, exp_plus, I, Rmult_comm.
+Qed.
+Lemma exp_minus_times p a : exp (- IZR (Zpos p) * a) = / exp a ^ Pos.to_nat p.
+Proof. now rewrite Ropp_mult_distr_l_reverse, exp_Ropp, exp_times. Qed.
+Lemma exp_neg_times p a : exp (IZR (Zneg p) * a) = / exp a ^ Pos.to_nat p.
+Proof. change (Zneg p) with (- Zpos p)%Z. now rewrite opp_IZR, exp_minus_times. Qed.
+Lemma exp_opp_mult a b : exp (- a * b) = / exp (a * b).
+Proof. now rewrite Ropp_mult_distr_l_reverse, exp_Ropp. Qed.
+Ltac small p := let b := eval compute in (Pos.leb p 9) in lazymatch b with true => idtac end.
+Ltac counted p := let n := eval compute in (Pos.to_nat p) in change (Pos.to_nat p) with n.
 Ltac expand_exp := repeat match goal with
   | |- context [exp 0] => rewrite exp_0
   | |- context [exp (ln ?a)] => rewrite (exp_ln a) by lt0
@@ -161,6 +175,11 @@ Ltac expand_exp := repeat match goal with
   | |- context [exp ((1 + 1) * ?a)] => rewrite (exp_double a)
   | |- context [exp (2 * ?a)] => rewrite (exp_twice a)
   | |- context [exp ((- 2) * ?a)] => rewrite (exp_minus_twice a)
+  | |- context [exp (IZR (Zpos ?p) * ?a)] => small p; rewrite (exp_times p a); counted p
+  | |- context [exp (- IZR (Zpos ?p) * ?a)] => small p; rewrite (exp_minus_times p a); counted p
+  | |- context [exp (IZR (Zneg ?p) * ?a)] => small p; rewrite (exp_neg_times p a); counted p
+  | |- context [exp (- ?a * ?b)] => rewrite (exp_opp_mult a b)
+  | |- context [exp (2 * ?a * / 2)] => replace (2 * a * / 2) with a by field
   | |- context [exp (- ?a)] => rewrite (exp_Ropp a)
   end.
 (* Every logarithm, exponential and root becomes a variable of known sign. *)
@@ -244,13 +263,31 @@ Ltac common := match goal with
   | |- _ ?e => field_simplify e; [ sign | sides .. ]
   end.
 Ltac equal := first [ reflexivity | lra | field; sides | ring ].
+(* Exponentials of sums become products of exponentials of monomials. *)
+Lemma exp_inverse a b : a = - b -> exp a = / exp b. Proof. intros ->. apply exp_Ropp. Qed.
+Ltac inverses := repeat match goal with
+  | |- context [exp ?a] => match goal with |- context [exp ?b] =>
+      first [ constr_eq a b; fail 1 | rewrite (exp_inverse a b) by same ] end
+  end.
+Ltac above_one := repeat match goal with |- context [exp ?a] =>
+    assert (1 <= exp a) by (apply exp_ge1; le0); let x := fresh "x" in set (x := exp a - 1);
+    replace (exp a) with (1 + x) by (unfold x; ring); assert (0 <= x) by (unfold x; lra); clearbody x end.
+Ltac monomials := unfold Rdiv; expand_ln; simpl INR;
+  repeat match goal with |- context [exp ?a] => progress ring_simplify a end; expand_exp; expand_sqrt; merge; inverses.
+Ltac by_exponentials := first
+  [ first [ apply Req_le; symmetry | symmetry | idtac ]; monomials; first [ ring | hide_atoms; field; sides ]
+  | match goal with |- _ = _ => fail 1 | _ => idtac end; monomials;
+    first [ hide_atoms; first [ common | nra ] | above_one; hide_atoms; first [ common | nra ] ]
+  | match goal with |- _ = _ => fail 1 | _ => idtac end;
+    expand_ln; rewrite <- ?exp_plus; merge; hide_atoms; first [ common | nra ] ].
 Ltac by_identity := first
   [ equal
   | match goal with |- _ <= _ => apply Req_le end; equal
   | try (match goal with |- _ <= _ => apply Req_le end);
     first [ merge; equal
           | expand_ln; expand_exp; merge; first
-            [ equal | hide_atoms; equal | expand_sqrt; hide_atoms; equal_with_roots | hide_atoms; equal_with_roots ] ] ].
+            [ equal | hide_atoms; equal | expand_sqrt; hide_atoms; equal_with_roots | hide_atoms; equal_with_roots ] ]
+  | by_exponentials ].
 (* 0 <= n / d after a change of variables that makes both sums of nonnegative terms. *)
 Ltac settle := match goal with |- _ ?e => ring_simplify e end; sign.
 Tactic Notation "quotient" tactic3(shifts) := match goal with
@@ -269,10 +306,10 @@ Tactic Notation "by_coefficients" tactic3(shifts) := first
       | shifts; hide_atoms; common ]
   | merge; hide_atoms; roots; quotient shifts
   | expand_ln; expand_exp; expand_sqrt; merge; hide_atoms; roots; quotient shifts
-  | sign | nra ].
+  | sign | nra | by_exponentials | shifts; by_exponentials ].
 Ltac weight := first
   [ le0 | match goal with
-    | H : ?r = ?l |- 0 <= ?m * (?l - ?r) => rewrite H; apply Req_le; ring
+    | H : ?r = ?l |- 0 <= ?m * (?l - ?r) => replace (l - r) with 0 by lra; apply Req_le; ring
     end ].
 Lemma weighed_le e w : 0 <= w -> 0 <= e - w -> 0 <= e. Proof. lra. Qed.
 Lemma weighed_lt e w : 0 <= w -> 0 < e - w -> 0 < e. Proof. lra. Qed.
@@ -280,6 +317,7 @@ Ltac weigh w := match goal with
   | |- 0 <= ?e => apply (weighed_le e w); [weight |]
   | |- 0 < ?e => apply (weighed_lt e w); [weight |]
   end.
+Ltac equation := first [ apply to_zero | apply Req_le, to_zero ].
 (* An equation less a multiple of a hypothesis l = r. *)
 Ltac subtract m d := apply (less_zero _ m d); [lra |].
 Lemma squares e o s : 0 < o -> e * o = s -> 0 <= s -> 0 <= e.
@@ -323,7 +361,7 @@ Ltac zero := apply Req_le; symmetry; by_identity.
 Ltac by_end := first [ lra | constants; lra | sign | zero | constants; first [ sign | itv ] | itv ].
 
 (* Definedness, new variables, refuting points. *)
-Ltac defined := first [ nonzero | sign | nra | itv
+Ltac defined := first [ match goal with |- ?a + ?b - ?b <> 0 => replace (a + b - b) with a by ring; nonzero end | nonzero | sign | nra | itv
   | apply Rgt_not_eq; unfold Rgt; first [ nra | itv ] | apply Rlt_not_eq; first [ nra | itv ] ].
 Ltac reach := first
   [ lra | sign

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.statement import DEFINITION, Statement
 
@@ -53,30 +54,55 @@ def status(entry: Statement, lookup: Lookup) -> str:
 def accepted(entry: Statement, lookup: Lookup) -> bool:
     """Return whether Coq accepted all claims of a statement, of its parts, and of the statements it rests on.
 
-    A definition asserts nothing, so it needs no claim. Any other statement without a claim, such as a quoted theorem,
-    was not checked, so the answer is False. The answer is also False if one of these statements uses a fact in
-    ``rules``, which no machine checks, or if there is no claim at all.
+    A statement with goals is their conjunction: Coq must have accepted the goals, and the claims that their proofs
+    use, directly or not. A definition asserts nothing, so it needs no claim. Any other statement without a claim, such
+    as a quoted theorem, was not checked, so the answer is False. The answer is also False if one of these statements
+    uses a fact in ``rules``, which no machine checks, or if there is no claim at all.
     """
     closure = _closure(entry, lookup)
     known = recorded()
-    hashes = [goal_hash(x.goal) for below in closure.values() for x in below.obligations]
+    hashes = {key for below in closure.values() for key in _needed(below)}
     taken = any(_taken(x) for x in closure.values())
     return not taken and bool(hashes) and all(x in known for x in hashes)
 
 
+def _needed(entry: Statement) -> set[str]:
+    """Return the hashes of the claims of a statement; of one with goals those that its goals need."""
+    wanted = [x for x in entry.obligations if not entry.goals or x.name in entry.goals]
+    found = {goal_hash(x.goal) for x in wanted}
+    waiting = [f"{entry.id}.{x.name}" for x in wanted] if entry.goals else []
+    while waiting:
+        for name, key in _uses(waiting.pop()).items():
+            if key not in found:
+                found.add(key)
+                waiting.append(name)
+    return found
+
+
+def _uses(identity: str) -> Mapping[str, str]:
+    """Return the hashes of the claims that a stored proof uses, by their ids. A missing proof uses none."""
+    try:
+        used: Mapping[str, str] = json.loads(stored(identity).text).get("uses", {})
+    except LookupError:
+        return {}
+    return used
+
+
 def _taken(entry: Statement) -> bool:
     """Return whether a statement assumes something that no claim states."""
+    if entry.goals and entry.reason:
+        return True
     bare = not entry.obligations and not entry.parts and entry.reason != DEFINITION
     return bare or bool(entry.rules)
 
 
 def _closure(entry: Statement, lookup: Lookup) -> dict[str, Statement]:
-    """Return a statement, its parts and all it rests on, directly or not."""
+    """Return a statement, its parts and all it rests on, directly or not, but nothing below goals."""
     found, waiting = {entry.id: entry}, [entry]
     while waiting:
         below = waiting.pop()
         for name in (*below.parts, *below.rests_on):
-            if name not in found:
+            if name not in found and not below.goals:
                 found[name] = lookup(name)
                 waiting.append(found[name])
     return found

@@ -130,7 +130,7 @@ def _identity(s: State, node: Node) -> str:
     for factor, *used in node.get("multipliers", []):
         head, *rest = (["-", s.given[i][1], s.given[i][2]] for i in used)
         out += f"subtract {term(['*', factor, *rest])} {term(head)}. "
-    return f"apply to_zero. {out}by_identity." if out else "by_identity."
+    return f"equation. {out}by_identity." if out else "by_identity."
 
 
 def _range(s: State, node: Node) -> str:

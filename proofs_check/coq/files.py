@@ -1,0 +1,114 @@
+"""Compile lemmas in several files that need each other. A file that did not change is not compiled again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dpproof.proofs_check.coq.compiler import PRELUDE, Lemma, place
+
+FUNCTIONALS = Path(__file__).with_name("functionals.v")
+BASE = "base"
+IMPORTS = (
+    "From Coq Require Import Reals Lra Psatz ZArith FunctionalExtensionality.\n"
+    "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\nOpen Scope R_scope.\n"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file: its name, its lemmas, and the names of the parts whose lemmas it uses."""
+
+    name: str
+    lemmas: tuple[Lemma, ...]
+    needs: tuple[str, ...] = ()
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """The names of the lemmas that are claims, by the hashes of the claims."""
+
+    @property
+    def text(self) -> str:
+        """The file as Coq source text."""
+        needed = "".join(f"Require Import {x}.\n" for x in (BASE, *self.needs))
+        return IMPORTS + needed + "\n".join(x.text for x in self.lemmas)
+
+
+def base() -> str:
+    """Return the tactics and the lemmas behind them as Coq source text."""
+    return PRELUDE.read_text(encoding="utf-8") + FUNCTIONALS.read_text(encoding="utf-8")
+
+
+@dataclass
+class Folder:
+    """A folder of compiled files. ``keys`` are the hashes of what each compiled file depends on."""
+
+    path: Path
+    seconds: float
+    keys: dict[str, str]
+
+    def compiled(self, name: str, text: str, key: str) -> str:
+        """Compile a file and return an empty text, or what is wrong with it. A stored key avoids the work."""
+        mark = self.path / f"{name}.key"
+        if mark.exists() and mark.read_text(encoding="utf-8") == key and mark.with_suffix(".vo").exists():
+            return ""
+        mark.unlink(missing_ok=True)
+        (self.path / f"{name}.v").write_text(text, encoding="utf-8")
+        command = ["coqc", "-q", "-w", "-all", f"{name}.v"]
+        try:
+            done = subprocess.run(
+                command, cwd=self.path, capture_output=True, text=True, timeout=self.seconds, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return f"coqc gave no answer within {self.seconds:g} s"
+        if done.returncode:
+            return f"{place(text, done.stderr)}{done.stderr.strip()[-1500:]}"
+        mark.write_text(key, encoding="utf-8")
+        return ""
+
+
+def built(parts: Sequence[Part], path: Path, seconds: float) -> dict[str, str]:
+    """Compile parts, each after those that it needs. Return what is wrong with those that Coq does not accept."""
+    path.mkdir(parents=True, exist_ok=True)
+    folder = Folder(path, seconds, {BASE: _hash(base())})
+    if error := folder.compiled(BASE, base(), folder.keys[BASE]):
+        return {BASE: error, **{x.name: "the tactics do not compile" for x in parts}}
+    wrong: dict[str, str] = {}
+    waiting, running = {x.name: x for x in parts}, dict[Future[str], str]()
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        while waiting or running:
+            for part in [x for x in waiting.values() if not {*x.needs} & {*waiting, *running.values()}]:
+                del waiting[part.name]
+                if lost := [x for x in part.needs if x in wrong or x not in folder.keys]:
+                    wrong[part.name] = f"it needs {', '.join(lost)}"
+                    continue
+                key = _hash(folder.keys[BASE] + part.text + "".join(folder.keys[x] for x in part.needs))
+                folder.keys[part.name] = key
+                running[pool.submit(folder.compiled, part.name, part.text, key)] = part.name
+            if not running and waiting and all({*x.needs} & {*waiting} for x in waiting.values()):
+                raise ValueError(f"these lemmas need each other: {', '.join(sorted(waiting))}")
+            for found in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+                name = running.pop(found)
+                if error := found.result():
+                    wrong[name] = error
+    return wrong
+
+
+def assumptions(parts: Sequence[Part], path: Path, seconds: float) -> str:
+    """Return what Coq prints about the axioms that the lemmas of compiled parts assume."""
+    names = ", ".join(x.name for part in parts for x in part.lemmas)
+    lines = "".join(f"Require Import {part.name}.\n" for part in parts)
+    text = f"{IMPORTS}Require Import {BASE}.\n{lines}Definition everything := ({names or 'I'}).\nPrint Assumptions everything.\n"
+    (path / "cross_check.v").write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        ["coqc", "-q", "-w", "-all", "cross_check.v"],
+        cwd=path, capture_output=True, text=True, timeout=seconds, check=False,
+    )  # fmt: skip
+    return done.stdout if done.returncode == 0 else f"{done.stderr.strip()[-1500:]}\n"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
