@@ -25,6 +25,10 @@ UNIT: Monomial = ()
 MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
 
 
+UNITY: Poly = {UNIT: Fraction(1)}
+"""The constant polynomial 1."""
+
+
 def constant(q: Fraction | int) -> Poly:
     """Return the constant polynomial with the value q."""
     return {UNIT: Fraction(q)} if q else {}
@@ -50,6 +54,8 @@ def joined(a: Monomial, b: Monomial) -> Monomial:
 
 def times(a: Poly, b: Poly) -> Poly:
     """Return the product of two polynomials."""
+    if a == UNITY or b == UNITY:
+        return dict(b if a == UNITY else a)
     if len(a) * len(b) > 100 * MAX_TERMS:
         raise Rejected("a polynomial is too large")
     out: Poly = {}
@@ -228,6 +234,8 @@ class Field:
         n, d = self.reduced(n), self.reduced(d)
         if not n:
             return {}, constant(1)
+        if d == UNITY:
+            return n, d
         number, below = _content(d)
         above = dict(_content(n)[1])
         shared = ((s, min(k, above.get(s, 0))) for s, k in below)

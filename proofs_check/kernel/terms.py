@@ -15,6 +15,7 @@ from dpproof.proofs_check.kernel.expressions import Expr
 
 ONE, ZERO = Fraction(1), Fraction(0)
 MAX_PARTS = 20_000
+LINEAR = ("+", "-", "*", "neg")
 
 
 def binds(e: Expr) -> bool:
@@ -68,28 +69,25 @@ def canonical(e: Expr) -> Expr:
 
     Reject a formula with too many parts: a rewriting step can double a formula, but not for long.
     """
-    waiting, count = [e], 0
-    while waiting:
-        count += 1
-        waiting.extend(parts(waiting.pop()))
-        if count > MAX_PARTS:
-            raise Rejected("a formula is too large")
-    return _canonical(e, 0)
+    return _canonical(e, 0, [MAX_PARTS])
 
 
-def _canonical(e: Expr, level: int) -> Expr:
+def _canonical(e: Expr, level: int, left: list[int]) -> Expr:
     """Rebuild a formula. Meanwhile each index has a name of its own, "?!k", so that no index captures another one."""
     if type(e) is not tuple:
         return e
+    left[0] -= 1
+    if left[0] < 0:
+        raise Rejected("a formula is too large")
     if binds(e):
         mark = f"?!{level}"
-        body = _canonical(put(e[-1], {e[1]: mark}), level + 1)
+        body = _canonical(put(e[-1], {e[1]: mark}), level + 1, left)
         index = f"#{nesting(body)}"
-        between = (_linear(_canonical(x, level)) for x in e[2:-1])
+        between = (_linear(_canonical(x, level, left)) for x in e[2:-1])
         return (e[0], index, *between, put(body, {mark: index}))
     if e[0][0] == "@":
-        return (e[0], *(_linear(_canonical(x, level)) for x in e[1:]))
-    return (e[0], *(x if type(x) is int else _canonical(x, level) for x in e[1:]))
+        return (e[0], *(_linear(_canonical(x, level, left)) for x in e[1:]))
+    return (e[0], *(x if type(x) is int else _canonical(x, level, left) for x in e[1:]))
 
 
 def total(e: Expr) -> bool:
@@ -108,7 +106,7 @@ def _linear(e: Expr) -> Expr:
 
     A formula that may be undefined stays as it is, because its terms must not vanish.
     """
-    if not total(e):
+    if type(e) is not tuple or e[0] not in LINEAR or not total(e):
         return e
     terms = {x: c for x, c in _combination(e).items() if c}
     rest = sorted((x for x in terms if x != ONE), key=repr)
