@@ -52,15 +52,7 @@ def version() -> str | None:
     return done.stdout.split()[0]
 
 
-def source(lemmas: Iterable[Lemma]) -> str:
-    """Return the text of a Coq file: the tactics, the lemmas, and a command that prints the axioms they assume."""
-    chosen = list(lemmas)
-    everything = "(" + ", ".join(x.name for x in chosen) + ")" if chosen else "I"
-    ask = f"Definition everything := {everything}.\nPrint Assumptions everything.\n"
-    return "\n".join([PRELUDE.read_text(encoding="utf-8"), *(x.text for x in chosen), ask])
-
-
-def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
+def compiled(text: str, timeout: float) -> str:
     """Return what coqc prints when it compiles a file with this text.
 
     Raises:
@@ -68,8 +60,7 @@ def compiled(text: str, timeout: float, keep: Path | None = None) -> str:
             stopped.
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = (keep or Path(folder)) / "cross_check.v"
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = Path(folder) / "cross_check.v"
         path.write_text(text, encoding="utf-8")
         try:
             done = subprocess.run(
@@ -106,7 +97,7 @@ def _timed(x: Lemma, seconds: int) -> str:
 
 
 def place(text: str, message: str) -> str:
-    """Return the lemma in which coqc stopped."""
+    """Return the lemma of a file in which coqc stopped, from its message."""
     lines = re.findall(r'^File "[^"]*", line (\d+)', message, re.MULTILINE)
     above = text.splitlines()[: int(lines[-1])] if lines else []
     names = [line.split()[1] for line in above if line.startswith("Lemma ")]

@@ -112,7 +112,7 @@ def _sum(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     out, labels = proved(w, subs[:-1])
     lemma = f"sum_{node['kind']}"
     proof = (
-        "open_all. split_all; {SPLIT}first "
+        f"open_all. split_all; {SPLIT}first "
         f"[ solve [ symmetry; etransitivity; [ apply {lemma}; [ kinds | kinds | assumption ] | cbv beta; congr ] ] "
         "| close | last_body ]."
     )

@@ -55,7 +55,10 @@ def test_a_sum_is_defined_between_its_ends_and_whole_numbers_stay_whole():
     said = text(
         {
             "functions": {"x": {"takes": ["integers"], "gives": "integers [0, 3]"}},
-            "goal": {"all": [["n", "integers [1, inf)"]], "then": [">", "9", ["sum", "i", "1", "n", ["/", "1", ["x", "i"]]]]},
+            "goal": {
+                "all": [["n", "integers [1, inf)"]],
+                "then": [">", "9", ["sum", "i", "1", "n", ["/", "1", ["x", "i"]]]],
+            },
         }
     )  # fmt: skip
     assert "(forall b_0 : R, (whole b_0) -> whole (f_x b_0)) ->" in said
