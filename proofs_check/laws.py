@@ -8,15 +8,11 @@ uses in ``laws``.
 from __future__ import annotations
 
 LAWS = {
-    "bernoulli.mgf": "a bit X of chance p has E z^X = 1 + (z - 1) p",
     "binomial.mass": "Binomial(N, p) has the mass C(N, q) p^q (1-p)^(N-q) at q; N - X is Binomial(N, 1-p)",
     "chi-square.mgf": "a chi-square variable with d degrees has E exp(l X) = (1 - 2l)^(-d/2) for l < 1/2",
-    "discrete-gaussian.mass": "the discrete Gaussian has a mass proportional to exp(-x^2/(2v))",
     "gaussian.density": "N(m, v) has the density exp(-(x-m)^2/(2v))/sqrt(2 pi v), which integrates to one",
-    "gaussian.mgf": "a standard normal variable Z has E exp(tZ) = exp(t^2/2)",
     "gaussian.moments": "a standard normal variable has mean 0 and variance 1",
     "gaussian.tail": "a standard normal variable is above t with probability erfc(t/sqrt 2)/2",
-    "geometric.mass": "the two-sided geometric law of scale b has a mass proportional to exp(-|x|/b)",
     "laplace.density": "Lap(b) has the density exp(-|x|/b)/(2b), which is symmetric",
     "laplace.mgf": "a Laplace variable X of scale b has E exp(tX) = 1/(1 - (bt)^2) for |bt| < 1",
     "laplace.tail": "a Laplace variable of scale b is above t >= 0 with probability exp(-t/b)/2",

@@ -121,90 +121,123 @@ def _sum(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
 
 
 def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
-    """``shift`` is the law about the integral over the line that holds for every function."""
-    claim, p = theorem(s.lemmas[node["apply"]]), Printer(s.known)
-    arithmetic = "vars" in s.lemmas[node["apply"]]
+    """Write the use of another lemma. ``lebesgue.shift`` is the law about the line that holds for every function."""
     inner, rest = subs[-1]
-    text, fact = p.clause(inner.facts[node["as"]]), w.fact(node["as"])
-    if arithmetic:
-        data = s.lemmas[node["apply"]]
-        names = [f"b_{i}" for i in range(len(data["vars"]))]
-        values = [names[sorted(data["vars"]).index(v)] for v in data["vars"]]
-        opening = "".join(f"enter {v}. " for v in names) + (
-            f"intros; split_all; finish ({' '.join([w.names[node['apply']], *values])})."
-        )
-        return asserted(fact, text, opening) + w.script(inner, rest)
-    shift = node["apply"] in THEOREMS
-    q = w.fresh("Q")
-    made = Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
-    out, steps, labels = "", f"pose proof {'L_shift' if shift else w.names[node['apply']]} as {q}. ", []
-    waiting = list(subs[:-1])
+    if "vars" in s.lemmas[node["apply"]]:
+        return _arithmetic(w, s, node, inner) + w.script(inner, rest)
+    instance = _Applied(w, s, node, list(subs[:-1]))
+    instance.sets()
+    instance.functions()
+    instance.integrals()
+    instance.given()
+    return instance.finished(inner) + w.script(inner, rest)
 
-    def proofs(count: int, outer: Sequence[tuple[str, Kind]]) -> None:
-        nonlocal out
+
+def _arithmetic(w: Writer, s: Sequent, node: Node, inner: Sequent) -> str:
+    """Write the use of a claim of arithmetic. Its lemma has the variables in the order of its page."""
+    data, p = s.lemmas[node["apply"]], Printer(s.known)
+    names = [f"b_{i}" for i in range(len(data["vars"]))]
+    values = [names[sorted(data["vars"]).index(v)] for v in data["vars"]]
+    opening = "".join(f"enter {v}. " for v in names) + (
+        f"intros; split_all; finish ({' '.join([w.names[node['apply']], *values])})."
+    )
+    return asserted(w.fact(node["as"]), p.clause(inner.facts[node["as"]]), opening)
+
+
+class _Applied:
+    """The tactics that take a lemma at an instance: ``out`` proves what is needed, ``steps`` specialise the lemma."""
+
+    def __init__(self, w: Writer, s: Sequent, node: Node, waiting: list[Any]) -> None:
+        self.w, self.s, self.node, self.waiting = w, s, node, waiting
+        self.claim = theorem(s.lemmas[node["apply"]])
+        self.made = Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
+        self.q = w.fresh("Q")
+        self.shift = node["apply"] in THEOREMS
+        self.steps = f"pose proof {'L_shift' if self.shift else w.names[node['apply']]} as {self.q}. "
+        self.out = ""
+        self.labels: list[str] = []
+
+    def proofs(self, count: int, outer: Sequence[tuple[str, Kind]]) -> None:
+        """Write the next proofs, each for all values of the outer variables."""
         for _ in range(count):
-            at, sub = waiting.pop(0)
+            at, sub = self.waiting.pop(0)
             printer, x = Printer(at.known), at.goal.then
-            body, values = w.fresh("X"), " ".join(arguments(outer))
-            out += asserted(body, quantified(outer) + printer.relation(x), bounded(outer) + w.script(at, sub))
+            body, values = self.w.fresh("X"), " ".join(arguments(outer))
+            text = quantified(outer) + printer.relation(x)
+            self.out += asserted(body, text, bounded(outer) + self.w.script(at, sub))
             for part in [*printer.conditions(x), printer.compared(x)]:
-                label = w.fresh("M")
-                labels.append(label)
-                out += asserted(
-                    label,
-                    f"marked ({quantified(outer)}{part})",
-                    f"unfold marked. {bounded(outer)}pose proof ({body} {values}) as Z. split_all; assumption.",
-                )
-            out += f"clear {body}. "
+                label = self.w.fresh("M")
+                self.labels.append(label)
+                proof = f"unfold marked. {bounded(outer)}pose proof ({body} {values}) as Z. split_all; assumption."
+                self.out += asserted(label, f"marked ({quantified(outer)}{part})", proof)
+            self.out += f"clear {body}. "
 
-    for x in sorted(claim.known.sets):
-        kind = made.sets[x]
-        inside = conjunction(within(kind, "x")) or "True"
-        steps += f"specialize ({q} {carrier(kind)} (fun x => {inside})). feed_witness {q}. "
-    for f, (takes, gives) in functions(claim).items():
-        data, kind = node["functions"][f], made.kind(gives)
-        of = list(zip(map(name, data["of"]), map(made.kind, takes), strict=True))
-        at = replace(
-            s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True)))
-        )
-        e = value(at, data["is"], kind)
-        proofs(len(data["in"]) if not kind.set and not (kind.range == REAL and total(e)) else 0, of)
-        binder = "".join(f"fun {v} : {carrier(k)} => " for v, k in of)
-        steps += f"specialize ({q} ({binder}{p.term(e)})). " + f"feed {q}. " * len(within(gives, "x"))
-    for x, (takes, over) in claim.known.integrals.items():
-        data = node["integrals"][x]
-        of = list(zip(map(name, data["of"]), map(made.kind, takes), strict=True))
-        outer = replace(
-            s, known=s.known.with_variables(dict(zip(data["of"], map(made.kind, takes), strict=True)))
-        )
-        point = replace(outer, known=outer.known.with_variables({data["index"]: made.kind(over)}))
-        weight = canonical(point.reader().number(data["weight"]))
-        like, _ = frame(outer, data["over"])
-        v = (name(data["index"]), made.kind(over))
-        proofs(1, [*of, v])
-        proofs(len(data["in"]) - 1, of)
-        base = (
-            f"(finite {p.term(like[2])} {p.term(like[3])})"
-            if like[0] == "sum"
-            else Printer(outer.known).integral(like)
-        )
-        binder = "".join(f"fun {u} : {carrier(k)} => " for u, k in of)
-        body = f"weighted {base} (fun {v[0]} : {carrier(v[1])} => {Printer(point.known).term(weight)})"
-        steps += f"specialize ({q} ({binder}{body})). feed_lawful {q}. " + f"feed {q}. " * len(
-            within(over, "y")
-        )
-    if not shift and w.lebesgue[node["apply"]]:
-        given = "".join(f"specialize ({q} {x}). " for x in LEBESGUE)
-        steps += f"specialize ({q} I_lebesgue). feed {q}. {given}"
-    for _ in claim.given:
-        g = w.fresh("G")
-        at, sub = waiting.pop(0)
-        out += asserted(g, p.clause(at.goal), w.script(at, sub))
-        labels.append(g)
-        steps += f"feed_clause {q} ltac:({entailed(g, at.goal)}). "
-    goal = inner.facts[node["as"]]
-    out += asserted(fact, text, f"open_all. {steps}{entailed(q, goal)}.")
-    return out + clear(labels) + w.script(inner, rest)
+    def _opened(self, names: Sequence[str], takes: Sequence[Kind]) -> tuple[list[tuple[str, Kind]], Sequent]:
+        """Return the parameters with their kinds, and the sequent in which they are variables."""
+        kinds = [self.made.kind(x) for x in takes]
+        known = self.s.known.with_variables(dict(zip(names, kinds, strict=True)))
+        return list(zip(map(name, names), kinds, strict=True)), replace(self.s, known=known)
+
+    def sets(self) -> None:
+        """Give the sets."""
+        for x in sorted(self.claim.known.sets):
+            kind = self.made.sets[x]
+            inside = conjunction(within(kind, "x")) or "True"
+            self.steps += (
+                f"specialize ({self.q} {carrier(kind)} (fun x => {inside})). feed_witness {self.q}. "
+            )
+
+    def functions(self) -> None:
+        """Give the functions, after proofs that their values lie in the declared intervals."""
+        for f, (takes, gives) in functions(self.claim).items():
+            data, kind = self.node["functions"][f], self.made.kind(gives)
+            of, at = self._opened(data["of"], takes)
+            e = value(at, data["is"], kind)
+            self.proofs(len(data["in"]) if not kind.set and not (kind.range == REAL and total(e)) else 0, of)
+            binder = "".join(f"fun {v} : {carrier(k)} => " for v, k in of)
+            feeds = f"feed {self.q}. " * len(within(gives, "x"))
+            self.steps += f"specialize ({self.q} ({binder}{Printer(self.s.known).term(e)})). {feeds}"
+
+    def integrals(self) -> None:
+        """Give the integrals, after proofs that their weights are not negative."""
+        for x, (takes, over) in self.claim.known.integrals.items():
+            data = self.node["integrals"][x]
+            of, outer = self._opened(data["of"], takes)
+            point = replace(outer, known=outer.known.with_variables({data["index"]: self.made.kind(over)}))
+            weight = Printer(point.known).term(canonical(point.reader().number(data["weight"])))
+            v = (name(data["index"]), self.made.kind(over))
+            self.proofs(1, [*of, v])
+            self.proofs(len(data["in"]) - 1, of)
+            binder = "".join(f"fun {u} : {carrier(k)} => " for u, k in of)
+            body = f"weighted {_base(outer, data['over'])} (fun {v[0]} : {carrier(v[1])} => {weight})"
+            feeds = f"feed {self.q}. " * len(within(over, "y"))
+            self.steps += f"specialize ({self.q} ({binder}{body})). feed_lawful {self.q}. {feeds}"
+        if not self.shift and self.w.lebesgue[self.node["apply"]]:
+            laws = "".join(f"specialize ({self.q} {x}). " for x in LEBESGUE)
+            self.steps += f"specialize ({self.q} I_lebesgue). feed {self.q}. {laws}"
+
+    def given(self) -> None:
+        """Give the given clauses, after their proofs."""
+        for _ in self.claim.given:
+            g = self.w.fresh("G")
+            at, sub = self.waiting.pop(0)
+            self.out += asserted(g, Printer(self.s.known).clause(at.goal), self.w.script(at, sub))
+            self.labels.append(g)
+            self.steps += f"feed_clause {self.q} ltac:({entailed(g, at.goal)}). "
+
+    def finished(self, inner: Sequent) -> str:
+        """Return the tactics that add the goal of the lemma as a fact."""
+        goal, fact = inner.facts[self.node["as"]], self.w.fact(self.node["as"])
+        text = Printer(self.s.known).clause(goal)
+        end = f"open_all. {self.steps}{entailed(self.q, goal)}."
+        return self.out + asserted(fact, text, end) + clear(self.labels)
+
+
+def _base(outer: Sequent, over: Any) -> str:
+    """Return the functional that an integral becomes, without its weight."""
+    like, _ = frame(outer, over)
+    p = Printer(outer.known)
+    return f"(finite {p.term(like[2])} {p.term(like[3])})" if like[0] == "sum" else p.integral(like)
 
 
 RULES: Mapping[str, Template] = {

@@ -8,6 +8,7 @@ import pytest
 
 from dpproof.accountant.published import published
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.proofs_check.registry import lookup
 from tests.rows import rows
 from tests.verified import verified
 
@@ -184,4 +185,41 @@ def test_the_algorithms_fail_at_a_large_epsilon(identity, shrink):
     shift = shrink * 0.999 / alpha
     assert upper_tail(t) > math.exp(epsilon) * upper_tail(t + shift) + delta
     assert verified([identity])[0].verdict.value == "REFUTED"
-    assert verified([f"{identity}.corrected"])[0].verdict.value == "STEPS PROVED"
+    assert verified([f"{identity}.corrected"])[0].verdict.value == "PROVED"
+
+
+NUMBERS = {
+    "eval.lemma1.corrected.goal": [
+        "for eps in (0, 15]",
+        "5*sqrt(2*log(2/delta))/eps",
+        "eps/(4*d + 4*log(2/delta))",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.lemma14.goal": [
+        "for eps in (0, 5]",
+        "15*sqrt(2*log(4/delta))/eps",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.theorem6.corrected.goal": [
+        "for eps in (0, 15]",
+        "alpha == 5*sqrt(2*log(2/delta))/eps",
+        "beta == eps/(4*(d + log(2/delta)))",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.theorem10.corrected.goal": [
+        "for eps in (0, 15]",
+        "alpha == 5*sqrt(2*log(2/delta))/eps",
+        "beta == eps/(4*(d + log(2/delta)))",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.corollary3.goal": ["<= R/(1 - gamma)*bound(x)"],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []

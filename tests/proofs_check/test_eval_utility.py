@@ -17,16 +17,16 @@ from tests.verified import verified
 REFUTED = {
     "eq47", "lemma23", "eq52", "lemma25", "theorem26", "theorem11", "noise", "lemma30", "eq58", "theorem32",
 }  # fmt: skip
-PROVED = {"lemma22", "lemma24", "lemma29", "lemma31", "corollary12", "corollary13"} | {
-    f"{name}.corrected" for name in REFUTED
-}
+STEPS = {"lemma29", "corollary12", "corollary13", "theorem32.corrected"}
+PROVED = {"lemma22", "lemma24", "lemma31"} | {f"{name}.corrected" for name in REFUTED} - STEPS
 CHANCES = [Q(1, 10), Q(1, 3), Q(1, 2), Q(9, 10), Q(1)]
 BETAS = [0.001, 0.01, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0]
 TOLERANCE = 1 + 1e-12
 
 
 def test_recorded_verdicts():
-    expected = dict.fromkeys(REFUTED, "REFUTED") | dict.fromkeys(PROVED, "STEPS PROVED")
+    expected = dict.fromkeys(REFUTED, "REFUTED") | dict.fromkeys(STEPS, "STEPS PROVED")
+    expected |= dict.fromkeys(PROVED, "PROVED")
     found = verified([f"eval.{name}" for name in expected])
     assert {x.id.removeprefix("eval."): x.verdict.value for x in found} == expected
     assert not any(x.assumptions for x in found)
@@ -290,3 +290,26 @@ def test_excess_risk_needs_only_mean_zero_and_variance_one():
     frobenius = sum(w * sum(a * a for a in phi) for w, phi in zip(weights, features, strict=True))
     assert found[0] == sigma**2 * frobenius
     assert found[1] == sigma**2 * (frobenius / m + ridge * 2 / (2 * m))
+
+
+NUMBERS = {
+    "eval.lemma25.corrected.goal": ["6/(p**2*(m + 1)*(m + 2)) + exp(beta)*gen(m)"],
+    "eval.eq58.corrected.goal": ["<= n + exp(-(b*n))/(exp(1)*b)"],
+    "eval.theorem26.corrected.goal": [
+        "6*recip(s)**2/((m + 1)*(m + 2)) + exp(beta)*gen(s, m)",
+        "<= C**2*sum(s, 1, N, w(s)*bound(s))",
+    ],
+    "eval.theorem11.corrected.goal": [
+        "6*recip(s)**2/m**2 + 2*slow(s, m)",
+        "<= C**2*sum(s, 1, N, w(s)*bound(s))",
+    ],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []

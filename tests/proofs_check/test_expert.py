@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpproof.proofs_check.registry import lookup
 from tests.rows import rows
 from tests.verified import verified
 
@@ -260,10 +261,48 @@ def test_verdicts():
         )
     }
     assert found == {
-        "expert.theorem5_3": "STEPS PROVED",
+        "expert.theorem5_3": "PROVED",
         "expert.theorem5_5": "REFUTED",
         "expert.theorem5_5.drawn": "PROVED ON A SUBDOMAIN",
         "expert.theorem5_6": "REFUTED",
-        "expert.theorem5_6.set_aside": "PROVED ON A SUBDOMAIN",
+        "expert.theorem5_6.set_aside": "PROVED",
         "expert.amplification": "REFUTED",
     }
+
+
+NUMBERS = {
+    "expert.svt.added": ["b_t == 2/eps", "b_q == 4/eps", "<= exp(eps)*sum("],
+    "expert.svt.removed": ["b_t == 2/eps", "b_q == 4/eps", "<= exp(eps)*sum("],
+    "expert.lemma5_2.goal": ["margin == 4/eps*log(1/delta)", "if theta > c: delta >"],
+    "expert.lemma5_2.constant": ["2/3*delta*exp("],
+    "expert.theorem5_3.added": [
+        "beta == delta_1/(2*T*L)",
+        "c_min*(exp(eps) - 1) == exp(eps)",
+        "theta == c_min/x",
+        "<= exp(2*eps)*",
+        "+ delta_1/(2*T)",
+    ],
+    "expert.theorem5_3.removed": [
+        "beta == delta_1/(2*T*L)",
+        "c_min*(exp(eps) - 1) == exp(eps)",
+        "theta == c_min/x",
+        "<= exp(2*eps)*",
+        "+ delta_1/(2*T)",
+    ],
+    "expert.composition.goal": ["T*d + exp(-((k - 1)*tot) + T*(k*(k - 1)*eps**2/2 + k*d))"],
+    "expert.theorem5_5.drawn.goal": ["P(0, h) <= exp(eps_1)*Q(0, h) + delta_1"],
+    "expert.theorem5_5.drawn.small_number": [
+        "8*log(2/delta_1) >= T",
+        "P(0, h) <= exp(eps_1)*Q(0, h) + delta_1",
+    ],
+    "expert.theorem5_6.set_aside.goal": ["<= exp(eps_1 + eps_2)*", "+ (delta_1 + delta_2)"],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpproof.accountant.counting.noise import laplace_sum_tail
-from dpproof.proofs_check.registry import statement_ids
+from dpproof.proofs_check.registry import lookup, statement_ids
 from tests.rows import rows
 from tests.verified import verified
 
@@ -20,7 +20,7 @@ EXPECTED = {
     "ucb.theorem3_2.four_delta": "STEPS PROVED",
     "ucb.lemma4_1": "STEPS PROVED",
     "ucb.theorem4_2": "REFUTED",
-    "ucb.theorem4_2.four_delta": "STEPS PROVED",
+    "ucb.theorem4_2.four_delta": "PROVED",
     "ucb.theorem4_2.eq18": "REFUTED",
     "ucb.central_regret": "STEPS PROVED",
     "ucb.local_regret": "STEPS PROVED",
@@ -35,8 +35,8 @@ EXPECTED = {
     "ucb.corollary5_5.vi_printed": "REFUTED",
     "ucb.lemmaA_1": "STEPS PROVED",
     "ucb.lemmaA_2": "STEPS PROVED",
-    "ucb.lemmaA_3": "STEPS PROVED",
-    "ucb.lemmaB_1": "STEPS PROVED",
+    "ucb.lemmaA_3": "PROVED",
+    "ucb.lemmaB_1": "PROVED",
     "ucb.central_privacy": "PROVED",
     "ucb.local_privacy": "PROVED",
     "ucb.central_error": "PROVED",
@@ -286,3 +286,33 @@ def test_without_logarithms_the_bound_fails_while_the_bonus_covers_every_cost(se
         paid[action] += costs[action]
         noise += rng.laplace(0, 3 / eps, (2, 2))
     assert paid.sum() == episodes > math.sqrt(2 * episodes) + 2 * math.sqrt(episodes) / eps
+
+
+NUMBERS = {
+    "ucb.local_privacy.any_pair": ["b*eps == 6*H"],
+    "ucb.local_privacy.same_start": ["b*eps == 6*H - 3"],
+    "ucb.local_privacy.removed": ["b*eps == 3*H"],
+    "ucb.local_privacy.added": ["b*eps == 3*H"],
+    "ucb.central_privacy.replaced": ["b*eps == (6*H - 3)*digits(K - 1)"],
+    "ucb.central_privacy.removed": ["b*eps == (3*H)*digits(K - 1)"],
+    "ucb.central_privacy.added": ["b*eps == (3*H)*digits(K - 1)"],
+    "ucb.lemma5_4.utility.domain.goal": [
+        "sqrt(8*K*log(6*S*A*K*H/delta))",
+        "log(6*S*S*A*K*H/delta) <= 8/3*K",
+        "<= delta",
+    ],
+    "ucb.theorem4_2.four_delta.goal": [
+        "144*log(6*S*A*(K*H)/delta)**2*(sqrt(S*A*H**3*(K*H)) + S**2*A*H**3 + S**2*A*H**2*(E1 + E2))",
+        "<= 4*delta",
+    ],
+    "ucb.lemmaA_3.goal": ["<= lam*sum(k, 1, K, V(k, w)) + log(1/delta)/lam", "F(1, w) <= delta"],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []

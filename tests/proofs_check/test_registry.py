@@ -28,25 +28,26 @@ EXPECTED = {
     "rlsvi.definition3": "ASSUMED",
     "rlsvi.definition4": "ASSUMED",
     "rlsvi.lemma6": "REFUTED",
-    "rlsvi.lemma6.divergence": "STEPS PROVED",
-    "rlsvi.lemma6.bound": "STEPS PROVED",
+    "rlsvi.lemma6.divergence": "PROVED",
+    "rlsvi.lemma6.bound": "PROVED",
     "rlsvi.lemma6.specifically": "REFUTED",
-    "rlsvi.lemma6.variance": "STEPS PROVED",
+    "rlsvi.lemma6.variance": "PROVED",
     "rlsvi.lemma6.printed_domain": "PROVED ON A SUBDOMAIN",
-    "rlsvi.lemma7": "PROVED GIVEN",
-    "rlsvi.lemma7.densities": "STEPS PROVED",
-    "rlsvi.lemma8": "STEPS PROVED",
-    "rlsvi.lemma9": "STEPS PROVED",
-    "rlsvi.remark10": "STEPS PROVED",
-    "rlsvi.eq2": "STEPS PROVED",
-    "rlsvi.lemma11": "STEPS PROVED",
+    "rlsvi.lemma7": "PROVED",
+    "rlsvi.lemma7.densities": "PROVED",
+    "rlsvi.lemma8": "PROVED",
+    "rlsvi.lemma9": "PROVED",
+    "rlsvi.remark10": "PROVED",
+    "rlsvi.eq2": "PROVED",
+    "rlsvi.lemma11": "PROVED",
     "rlsvi.lemma11.equality": "REFUTED",
-    "rlsvi.lemma12": "STEPS PROVED",
-    "rlsvi.theorem13": "STEPS PROVED",
-    "rlsvi.corollary14": "STEPS PROVED",
-    "rlsvi.tight": "STEPS PROVED",
-    "rlsvi.tight_joint": "STEPS PROVED",
-    "rlsvi.printed_gaussian": "STEPS PROVED",
+    "rlsvi.lemma12": "PROVED",
+    "rlsvi.theorem13": "PROVED",
+    "rlsvi.corollary14": "PROVED",
+    "rlsvi.tight": "PROVED GIVEN",
+    "rlsvi.tight_joint": "PROVED GIVEN",
+    "rlsvi.tight_renyi": "PROVED",
+    "rlsvi.printed_gaussian": "PROVED GIVEN",
     "rlsvi.state_neighbours": "STEPS PROVED",
 }
 
@@ -217,14 +218,14 @@ def test_statements_that_enclose_a_logarithm_are_not_called_symbolic():
     methods = {x.id: x.method.value for x in results().values() if x.method}
     for name in ("lemma11", "lemma12", "theorem13", "corollary14", "tight", "printed_gaussian"):
         assert methods[f"rlsvi.{name}"] == "KERNEL-CERTIFIED"
-    for name in ("lemma6.divergence", "lemma6.bound", "remark10", "eq2"):
+    for name in ("remark10", "eq2"):
         assert methods[f"rlsvi.{name}"] == "SYMBOLIC-EXACT"
 
 
 def test_a_certificate_with_anothers_id_counts_for_nothing(tmp_path, monkeypatch):
     text = (certificates.FOLDER / "rlsvi.jsonl").read_text(encoding="utf-8")
     for folder, kept, verdict in (
-        ("whole", text, Verdict.STEPS),
+        ("whole", text, Verdict.PROVED),
         ("foreign", text.replace('"rlsvi.eq2.', '"rlsvi.eq3.'), Verdict.OPEN),
         ("damaged", text.replace('"id": "rlsvi.eq2.', '"id": ["rlsvi.eq2.'), Verdict.OPEN),
     ):
@@ -247,24 +248,19 @@ def test_refuting_points_can_occur():
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("tight", "arithmetic"), ("lemma12", "actions alone"),
-     ("theorem13", "actions alone"), ("corollary14", "actions alone"), ("lemma11", "N = 0"),
-     ("lemma12", "N = 0"),
-     ("theorem13", "N = 0"), ("corollary14", "N = 0"), ("lemma7", "slip"), ("definition3", "convention")],
+    [("tight", "actions alone"), ("printed_gaussian", "larger"),
+     ("lemma9", "densities"), ("definition3", "convention")],
 )  # fmt: skip
 def test_what_is_not_covered_is_said(name, words):
     assert words in lookup(f"rlsvi.{name}").not_covered
 
 
-def test_rules_that_carry_a_verdict_are_named():
+def test_assumptions_that_carry_a_verdict_are_named():
     found = results()
-    assert any("at most once" in text for text in found["rlsvi.eq2"].reading)
-    assert any("Tonelli" in text for text in found["rlsvi.lemma7"].assumptions)
-    assert found["rlsvi.tight_joint"].depends_on == ("rlsvi.tight", "rlsvi.lemma9")
-    for name in ("lemma12", "remark10", "theorem13"):
-        assert any("arithmetic" in text or "Lebesgue" in text for text in found[f"rlsvi.{name}"].reading)
-    assert "classic.post_processing_renyi" in found["rlsvi.lemma12"].depends_on
-    assert not any(found[f"rlsvi.{name}"].assumptions for name in ("tight", "printed_gaussian", "lemma12"))
+    for name in ("tight", "tight_joint", "printed_gaussian"):
+        assert found[f"rlsvi.{name}"].assumptions == found["classic.adaptive_normal_gdp"].assumptions != ()
+    for name in ("lemma12", "theorem13", "corollary14"):
+        assert found[f"rlsvi.{name}"].assumptions == ()
 
 
 def test_bad_statements_are_refused():

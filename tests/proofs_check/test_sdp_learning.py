@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from dpproof.proofs_check.registry import lookup, statement_ids
+from tests.rows import rows
 from tests.verified import verified
 
 ITEMS = {
     "sdp.theorem6.regret": "REFUTED",
     "sdp.theorem6.regret.repaired": "STEPS PROVED",
     "sdp.theorem6.regret.every_constant": "STEPS PROVED",
-    "sdp.theorem6.switching": "STEPS PROVED",
+    "sdp.theorem6.switching": "PROVED",
     "sdp.lemma7": "REFUTED",
     "sdp.lemma8": "PROVED ON A SUBDOMAIN",
     "sdp.lemma7.repaired": "STEPS PROVED",
@@ -26,9 +27,9 @@ ITEMS = {
     "sdp.lemma17.mixture": "STEPS PROVED",
     "sdp.lemma18": "STEPS PROVED",
     "sdp.lemma20": "REFUTED",
-    "sdp.lemma20.optimal_value": "STEPS PROVED",
+    "sdp.lemma20.optimal_value": "PROVED",
     "sdp.lemma21": "REFUTED",
-    "sdp.lemma21.survivors": "STEPS PROVED",
+    "sdp.lemma21.survivors": "PROVED",
 }
 
 
@@ -239,3 +240,18 @@ def test_constants_of_exploration_on_a_grid():
             rare = 2 * (6 * e * h**2 * x * iota + x * e + iota)
             w = 1.0 if expected <= 2 * iota else min(1.0, rare / visits)
             assert p * w <= 768 * e * x**2 * a * h**3 * iota / length + 1e-12
+
+
+NUMBERS = {
+    "sdp.theorem6.switching.goal": ["<= 6*H*log(K)/log(2)"],
+    "sdp.theorem6.regret.series.goal": ["<= 91*C*s*sqrt(K) + 24*C*D*log(K/6 + 1)/log(2)"],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []

@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters, view
+from dpproof.proofs_check.registry import lookup
 from tests.rows import rows
 from tests.verified import verified
 
@@ -241,15 +242,15 @@ VERDICTS = {
     "classic.shuffled_sums.few": "STEPS PROVED",
     "sdp.definition5": "STEPS PROVED",
     "sdp.lemma10.privacy": "REFUTED",
-    "sdp.lemma10.privacy.interval": "STEPS PROVED",
-    "sdp.lemma10.privacy.ratio": "STEPS PROVED",
-    "sdp.lemma10.privacy.sum": "STEPS PROVED",
+    "sdp.lemma10.privacy.interval": "PROVED",
+    "sdp.lemma10.privacy.ratio": "PROVED",
+    "sdp.lemma10.privacy.sum": "PROVED",
     "sdp.lemma10.privacy.messages": "REFUTED",
-    "sdp.lemma10.privacy.messages.exact": "STEPS PROVED",
+    "sdp.lemma10.privacy.messages.exact": "PROVED",
     "sdp.lemma10.privacy.counters": "REFUTED",
     "sdp.lemma10.privacy.families": "REFUTED",
-    "sdp.lemma10.privacy.batches": "STEPS PROVED",
-    "sdp.lemma10.privacy.bits": "STEPS PROVED",
+    "sdp.lemma10.privacy.batches": "PROVED",
+    "sdp.lemma10.privacy.bits": "PROVED",
     "sdp.lemma10.utility": "STEPS PROVED",
     "sdp.lemma10.utility.tails": "REFUTED",
     "sdp.postprocessing": "STEPS PROVED",
@@ -268,3 +269,27 @@ VERDICTS = {
 
 def test_verdicts():
     assert {found.id: found.verdict.value for found in verified(VERDICTS)} == VERDICTS
+
+
+NUMBERS = {
+    "sdp.lemma10.privacy.bits.goal": [
+        "tau == 96*log(2/(beta/(H*X*A)))/(epsilon/(3*H))**2",
+        "<= exp(epsilon)*W(1, 1, 0, 0, g, g) + beta",
+    ],
+    "sdp.lemma10.privacy.interval.goal": [
+        "tau == 96*log(2/beta)/epsilon**2",
+        "w == sqrt(3*N*p*log(2/beta))",
+        "<= beta",
+    ],
+    "sdp.binomial_tails.upper": ["exp(-N*p*x**2/(2 + 2*x/3))"],
+    "sdp.binomial_tails.lower": ["exp(-N*p*x**2/2)"],
+}
+"""By goal: formulas that its text must contain, with the numbers of the statement."""
+
+
+@rows(("name", "formulas"), NUMBERS.items())
+def test_goals_state_the_numbers(name, formulas):
+    statement, _, goal = name.rpartition(".")
+    text = next(x.text for x in lookup(statement).obligations if x.name == goal)
+    text = " ".join(text.replace("\\", " ").split())
+    assert [x for x in formulas if x not in text] == []
