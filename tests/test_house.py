@@ -238,6 +238,8 @@ OTHER_MEANINGS = {
     ("accountant/counting/noise.py", "laplace"): _LAW,
     ("accountant/counting/noise.py", "gaussian"): _LAW,
     ("accountant/counting/noise.py", "discrete-gaussian"): _LAW,
+    ("proofs_check/kernel/theory.py", "laplace"): _LAW,
+    ("proofs_check/coq/formula.py", "laplace"): _LAW,
     ("audits/corpus/laplace_cases.py", "exponential"): "a case of the corpus",
     ("audits/corpus/laplace_cases.py", "laplace"): "a case of the corpus",
     ("audits/corpus/reinforcement_cases.py", "gaussian"): _LAW,

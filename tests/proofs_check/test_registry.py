@@ -223,16 +223,16 @@ def test_statements_that_enclose_a_logarithm_are_not_called_symbolic():
 
 
 def test_a_certificate_with_anothers_id_counts_for_nothing(tmp_path, monkeypatch):
-    text = (certificates.FOLDER / "rlsvi.jsonl").read_text(encoding="utf-8")
+    text = (certificates.FOLDER / "classic.jsonl").read_text(encoding="utf-8")
     for folder, kept, verdict in (
         ("whole", text, Verdict.PROVED),
-        ("foreign", text.replace('"rlsvi.eq2.', '"rlsvi.eq3.'), Verdict.OPEN),
-        ("damaged", text.replace('"id": "rlsvi.eq2.', '"id": ["rlsvi.eq2.'), Verdict.OPEN),
+        ("foreign", text.replace('"classic.triangle.', '"classic.triangles.'), Verdict.OPEN),
+        ("damaged", text.replace('"id": "classic.triangle.', '"id": ["classic.triangle.'), Verdict.OPEN),
     ):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "rlsvi.jsonl").write_text(kept, encoding="utf-8")
+        (tmp_path / folder / "classic.jsonl").write_text(kept, encoding="utf-8")
         monkeypatch.setattr(certificates, "FOLDER", tmp_path / folder)
-        assert verify(["rlsvi.eq2"])[0].verdict is verdict
+        assert verify(["classic.triangle"])[0].verdict is verdict
 
 
 def test_refuting_points_can_occur():
