@@ -16,7 +16,7 @@ PRELUDE = Path(__file__).with_name("prelude.v")
 ALLOWED = (
     r"ClassicalDedekindReals\.sig_forall_dec",
     r"ClassicalDedekindReals\.sig_not_dec",
-    r"FunctionalExtensionality\.functional_extensionality_dep",
+    r"(FunctionalExtensionality\.)?functional_extensionality_dep",
     r"Classical_Prop\.classic",
     r"(PrimInt63|Uint63|Uint63Axioms)\.\w+",
 )

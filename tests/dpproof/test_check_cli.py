@@ -149,7 +149,7 @@ def test_a_guarantee_whose_statement_lost_its_proof_keeps_no_promise(monkeypatch
     (entry,) = run("check", path, "--json").json["claims"]
     assert entry["verdict"] == "kept"
     monkeypatch.setattr(
-        "dpproof.proofs_check.registry._outcome", lambda entry, obligation: (obligation.name, None)
+        "dpproof.proofs_check.registry._outcome", lambda entry, obligation, *_: (obligation.name, None)
     )
     ran = run("check", path, "--json")
     (entry,) = ran.json["claims"]
