@@ -28,7 +28,7 @@ class Stored:
 def stored(identity: str) -> Stored:
     """Return the stored proof (certificate) with this id.
 
-    >>> stored("rlsvi.eq2.down").place.rpartition(":")[0]
+    >>> stored("rlsvi.eq2.goal").place.rpartition(":")[0]
     'proofs_check/certificates/rlsvi.jsonl'
 
     Raises:
