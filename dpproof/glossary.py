@@ -31,7 +31,7 @@ GLOSSARY: Mapping[str, str] = {
     ),
     "calibration": ("The search for the least noise that is certified to meet a target."),
     "certificate": (
-        "A formal proof of one step of a statement, as data. The kernel checks it with the standard "
+        "A formal proof of one claim of a statement, as data. The kernel checks it with the standard "
         "library of Python alone."
     ),
     "certified": (

@@ -223,7 +223,7 @@ def _outcome(
 class _Verified:
     """The results so far, and the claims by id that each statement offers to the statements that rest on it."""
 
-    find: Find = stored
+    find: Find
     results: dict[str, Result] = field(default_factory=dict)
     offered: dict[str, Claims] = field(default_factory=dict)
     granted: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -277,7 +277,7 @@ def verify(ids: Iterable[str] | None = None) -> list[Result]:
     Raises:
         KeyError: for an unknown id.
     """
-    known = _Verified()
+    known = _Verified(stored)
     chosen = statement_ids() if ids is None else [lookup(name).id for name in ids]
     return [known.result(name) for name in chosen]
 

@@ -13,6 +13,7 @@ import inspect
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import click
@@ -229,7 +230,9 @@ def _statement(identity: str, console: Console) -> None:
     for line in remarks(found):
         console.print(f"  {escape(line)}")
     for obligation in entry.obligations:
-        console.print(f"  obligation {obligation.name}: {escape(obligation.note)}")
+        word = "goal" if obligation.name in entry.goals else "step"
+        console.print(f"  {word} {obligation.name}: {escape(obligation.note)}")
+        console.print(indent(obligation.text, "    "), markup=False, highlight=False, soft_wrap=True)
     if entry.rests_on:
         console.print(f"rests on: {', '.join(entry.rests_on)}")
     console.print(f"Coq: {coq_status(found)}")

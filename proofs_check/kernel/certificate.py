@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NoReturn
 
 from dpproof.proofs_check.kernel import arithmetic as ia
@@ -12,9 +13,10 @@ from dpproof.proofs_check.kernel import deduction, integrals, leaves, logic
 from dpproof.proofs_check.kernel import normal_form as nf
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.deduction import Sequent
-from dpproof.proofs_check.kernel.expressions import rational
+from dpproof.proofs_check.kernel.expressions import Expr, rational
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Node, Replay, Task, keys, precision, task
 from dpproof.proofs_check.kernel.instances import apply, counterexample, theorem
+from dpproof.proofs_check.kernel.terms import shown
 from dpproof.proofs_check.kernel.theorems import Signature
 from dpproof.proofs_check.kernel.theory import THEOREMS
 
@@ -49,8 +51,9 @@ class Outcome:
     """The result of an accepted certificate: its verdict PROVED or REFUTED, and how it was reached.
 
     ``leaves`` are the kinds of the proof nodes. A kind ends in "+atoms" if its check needed computed bounds of a
-    transcendental function or a root. ``point`` is the point of a refutation, and None for a proof. ``uses`` are the
-    ids of the claims that the proof takes as true.
+    transcendental function or a root. ``point`` is the point of a refutation, and None for a proof. For a theorem it
+    has the constants of the instance and the values of the goal's variables. ``uses`` are the ids of the claims that
+    the proof takes as true.
     """
 
     verdict: str
@@ -144,10 +147,22 @@ def _theorem(data: Node, claim: object, lemmas: Mapping[str, object]) -> Outcome
     leaves: set[str] = set()
     s = Sequent(Signature(), {}, found.goal, allowed, replay, precision(data["prec"]), [MAX_NODES], leaves)
     if data["verdict"] == "REFUTED":
-        counterexample(s, found, data["proof"], derive)
-        return Outcome("REFUTED", frozenset(leaves), {}, frozenset(used))
+        point = counterexample(s, found, data["proof"], derive)
+        return Outcome("REFUTED", frozenset(leaves), _named(point, claim), frozenset(used))
     derive(dataclasses.replace(s, known=found.known, facts=found.given), data["proof"])
     return Outcome("PROVED", frozenset(leaves), None, frozenset(used))
+
+
+def _named(point: Mapping[str, Expr], claim: Any) -> dict[str, str]:
+    """Return the numbers of an instance as text, with the names that the claim gives to the goal's variables."""
+    goal = claim["goal"]
+    names = {f"${place}": x[0] for place, x in enumerate(goal.get("all", ()) if type(goal) is dict else ())}
+    return {names.get(name, name): _text(e) for name, e in point.items()}
+
+
+def _text(e: Expr) -> str:
+    parts = e[1:] if type(e) is tuple and e[0] == "/" else ()
+    return str(parts[0] / parts[1]) if parts and all(type(x) is Fraction for x in parts) else shown(e)
 
 
 def derive(s: Sequent, node: object, depth: int = MAX_DERIVATION_DEPTH) -> None:

@@ -188,8 +188,11 @@ def apply(s: Sequent, node: Node, replay: Replay) -> None:
     replay(s.adding(node["as"], made.clause(claim.goal)), node["sub"])
 
 
-def counterexample(s: Sequent, claim: Theorem, node: object, replay: Replay) -> None:
-    """Check an instance that satisfies the given clauses and the conditions of the goal, and violates its relation."""
+def counterexample(s: Sequent, claim: Theorem, node: object, replay: Replay) -> dict[str, Expr]:
+    """Check an instance that satisfies the given clauses and the conditions of the goal, and violates its relation.
+
+    Return its constants, and the values of the goal's variables by their places "$0", "$1", ....
+    """
     data = keys(node, {"at", "in", "if", "against", "side"} | FIELDS)
     goal = (made := instantiated(s, claim, data, replay)).clause(claim.goal)
     if any(type(data[x]) is not list or len(data[x]) != len(goal.all) for x in ("at", "in")):
@@ -213,3 +216,5 @@ def counterexample(s: Sequent, claim: Theorem, node: object, replay: Replay) -> 
             "a counterexample must violate an inequality from below, or an equation from below or above"
         )
     replay(s.showing(holds(negations[x.rel, data["side"]])), data["against"])
+    constants = {name: e for name, (names, e) in made.functions.items() if not names}
+    return {**constants, **{f"${place}": e for place, e in enumerate(values)}}

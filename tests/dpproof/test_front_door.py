@@ -227,7 +227,7 @@ FIRST = {
         "is the least noise that is certified",
     ),
     "verify": (["verify", "rlsvi"], "3 REFUTED"),
-    "one statement": (["verify", "rlsvi.tight"], "rlsvi.tight is STEPS PROVED"),
+    "one statement": (["verify", "rlsvi.tight"], "rlsvi.tight is PROVED GIVEN"),
 }
 
 

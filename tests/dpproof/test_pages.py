@@ -56,7 +56,7 @@ def test_the_page_of_a_statement_is_that_of_the_repository_with_what_was_derived
     assert "- corrected by rlsvi.lemma6.variance" in site["statements/rlsvi/lemma6.md"]
     assert "- corrects: [rlsvi.lemma6](" in site["statements/rlsvi/lemma6.variance.md"]
     box = site["statements/rlsvi/lemma7.densities.md"]
-    for words in ('!!! note "rlsvi.lemma7.densities is STEPS PROVED', "certificates/rlsvi.jsonl#L", "Coq: "):
+    for words in ('!!! note "rlsvi.lemma7.densities is PROVED', "certificates/rlsvi.jsonl#L", "Coq: "):
         assert words in box
 
 
@@ -84,7 +84,7 @@ def test_the_graph_is_drawn_from_left_to_right(site, paper):
 
 def test_a_part_that_others_rest_on_is_drawn_beside_its_refuted_whole():
     drawn = graph.edges("rlsvi")
-    assert "rlsvi.lemma6.bound" in drawn["rlsvi.lemma11"]
+    assert "rlsvi.lemma6.divergence" in drawn["rlsvi.lemma11"]
     assert "rlsvi.lemma6" not in drawn["rlsvi.lemma11"]
     assert "rlsvi.lemma6.specifically" not in graph.names(drawn)
 

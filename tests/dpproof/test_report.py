@@ -22,6 +22,7 @@ from dpproof.answers.papers import check_paper
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.audits.recording.words import Shown
 from dpproof.claim_file import Refusal
+from dpproof.glossary import GLOSSARY
 from dpproof.outcome import Outcome
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.registry import papers, statement_ids
@@ -348,13 +349,13 @@ def test_every_book_has_its_row():
 
 def test_definitions_unfolded_formal_claims_and_notes_are_shown(page):
     text = " ".join(" ".join(Outline(page).text).split())
-    assert "a trajectory meets a cell of step h at most once" in text
-    assert "E(a*b)" in text
+    assert "visit(i) is 1 if user i visited the cell (s, a)" in text
+    assert " ".join(registry.lookup("rlsvi.eq2").obligations[0].text.split()) in text
     assert "docs/notes/rlsvi_billboard.md" in text
     assert "7 of 7 statements decided (100%)" in text
     assert "corrects rlsvi.lemma6" in text
     assert "The rule that says which two data sets are neighbours." not in text  # words of the page only
-    assert "A formal proof of one step of a statement" in text
+    assert GLOSSARY["delta"] in text
 
 
 def test_an_audit_after_a_violation_is_shown(papers):

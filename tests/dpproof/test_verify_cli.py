@@ -13,7 +13,7 @@ from dpproof.answers.coverage import Share, items, line
 from dpproof.cli.verify import _letter
 from dpproof.proofs_check.registry import papers, statement_ids
 from dpproof.proofs_check.verdict import Verdict
-from dpproof.report.pages import DOCS
+from dpproof.report import ledger
 from tests.rows import tiered
 from tests.verified import results
 
@@ -45,7 +45,7 @@ def test_every_statement_is_listed_with_the_contracts_keys(run, name):
 def test_a_proved_statement_stands(run):
     ran = run("verify", "rlsvi.eq2", "--json")
     (entry,) = ran.json["statements"]
-    assert (ran.code, entry["verdict"], entry["point"]) == (0, "STEPS PROVED", None)
+    assert (ran.code, entry["verdict"], entry["point"]) == (0, "PROVED", None)
 
 
 def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
@@ -53,8 +53,8 @@ def test_a_refuted_statement_asked_for_by_id_has_its_point(run):
     lemma, equation = ran.json["statements"]
     assert ran.code == 1
     assert ran.err == "dpproof: rlsvi.lemma6 is REFUTED\n"
-    assert lemma["point"]
-    assert equation["verdict"] == "STEPS PROVED"
+    assert lemma["point"] == {"alpha": "2", "sigma": "1/2", "Delta": "1/5", "eps": "2/25", "x": "0", "z": "1"}
+    assert equation["verdict"] == "PROVED"
 
 
 def test_an_id_given_twice_is_answered_once(run):
@@ -67,7 +67,7 @@ def test_an_id_given_twice_is_answered_once(run):
 def test_a_departure_from_the_record_is_an_error(run, name):
     ran = run("verify", name, "--json")
     assert ran.code == 1
-    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found STEPS PROVED\n"
+    assert ran.err == "dpproof: rlsvi.eq2: recorded REFUTED, found PROVED\n"
 
 
 def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
@@ -77,7 +77,7 @@ def test_a_damaged_certificate_is_a_departure(run, monkeypatch):
     monkeypatch.setattr("dpproof.proofs_check.registry.stored", unreadable)
     ran = run("verify", "rlsvi", "--json")
     assert ran.code == 1
-    assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
+    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
 
 
 @pytest.mark.parametrize("names", [["nosuch"], ["rlsvi.lemma99"], ["rlsvi", "nosuch"], ["papers", ""]])
@@ -92,8 +92,10 @@ def test_nothing_named_is_refused(refused):
 @pytest.mark.slow
 def test_all_papers_end_with_what_is_decided(run):
     ran = run("verify", "papers")
-    assert "statements decided (" in ran.out.splitlines()[-1]
-    assert "quoted theorems decided" in ran.out.splitlines()[-1]
+    decided, proved = ran.out.splitlines()[-2:]
+    assert "statements decided (" in decided
+    assert "quoted theorems decided" in decided
+    assert "statements proved from end to end without a reading" in proved
     assert "statements decided" not in run("verify", "rlsvi").out
 
 
@@ -119,7 +121,7 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
     }
     assert all(1 <= int(line) <= len(lines_of[file]) for file, _, line in places)
     assert trusted.startswith(
-        "taken on trust: 1 assumption (a above), 15 readings, 1 law, 0 statements ASSUMED"
+        "taken on trust: 1 assumption (a above), 0 readings, 0 laws, 0 statements ASSUMED"
     )
 
 
@@ -128,9 +130,9 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
     answer = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--json").json
     shown = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--verbose").out
     many = len(answer["assumptions"])
-    assert many > 0
+    assert many == 1
     assert (answer["readings_all"], answer["laws_all"]) == (1, ["gaussian.density"])
-    trusted = f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.dp_sgd"
+    trusted = f"taken on trust: {many} assumption, 1 reading, 1 law; see dpproof explain classic.dp_sgd"
     assert trusted in shown
     assert run("explain", "classic.dp_sgd").out.count("given: ") == many
 
@@ -141,7 +143,7 @@ def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
     ran = run("verify", "sdp.theorem6.regret.repaired", "--json")
     (entry,) = ran.json["statements"]
     assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 2, [])
-    assert ran.json["readings_all"] == entry["readings_all"] >= 63
+    assert ran.json["readings_all"] == entry["readings_all"] > entry["readings_own"]
     shown = run("verify", "sdp.theorem6.regret.repaired").out
     assert f"{entry['readings_all']} readings" in shown
     assert "0 assumptions" not in shown
@@ -150,20 +152,21 @@ def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
 def test_explain_shows_every_reading_and_law(run):
     from dpproof.proofs_check.registry import verify
 
-    found = verify(["rlsvi.theorem13"])[0]
-    shown = " ".join(run("explain", "rlsvi.theorem13").out.split())
-    assert "verdict: STEPS PROVED (24 readings)" in shown
-    assert len(found.readings) == 24
+    found = verify(["classic.adaptive_gaussians"])[0]
+    shown = " ".join(run("explain", "classic.adaptive_gaussians").out.split())
+    own, many = len(found.own_readings), len(found.readings)
+    assert own > 1
+    assert f"verdict: STEPS PROVED ({many} readings)" in shown
     assert all(" ".join(text.split()) in shown for text in found.readings)
-    assert "readings: 2 of its own, 24 with all it rests on" in shown
+    assert f"readings: {own} of its own, {many} with all it rests on" in shown
     assert "law gaussian.density: N(m, v) has the density" in shown
     assert "Coq: not cross-checked" in shown
 
 
 def test_lemma_6_is_shown_as_what_it_is(run):
     shown = " ".join(run("explain", "rlsvi.lemma6").out.split())
-    assert "verdict: REFUTED (slip; 3 readings)" in shown
-    assert "rlsvi.lemma6.bound is STEPS PROVED" in shown
+    assert "verdict: REFUTED (slip; 1 reading)" in shown
+    assert "rlsvi.lemma6.bound is PROVED" in shown
     assert "rlsvi.lemma6.specifically is REFUTED (slip)" in shown
 
 
@@ -180,24 +183,24 @@ def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
     from dpproof.proofs_check import registry
 
     read, entry = registry._read, registry.lookup("rlsvi.eq2")
-    less = replace(entry, obligations=entry.obligations[:1])
+    less = replace(entry, obligations=(), goals=())
     monkeypatch.setattr(registry, "_read", lambda name: less if name == entry.id else read(name))
     ran = run("verify", "rlsvi")
     assert ran.code == 1
-    assert "rlsvi.eq2: recorded STEPS PROVED, found OPEN" in ran.err
-    assert "not as agreed: obligations: down missing" in " ".join(ran.out.split())
+    assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
+    assert "not as agreed: obligations: goal missing" in " ".join(ran.out.split())
 
 
 @pytest.mark.slow
 def test_a_domain_does_not_hide_an_assumption(run):
     """Both stand beside the verdict: in the table, in `explain` and on the pages."""
-    name = "expert.theorem5_6.given_release"
+    name = "classic.advanced_corollary"
     entry = run("verify", name, "--json").json["statements"][0]
     assert (entry["verdict"], len(entry["assumptions"])) == ("PROVED ON A SUBDOMAIN", 1)
     assert "given 1 assumption" in run("verify", name).out
-    assert "PROVED ON A SUBDOMAIN (given 1 assumption; " in " ".join(run("explain", name).out.split())
-    page = (DOCS / "ledger" / "expert.md").read_text(encoding="utf-8")
-    assert f"## {name}: PROVED ON A SUBDOMAIN (given 1 assumption; " in page
+    assert "PROVED ON A SUBDOMAIN (given 1 assumption" in " ".join(run("explain", name).out.split())
+    box = ledger.site()[ledger.place(name)]
+    assert f"{name} is PROVED ON A SUBDOMAIN (given 1 assumption" in box
 
 
 def test_every_assumption_has_a_letter_of_its_own():
