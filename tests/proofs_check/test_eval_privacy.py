@@ -2,12 +2,15 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.accountant.published import published
 from dpproof.accountant.smooth_sensitivity.gaussian import SmoothGaussian
+from dpproof.accountant.smooth_sensitivity.spherical import spherical_delta
 from dpproof.proofs_check.registry import lookup
 from tests.rows import rows
 from tests.verified import verified
@@ -43,6 +46,57 @@ def test_lemma_14_by_exact_profiles(dimension, epsilon, delta):
 def test_lemma_1_fails_at_a_large_epsilon():
     assert profile("eval.lemma1.alpha", "eval.lemma1.beta", 1, "50", "0.25").lower > 0.25
     assert verified(["eval.lemma1"])[0].verdict.value == "REFUTED"
+
+
+def above(square):
+    """A rational a little above the square root."""
+    return Fraction(math.isqrt(int(square * 10**18)) + 1, 10**9)
+
+
+def safe(dimension, low, high, least, most):
+    """No pair breaks Lemma 1 for an epsilon in [low, high] and log(2/delta) in [least, most]."""
+    shift, half = above(high * high / (50 * least)), high / (8 * (dimension + least))
+    delta = 2 * (-arb_of(most)).exp()
+    return all(spherical_delta(shift, x, dimension, low) < delta for x in (half, -half, Fraction(0)))
+
+
+def rectangles(dimension, top):
+    """The rectangles of epsilon in [15, top] and log(2/delta) that cover beta >= 3/2; each is safe."""
+    found, todo = [], [(Fraction(15), top, Fraction(69, 100), top / 6 - dimension)]
+    while todo:
+        low, high, least, most = todo.pop()
+        if 6 * (dimension + least) >= high:
+            continue
+        most = min(most, high / 6 - dimension)
+        if safe(dimension, low, high, least, most):
+            found.append((low, high, least, most))
+        elif high - low > 16 * (most - least):
+            middle = (low + high) / 2
+            todo += [(low, middle, least, most), (middle, high, least, most)]
+        else:
+            middle = (least + most) / 2
+            todo += [(low, high, least, middle), (low, high, middle, most)]
+        assert high - low > Fraction(1, 10**6)
+    return found
+
+
+def test_lemma_1_up_to_49_by_exact_profiles():
+    with precision(80):
+        counts = [len(rectangles(d, Fraction("49.17"))) for d in range(1, 9)]
+    assert counts == [6068, 47, 22, 11, 7, 4, 1, 0]
+
+
+def test_lemma_1_fails_at_every_epsilon_above_the_limit():
+    length, epsilon = Fraction("2.105458"), Fraction("49.172")
+    with precision(80):
+        delta = 2 * (-arb_of(length)).exp()
+        while epsilon < 200:
+            step = Fraction(4)
+            shift, half = epsilon / above(50 * length), epsilon / (8 * (1 + length))
+            while not spherical_delta(shift, half, 1, epsilon + step) > delta:
+                step /= 2
+                assert step > Fraction(1, 10**6)
+            epsilon += step
 
 
 def lsw(weights, capacity):
