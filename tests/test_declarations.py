@@ -139,7 +139,8 @@ CHANGES = [
         "np.sqrt(law.variances)",
         "np.sqrt(law.variances / 8)",
     ),
-    ("rlsvi", A + "rl.rlsvi.rlsvi", "return parameters.horizon * _sum", "return _sum"),
+    ("rlsvi", A + "rl.rlsvi.rlsvi", "return parameters.horizon * alone", "return alone"),
+    ("rlsvi", M + "rl.rlsvi._kernels", "float(parameters.beta_factor)", "float(parameters.beta_factor / 4)"),
 ]
 OTHERS = [
     (

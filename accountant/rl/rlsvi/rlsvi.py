@@ -101,6 +101,19 @@ class RLSVIParameters(Parameters):
         """The constant 2HSA inside the paper's logarithms, for H steps, S states and A actions."""
         return 2 * self.horizon * self.states * self.actions
 
+    @property
+    def beta_factor(self) -> Fraction:
+        """The factor of log(2HSAk) in the noise variance beta_k of episode k: beta_scale S H^3/2."""
+        return exact(self.beta_scale) * self.states * self.horizon**3 / 2
+
+    @staticmethod
+    def divisor(visits: Any) -> Any:
+        """Return N + 1 for N visits of a state and action. The variance of their noise is beta_k/(N + 1).
+
+        ``visits`` is a number or an array of numbers. The samplers and the accountant use this function.
+        """
+        return visits + 1
+
 
 def rho(parameters: RLSVIParameters) -> Bound:
     """Return the zCDP parameter of a whole run under ``rewards-only``: sum_{k=2}^K 2/(S H^2 log(2HSAk)).
@@ -118,13 +131,14 @@ def rho(parameters: RLSVIParameters) -> Bound:
 
 
 def _rho(parameters: RLSVIParameters) -> flint.arb:
-    return parameters.horizon * _sum_of_reciprocal_betas(parameters)
+    alone = arb_of(Fraction(parameters.divisor(1), 2))  # the cost of a cell with one visit, times beta_k
+    return parameters.horizon * alone * _sum_of_reciprocal_betas(parameters)
 
 
 def _sum_of_reciprocal_betas(parameters: RLSVIParameters) -> flint.arb:
-    """sum_{k=2}^K 1/(beta_scale * beta_k), beta_k = S H^3 log(2HSAk)/2."""
-    scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
-    return 2 * sum_of_reciprocal_logs(parameters.log_scale, 2, parameters.episodes) / scale
+    """sum_{k=2}^K 1/beta_k."""
+    logs = sum_of_reciprocal_logs(parameters.log_scale, 2, parameters.episodes)
+    return logs / arb_of(parameters.beta_factor)
 
 
 def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
@@ -136,8 +150,8 @@ def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
     148170.866...
     """
     with precision(_BITS):
-        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
-        return exact(round_up(scale * (flint.arb(parameters.log_scale) * episode).log() / 2))
+        log = (flint.arb(parameters.log_scale) * episode).log()
+        return exact(round_up(arb_of(parameters.beta_factor) * log))
 
 
 def published_rho(parameters: RLSVIParameters) -> Bound:
@@ -190,12 +204,11 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
     last = min(parameters.episodes, 1 + _TERMS)
     with precision(_BITS):
         alone = (parameters.horizon - shared) * 2 * _sum_of_reciprocal_betas(parameters)
-        scale = arb_of(exact(parameters.beta_scale)) * parameters.states * parameters.horizon**3
         terms = (
             flint.arb(k) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
             for k in range(2, last + 1)
         )
-        followed = shared * 2 * sum(terms, flint.arb(0)) / scale
+        followed = shared * sum(terms, flint.arb(0)) / arb_of(parameters.beta_factor)
         return bound_of((alone + followed).sqrt())
 
 

@@ -38,16 +38,15 @@ class Scale(NamedTuple):
 
 def noise_widths(parameters: RLSVIParameters) -> NDArray[np.float64]:
     """Return the standard deviation of the noise over sqrt(beta_k): 1/sqrt(N + 1) for N = 0, 1, ... visits."""
-    widths: NDArray[np.float64] = 1 / np.sqrt(np.arange(1.0, parameters.episodes + 2))
+    widths: NDArray[np.float64] = 1 / np.sqrt(parameters.divisor(np.arange(parameters.episodes + 1.0)))
     return widths
 
 
 def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
     """Return the parameters of the noise and of the clipping as a `Scale`, for compiled code."""
-    S, A, H = parameters.states, parameters.actions, parameters.horizon
     floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
-    beta = 0.5 * parameters.beta_scale * S * H**3
-    return Scale(beta, math.log(2 * H * S * A), floor, ceiling, widths)
+    log_of_cells = math.log(parameters.log_scale)
+    return Scale(float(parameters.beta_factor), log_of_cells, floor, ceiling, widths)
 
 
 class Model(NamedTuple):

@@ -239,7 +239,7 @@ class RLSVIStream:
         for step in reversed(self._cells):
             cells = [cell for row in step for cell in row]
             means = [cell.mean(following, self.exponent) for cell in cells]
-            variances = [beta / (cell.visits + 1) for cell in cells]
+            variances = [beta / self.parameters.divisor(cell.visits) for cell in cells]
             drawn = rounded_gaussian(means, variances, self.exponent, source=self._words)
             A = self.parameters.actions
             rows = tuple(tuple(drawn[at : at + A]) for at in range(0, len(drawn), A))
