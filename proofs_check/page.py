@@ -18,7 +18,8 @@ from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Stat
 from dpproof.proofs_check.steps import obligation
 from dpproof.proofs_check.verdict import Verdict
 
-FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws")
+FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws",
+         "sampled by")  # fmt: skip
 NEEDED = ("kind", "source", "verdict")
 SECTIONS = ("Statement", "Goals", "Steps", "Readings", "Rules", "Reason", "Domain", "Not covered")
 HIDDEN = re.compile(r"<[A-Za-z/!?]|^ {0,3}\[[^\]]*\]:")
@@ -53,6 +54,16 @@ class Page:
     def fact(self, name: str) -> str | None:
         """Return a fact's text; None if the page does not state it."""
         return self.facts[name][1] if name in self.facts else None
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Return the names ``module:object`` that a fact lists."""
+        number, text = self.facts.get(name, (0, ""))
+        found = tuple(re.findall(r"`([\w.]+:\w+)`", text))
+        if text != ", ".join(f"`{x}`" for x in found):
+            raise self.error(
+                number, f"fact {name!r} must list names such as `package.module:function`, in backticks"
+            )
+        return found
 
     def ids(self, name: str) -> tuple[str, ...]:
         """Return the ids that a fact lists."""
@@ -224,6 +235,7 @@ def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] 
             page.ids("laws"),
             page.fact("verdict") or "",
             tuple(page.goals),
+            page.names("sampled by"),
         )
     except ValueError as error:
         raise error if isinstance(error, PageError) else page.error(1, str(error)) from None

@@ -77,9 +77,10 @@ class Statement:
     ``reason`` explains why a statement without claims is assumed. ``domain`` is the part of the paper's domain that
     the claims cover, if they do not cover all of the domain. A statement with ``parts`` has no claims of its own; it
     holds if all parts hold. Each part has its own verdict. ``judgement`` says how severe a refutation is. ``laws``
-    names the rows of `dpproof.proofs_check.laws` that the statement uses. ``expected`` is the verdict that its
-    page states. ``goals`` names those obligations that together are the whole statement, if there are any. The other
-    obligations are then lemmas. A statement with neither claims, parts nor a reason is open.
+    names the rows of `dpproof.proofs_check.laws` that the statement uses. ``expected`` is the verdict that its page
+    states. ``goals`` names those obligations that together are the whole statement, if there are any. The other
+    obligations are then lemmas. ``sampled_by`` names the code, as ``package.module:name``, that draws the outputs. A
+    statement with neither claims, parts nor a reason is open.
 
     Raises:
         ValueError: for an unknown kind; for parts together with obligations; for a reason together with parts or
@@ -106,6 +107,7 @@ class Statement:
     laws: tuple[str, ...] = ()
     expected: str = ""
     goals: tuple[str, ...] = ()
+    sampled_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

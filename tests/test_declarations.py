@@ -7,6 +7,7 @@ without its ceiling, another probability of a noise bit, sums instead of message
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.proofs_check.registry import lookup, statements
 from tests.rows import rows
 
 AGREES = "tests/audits/test_agreement.py::test_sampler_and_accountant_agree[{}]"
@@ -177,6 +180,22 @@ OTHERS = [
 ]
 """The samplers that learners and deployments use, where audits draw by another route."""
 ROWS = [(AGREES.format(name), *change) for name, *change in CHANGES] + OTHERS
+
+
+def test_the_page_of_a_guarantee_names_the_sampler_of_every_mechanism_that_rests_on_it():
+    for name, leaf in CATALOGUE.items():
+        accountant = accountant_for(name)
+        for relation in accountant.relations:
+            statement = lookup(accountant.account(accountant.example, relation).statement)
+            samplers = [x for x in statement.sampled_by if x == f"dpproof.mechanisms.{leaf}:sample"]
+            assert samplers or (accountant.unsampled and statement.sampled_by), (name, statement.id)
+
+
+def test_every_named_sampler_exists():
+    named = [x for statement in statements() for x in statement.sampled_by]
+    assert len(named) > len(CATALOGUE)
+    for module, _, thing in (x.partition(":") for x in named):
+        assert callable(getattr(importlib.import_module(module), thing))
 
 
 @pytest.mark.slow

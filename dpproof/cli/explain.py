@@ -235,6 +235,8 @@ def _statement(identity: str, console: Console) -> None:
         console.print(indent(obligation.text, "    "), markup=False, highlight=False, soft_wrap=True)
     if entry.rests_on:
         console.print(f"rests on: {', '.join(entry.rests_on)}")
+    if entry.sampled_by:
+        console.print(f"sampled by: {', '.join(entry.sampled_by)}")
     console.print(f"Coq: {coq_status(found)}")
     console.print(f"not covered: {escape(entry.not_covered)}")
     _readings(found, console)
