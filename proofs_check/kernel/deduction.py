@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Task, keys
-from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, shown, strictly, total
+from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, rebuilt, shown, strictly, total
 from dpproof.proofs_check.kernel.theorems import (
     BUILT_IN,
     NUMBER,
@@ -329,7 +330,7 @@ def _exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
     if type(e) is not tuple:
         return e
     at = 2 if binds(e) else 1
-    return (*e[:at], *(x if type(x) is int else _exchanged(x, old, new) for x in e[at:]))
+    return rebuilt(e, at, [x if type(x) is int else _exchanged(x, old, new) for x in e[at:]])
 
 
 def law(s: Sequent, node: Node, replay: Replay) -> None:
@@ -337,7 +338,12 @@ def law(s: Sequent, node: Node, replay: Replay) -> None:
     keys(node, {"law", "as", "sub"})
     if type(node["law"]) is not str or node["law"] not in LAWS:
         raise Rejected(f"a law must be one of {sorted(LAWS)}")
-    replay(s.adding(node["as"], Reader(Signature()).clause(LAWS[node["law"]])), node["sub"])
+    replay(s.adding(node["as"], _law(node["law"])), node["sub"])
+
+
+@cache
+def _law(name: str) -> Clause:
+    return Reader(Signature()).clause(LAWS[name])
 
 
 RULES: Mapping[str, Handler] = {

@@ -25,25 +25,40 @@ UNIT: Monomial = ()
 MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
 
 
-UNITY: Poly = {UNIT: Fraction(1)}
-"""The constant polynomial 1."""
+ONE = Fraction(1)
+UNITY: Poly = {UNIT: ONE}
+"""The constant polynomial 1. No polynomial is ever changed in place, so that one object may serve everywhere."""
 
 
 def constant(q: Fraction | int) -> Poly:
     """Return the constant polynomial with the value q."""
-    return {UNIT: Fraction(q)} if q else {}
+    return UNITY if q == 1 else {UNIT: Fraction(q)} if q else {}
+
+
+def is_one(p: Poly) -> bool:
+    """Return whether a polynomial is the constant 1."""
+    return p is UNITY or (len(p) == 1 and p.get(UNIT) == 1)
+
+
+def negative(p: Poly) -> Poly:
+    """Return the polynomial -p."""
+    return {m: -c for m, c in p.items()}
 
 
 def plus(a: Poly, b: Poly) -> Poly:
     """Return the sum of two polynomials."""
+    if not a or not b:
+        return a or b
     out = dict(a)
     for m, c in b.items():
-        out[m] = out.get(m, Fraction(0)) + c
+        out[m] = out[m] + c if m in out else c
     return {m: c for m, c in out.items() if c}
 
 
 def joined(a: Monomial, b: Monomial) -> Monomial:
     """Return the product of two monomials."""
+    if not a or not b:
+        return a or b
     powers = dict(a)
     for s, k in b:
         powers[s] = powers.get(s, 0) + k
@@ -54,15 +69,15 @@ def joined(a: Monomial, b: Monomial) -> Monomial:
 
 def times(a: Poly, b: Poly) -> Poly:
     """Return the product of two polynomials."""
-    if a == UNITY or b == UNITY:
-        return dict(b if a == UNITY else a)
+    if is_one(a) or is_one(b):
+        return b if is_one(a) else a
     if len(a) * len(b) > 100 * MAX_TERMS:
         raise Rejected("a polynomial is too large")
     out: Poly = {}
     for m, c in a.items():
         for n, d in b.items():
-            key = joined(m, n)
-            out[key] = out.get(key, Fraction(0)) + c * d
+            key, product = joined(m, n), d if c is ONE else c if d is ONE else c * d
+            out[key] = out[key] + product if key in out else product
     if len(out) > MAX_TERMS or any(_bits(c) > MAX_BITS for c in out.values()):
         raise Rejected("a polynomial is too large")
     return {m: c for m, c in out.items() if c}
@@ -79,15 +94,27 @@ def raised(a: Poly, n: int) -> Poly:
 
 def _content(p: Poly) -> tuple[Fraction, Monomial]:
     """Return the positive rational and the monomial common to all terms of a nonzero polynomial."""
+    if len(p) == 1:
+        ((m, c),) = p.items()
+        return abs(c), m
     numbers = Fraction(gcd(*(c.numerator for c in p.values())), lcm(*(c.denominator for c in p.values())))
+    return numbers, _common(p)
+
+
+def _common(p: Poly) -> Monomial:
+    """Return the monomial common to all terms of a nonzero polynomial."""
     common = dict(next(iter(p)))
     for m in p:
+        if not common:
+            break
         powers = dict(m)
         common = {s: min(k, powers.get(s, 0)) for s, k in common.items()}
-    return numbers, tuple(sorted((s, k) for s, k in common.items() if k))
+    return tuple(sorted((s, k) for s, k in common.items() if k))
 
 
 def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
+    if not mono and number == 1:
+        return p
     back = tuple((s, -k) for s, k in mono)
     return {joined(m, back): c / number for m, c in p.items()}
 
@@ -112,15 +139,28 @@ class Symbol(NamedTuple):
     inner: Quotient
 
 
+class Symbols(dict[str, Symbol]):
+    """The symbols by their names. That of a variable is made when it is first needed, from its interval."""
+
+    def __init__(self, variable: Callable[[str], tuple[Interval, tuple[bool, bool]]]) -> None:
+        super().__init__()
+        self.variable = variable
+
+    def __missing__(self, name: str) -> Symbol:
+        """Return the symbol of a variable. A name that is no variable is an error."""
+        self[name] = Symbol(*self.variable(name), "", ({}, {}))
+        return self[name]
+
+
 class Field:
     """An object that computes normal forms of formulas whose variables lie in given intervals.
 
     ``atoms`` becomes true if a decision used the interval of an atom: a logarithm, an exponential, a root or erfc.
     """
 
-    def __init__(self, ranges: dict[str, tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
+    def __init__(self, variable: Callable[[str], tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
         self.prec = prec
-        self.symbols = {v: Symbol(r, ends, "", ({}, {})) for v, (r, ends) in ranges.items()}
+        self.symbols = Symbols(variable)
         self.atoms = False
 
     def _symbol(self, s: str) -> Symbol:
@@ -131,6 +171,8 @@ class Field:
 
     def _affine(self, s: str, reflect: frozenset[str]) -> Poly:
         low, high, _ = self._symbol(s).range
+        if low == ia.ZERO and s not in reflect:
+            return {((s, 1),): ONE}
         if not low[0] and (s not in reflect or high[0]):
             return plus(constant(low[1]), {((s, 1),): Fraction(1)})
         return {((s, 1),): Fraction(1)} if high[0] else plus(constant(high[1]), {((s, 1),): Fraction(-1)})
@@ -147,6 +189,8 @@ class Field:
         The distance is from the upper bound for symbols in `reflect`, otherwise from the lower bound. If this bound
         is infinite, the other bound is used; if both are infinite, the symbol itself.
         """
+        if all(self._symbol(s).range.lo == ia.ZERO and s not in reflect for m in p for s, _ in m):
+            return p
         total: Poly = {}
         for m, c in p.items():
             factors = [raised(self._affine(s, reflect), k) for s, k in m]
@@ -158,7 +202,7 @@ class Field:
 
         The method looks at the signs of coefficients, after positive common factors are removed.
         """
-        mono = tuple((s, k) for s, k in (_content(p)[1] if p else ()) if self._is(s, True))
+        mono = tuple((s, k) for s, k in (_common(p) if p else ()) if self._is(s, True))
         return self._coefficients(_divided(p, Fraction(1), mono), reflect)
 
     def _coefficients(self, p: Poly, reflect: frozenset[str]) -> bool | None:
@@ -175,8 +219,10 @@ class Field:
 
         The signs of coefficients are tried first, then interval arithmetic.
         """
+        if p.keys() == UNITY.keys():
+            return True if p[UNIT] > 0 else None
         found: bool | None = None
-        for reflect in (frozenset[str](), frozenset(self.symbols)):
+        for reflect in (frozenset[str](), frozenset(s for m in p for s, _ in m)):
             sign = self.positive(p, reflect)
             if sign:
                 return True
@@ -196,7 +242,7 @@ class Field:
     def bound(self, p: Poly) -> Interval:
         """Return an interval that contains the values of p on the domain."""
         low, high, nz = self._enclosed(p)
-        for reflect in (frozenset[str](), frozenset(self.symbols)):
+        for reflect in (frozenset[str](), frozenset(s for m in p for s, _ in m)):
             sign = self._coefficients(p, reflect)
             if sign is not None:  # then the constant term is a lower bound
                 low = max(low, (0, self.shifted(p, reflect).get(UNIT, Fraction(0))))
@@ -234,10 +280,10 @@ class Field:
         n, d = self.reduced(n), self.reduced(d)
         if not n:
             return {}, constant(1)
-        if d == UNITY:
-            return n, d
+        if is_one(d):
+            return n, UNITY
         number, below = _content(d)
-        above = dict(_content(n)[1])
+        above = dict(_common(n)) if below else {}
         shared = ((s, min(k, above.get(s, 0))) for s, k in below)
         mono: Monomial = tuple((s, k) for s, k in shared if k and self._is(s, True))
         n, d = _divided(n, number, mono), _divided(d, number, mono)
@@ -248,9 +294,9 @@ class Field:
     def normal(self, e: Expr) -> Quotient:
         """Return the normal form of a formula. Reject a formula that may be undefined on the domain."""
         if type(e) is Fraction:
-            return constant(e), constant(1)
+            return constant(e), UNITY
         if type(e) is str:
-            return {((e, 1),): Fraction(1)}, constant(1)
+            return {((e, 1),): ONE}, UNITY
         e = node(e)
         if e[0] == "^":
             return self._power(self.normal(e[1]), e[2])
@@ -268,7 +314,7 @@ class Field:
 
     def add(self, a: Quotient, b: Quotient) -> Quotient:
         """Return the sum of two quotients."""
-        if a[1] == b[1]:
+        if (is_one(a[1]) and is_one(b[1])) or a[1] == b[1]:
             return self.quotient(plus(a[0], b[0]), a[1])
         return self.quotient(plus(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
 
@@ -280,8 +326,8 @@ class Field:
         """Return 1/a for a quotient whose numerator is certified to be positive or negative."""
         if self.sign(a[0]):
             return self.quotient(a[1], a[0])
-        if self.sign(times(constant(-1), a[0])):
-            return self.quotient(times(constant(-1), a[1]), times(constant(-1), a[0]))
+        if self.sign(negative(a[0])):
+            return self.quotient(negative(a[1]), negative(a[0]))
         raise Rejected("a divisor may be zero")
 
     def _power(self, a: Quotient, n: int) -> Quotient:
@@ -292,12 +338,12 @@ class Field:
         name = f"{op}({sorted(inner[0].items())}/{sorted(inner[1].items())})"
         if name not in self.symbols:
             value = self.bound(inner[0])
-            if inner[1] != constant(1):
+            if not is_one(inner[1]):
                 value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
             value = ia.UNARY[op](value, self.prec)
             ends = value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO
             self.symbols[name] = Symbol(value, ends, op, inner)
-        return {((name, 1),): Fraction(1)}, constant(1)
+        return {((name, 1),): ONE}, UNITY
 
     def _is(self, s: str, strictly: bool) -> bool:
         low, _, nz = self._symbol(s).range
@@ -305,7 +351,7 @@ class Field:
 
     def log(self, n: Poly, d: Poly) -> Quotient:
         """Return the logarithm of the quotient n/d."""
-        return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
+        return self.add(self._log(n), _negated(self, *self._log(d)))
 
     def _log(self, p: Poly) -> Quotient:
         if not self.sign(p):
@@ -321,7 +367,7 @@ class Field:
         ]
         terms += [(k, self._log_symbol(s)) for s, k in mono]
         rest = _divided(p, number, mono)
-        if rest != constant(1):
+        if not is_one(rest):
             terms.append((1, self._atom("log", (rest, constant(1)))))
         total: Quotient = ({}, constant(1))
         for k, x in terms:
@@ -350,7 +396,7 @@ class Field:
         rest = times(constant(whole // square**2), _divided(p, number, tuple((s, 2 * k) for s, k in out)))
         if self.sign(rest) is None:
             out, rest = (), times(constant(Fraction(whole, square**2) / number), p)
-        root = constant(1) if rest == constant(1) else self._atom("sqrt", (rest, constant(1)))[0]
+        root = UNITY if is_one(rest) else self._atom("sqrt", (rest, constant(1)))[0]
         return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
 
     def exp(self, n: Poly, d: Poly) -> Quotient:
@@ -361,7 +407,7 @@ class Field:
     def _exp_term(self, n: Poly, d: Poly) -> Quotient:
         """Return the exponential of a quotient whose numerator has one term."""
         ((m, c),) = n.items()
-        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 and d == constant(1) else None
+        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 and is_one(d) else None
         if symbol and symbol.op == "log" and c.denominator == 1 and abs(c) <= MAX_DEGREE:
             return self._power(symbol.inner, int(c))
         if abs(c.numerator) > MAX_DEGREE:
@@ -370,7 +416,7 @@ class Field:
 
 
 def _negated(field: Field, n: Poly, d: Poly) -> Quotient:
-    return times(constant(-1), n), d
+    return negative(n), d
 
 
 UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
@@ -383,6 +429,6 @@ UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
 BINARY: dict[str, Callable[[Field, Any, Any], Quotient]] = {
     "+": Field.add,
     "*": Field.mul,
-    "-": lambda f, a, b: f.add(a, (times(constant(-1), b[0]), b[1])),
+    "-": lambda f, a, b: f.add(a, (negative(b[0]), b[1])),
     "/": lambda f, a, b: f.mul(a, f.inverse(b)),
 }
