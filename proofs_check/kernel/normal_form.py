@@ -9,10 +9,11 @@ rejected.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
@@ -130,25 +131,40 @@ def _primes(n: int) -> dict[int, int]:
     return factors | ({n: 1} if n > 1 else {})
 
 
-class Symbol(NamedTuple):
-    """A symbol of a polynomial: its interval, its operation ("" for a variable) and the operation's argument."""
+Bounds = tuple[Interval, tuple[bool, bool]]
+"""An interval, and for each endpoint whether it is excluded."""
 
-    range: Interval
-    open: tuple[bool, bool]
+
+@dataclass
+class Symbol:
+    """A symbol of a polynomial: its operation ("" for a variable), the operation's argument, and how to bound it."""
+
     op: str
     inner: Quotient
+    find: Callable[[], Bounds]
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The interval of the values. It is computed when it is first needed."""
+        return self.find()
+
+    @property
+    def range(self) -> Interval:
+        """The closed interval of the values."""
+        return self.bounds[0]
 
 
 class Symbols(dict[str, Symbol]):
-    """The symbols by their names. That of a variable is made when it is first needed, from its interval."""
+    """The symbols by their names. That of a variable is made when it is first needed."""
 
-    def __init__(self, variable: Callable[[str], tuple[Interval, tuple[bool, bool]]]) -> None:
+    def __init__(self, variable: Callable[[str], Bounds]) -> None:
         super().__init__()
         self.variable = variable
 
     def __missing__(self, name: str) -> Symbol:
         """Return the symbol of a variable. A name that is no variable is an error."""
-        self[name] = Symbol(*self.variable(name), "", ({}, {}))
+        found = self.variable(name)
+        self[name] = Symbol("", ({}, {}), lambda: found)
         return self[name]
 
 
@@ -158,10 +174,10 @@ class Field:
     ``atoms`` becomes true if a decision used the interval of an atom: a logarithm, an exponential, a root or erfc.
     """
 
-    def __init__(self, variable: Callable[[str], tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
+    def __init__(self, variable: Callable[[str], Bounds], prec: int) -> None:
         self.prec = prec
         self.symbols = Symbols(variable)
-        self.atoms = False
+        self.atoms = self.roots = False
 
     def _symbol(self, s: str) -> Symbol:
         """Return a symbol whose range is about to be used."""
@@ -179,7 +195,7 @@ class Field:
 
     def _distance(self, s: str, reflect: frozenset[str]) -> tuple[bool, bool]:
         """Tell whether the shifted symbol is never negative, and whether it is never zero."""
-        (low, high, _), ends = self._symbol(s).range, self.symbols[s].open
+        (low, high, _), ends = self._symbol(s).bounds
         below = not low[0] and (s not in reflect or high[0] != 0)
         return below or not high[0], ends[0] if below else (not high[0] and ends[1])
 
@@ -263,6 +279,8 @@ class Field:
 
     def reduced(self, p: Poly) -> Poly:
         """Return p with every sqrt(x)**2 replaced by x."""
+        if not self.roots:
+            return p
         for m, c in p.items():
             for s, k in m:
                 if self.symbols[s].op == "sqrt" and k > 1:
@@ -277,11 +295,10 @@ class Field:
 
         Only factors that are positive on the domain are cancelled.
         """
-        n, d = self.reduced(n), self.reduced(d)
-        if not n:
-            return {}, constant(1)
-        if is_one(d):
+        n = self.reduced(n)
+        if not n or is_one(d):
             return n, UNITY
+        d = self.reduced(d)
         number, below = _content(d)
         above = dict(_common(n)) if below else {}
         shared = ((s, min(k, above.get(s, 0))) for s, k in below)
@@ -301,7 +318,7 @@ class Field:
         if e[0] == "^":
             return self._power(self.normal(e[1]), e[2])
         if e[0] == "pi":
-            self.symbols.setdefault("pi", Symbol(ia.pi(self.prec), (False, False), "pi", ({}, {})))
+            self.symbols.setdefault("pi", Symbol("pi", ({}, {}), lambda: (ia.pi(self.prec), (False, False))))
             return {(("pi", 1),): Fraction(1)}, constant(1)
         if e[0] in ("sum", "E"):
             raise Rejected(
@@ -337,13 +354,18 @@ class Field:
     def _atom(self, op: str, inner: Quotient) -> Quotient:
         name = f"{op}({sorted(inner[0].items())}/{sorted(inner[1].items())})"
         if name not in self.symbols:
-            value = self.bound(inner[0])
-            if not is_one(inner[1]):
-                value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
-            value = ia.UNARY[op](value, self.prec)
-            ends = value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO
-            self.symbols[name] = Symbol(value, ends, op, inner)
+            self.symbols[name] = Symbol(op, inner, lambda: self._bounds(op, inner))
+            self.atoms = self.atoms or any(self.symbols[s].op for p in inner for m in p for s, _ in m)
+            self.roots = self.roots or op == "sqrt"
         return {((name, 1),): ONE}, UNITY
+
+    def _bounds(self, op: str, inner: Quotient) -> Bounds:
+        """Return an interval that contains the values of an atom."""
+        value = self.bound(inner[0])
+        if not is_one(inner[1]):
+            value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
+        value = ia.UNARY[op](value, self.prec)
+        return value, (value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO)
 
     def _is(self, s: str, strictly: bool) -> bool:
         low, _, nz = self._symbol(s).range

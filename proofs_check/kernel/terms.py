@@ -134,7 +134,7 @@ def _linear(e: Expr) -> Expr:
     if e[0] == "+" and len(e) == 3 and type(e[1]) is str and type(e[2]) is Fraction and e[2]:
         return e
     terms = {x: c for x, c in _combination(e).items() if c}
-    rest = [x for x in terms if x != ONE]
+    rest = [x for x in terms if type(x) is not Fraction]
     if len(rest) > 1:
         rest.sort(key=repr)
     written: list[Expr] = [x if terms[x] == 1 else ("*", terms[x], x) for x in rest]
@@ -154,9 +154,9 @@ def _combination(e: Expr) -> dict[Expr, Fraction]:
     if op in ("+", "-"):
         added: dict[Expr, Fraction] = {}
         for place, part in enumerate(e[1:]):
-            sign = -1 if op == "-" and place else 1
-            for x, c in _combination(part).items():
-                added[x] = added.get(x, ZERO) + sign * c
+            for x, found in _combination(part).items():
+                c = -found if op == "-" and place else found
+                added[x] = added[x] + c if x in added else c
         return added
     if op == "*" and len(e) == 3 and Fraction in (type(e[1]), type(e[2])):
         c, x = (e[1], e[2]) if type(e[1]) is Fraction else (e[2], e[1])
