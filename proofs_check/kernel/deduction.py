@@ -16,7 +16,18 @@ from typing import Any
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Task, keys
-from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, rebuilt, shown, strictly, total
+from dpproof.proofs_check.kernel.terms import (
+    LINEAR,
+    ONE,
+    ZERO,
+    binds,
+    canonical,
+    parts,
+    rebuilt,
+    shown,
+    strictly,
+    total,
+)
 from dpproof.proofs_check.kernel.theorems import (
     BUILT_IN,
     NUMBER,
@@ -158,15 +169,17 @@ def _set_of(s: Sequent, e: Expr) -> str:
     return _gives(s.known, e).set if type(e) is tuple and e[0][0] == "@" else ""
 
 
-def is_whole(s: Sequent, e: Expr) -> bool:
-    """Return whether a formula is certainly a whole number."""
+def is_whole(s: Sequent, e: Expr, indices: frozenset[str] = frozenset()) -> bool:
+    """Return whether a formula is certainly a whole number, for whole values of the indices of sums around it."""
     if type(e) is str:
-        return s.known.scope[e].whole
+        return e in indices or s.known.scope[e].whole
     if type(e) is Fraction:
         return e.denominator == 1
     if type(e) is tuple and e[0][0] == "@":
         return _gives(s.known, e).whole
-    return type(e) is tuple and e[0] in ("+", "-", "*", "neg") and all(is_whole(s, x) for x in parts(e))
+    if type(e) is tuple and e[0] == "sum":
+        return is_whole(s, e[-1], indices | {e[1]})
+    return type(e) is tuple and e[0] in LINEAR and all(is_whole(s, x, indices) for x in parts(e))
 
 
 # Logic ----------------------------------------------------------------------------------------------------------
@@ -196,6 +209,11 @@ def have(s: Sequent, node: Node, replay: Replay) -> None:
     fact = s.reader().clause(node["have"])
     replay(s.showing(fact), node["proof"])
     replay(s.adding(node["as"], fact), node["sub"])
+
+
+def absurd(s: Sequent, node: Node, replay: Replay) -> None:
+    """Prove any goal, because the facts contradict each other: they imply 0 > 0."""
+    replay(s.showing(holds(Relation(">", ZERO, ZERO))), keys(node, {"absurd"})["absurd"])
 
 
 def exact(s: Sequent, node: Node, replay: Replay) -> None:
@@ -349,4 +367,5 @@ def _law(name: str) -> Clause:
 RULES: Mapping[str, Handler] = {
     "arith": arith, "fix": fix, "have": have, "exact": exact, "same": same, "equal": equal, "use": use,
     "cases": cases, "whole": whole, "induct": induct, "rewrite": rewrite, "law": law,
+    "absurd": absurd,
 }  # fmt: skip

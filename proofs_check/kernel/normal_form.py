@@ -3,7 +3,8 @@
 A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p) of a quotient p. The following trusted rules
 rewrite formulas, and the conditions of each rule are checked: log of a product, quotient or power of positive things
 is the sum; log(exp x) = x; log(sqrt p) = log(p)/2; log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n
-d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n.
+d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n;
+exp(x) = exp(x/2)^2 where exp(x/2) occurs as well, and likewise for other fractions with small denominators.
 Divisors must be certified nonzero, arguments of log positive and of sqrt not negative, or the certificate is
 rejected.
 """
@@ -23,7 +24,7 @@ Monomial = tuple[tuple[str, int], ...]
 Poly = dict[Monomial, Fraction]
 Quotient = tuple[Poly, Poly]
 UNIT: Monomial = ()
-MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
+MAX_TERMS, MAX_DEGREE, MAX_BITS, MAX_UNIT = 4000, 200, 50_000, 12
 
 
 ONE = Fraction(1)
@@ -178,6 +179,8 @@ class Field:
         self.prec = prec
         self.symbols = Symbols(variable)
         self.atoms = self.roots = False
+        self.units: dict[str, int] = {}
+        self.finer: dict[str, tuple[str, int]] = {}
 
     def _symbol(self, s: str) -> Symbol:
         """Return a symbol whose range is about to be used."""
@@ -278,11 +281,15 @@ class Field:
         return "+", Fraction(0), *(("*", c, *(("^", self.formula(s), k) for s, k in m)) for m, c in p.items())
 
     def reduced(self, p: Poly) -> Poly:
-        """Return p with every sqrt(x)**2 replaced by x."""
-        if not self.roots:
+        """Return p with every sqrt(x)**2 replaced by x, and exp(x) by exp(x/2)**2 if exp(x/2) occurs, too."""
+        if not self.roots and not self.finer:
             return p
         for m, c in p.items():
             for s, k in m:
+                if s in self.finer:
+                    fine, n = self.finer[s]
+                    there = {joined(tuple(x for x in m if x[0] != s), ((fine, k * n),)): c}
+                    return self.reduced(plus({x: y for x, y in p.items() if x != m}, there))
                 if self.symbols[s].op == "sqrt" and k > 1:
                     rest: Poly = {tuple(x for x in m if x[0] != s): c}
                     root: Poly = {((s, 1),): Fraction(1)} if k % 2 else constant(1)
@@ -434,7 +441,31 @@ class Field:
             return self._power(symbol.inner, int(c))
         if abs(c.numerator) > MAX_DEGREE:
             return self._atom("exp", (n, d))
-        return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, d)), c.numerator)
+        q = self._unit(m, d, c.denominator)
+        power = c.numerator * (q // c.denominator)
+        if abs(power) > MAX_DEGREE:
+            q, power = c.denominator, c.numerator
+        return self._power(self._atom("exp", ({m: Fraction(1, q)}, d)), power)
+
+    def _unit(self, m: Monomial, d: Poly, q: int) -> int:
+        """Return the least common multiple of the denominators with which exp(m/(q d)) has occurred, if it is small.
+
+        The exponentials that occurred with another one become powers of a new one.
+        """
+        key = f"{m}/{sorted(d.items())}"
+        old = self.units.get(key, q)
+        unit = lcm(old, q)
+        if unit > MAX_UNIT:
+            return q
+        if unit > old:
+            self.finer[self._exponential(m, d, old)] = self._exponential(m, d, unit), unit // old
+        self.units[key] = unit
+        return unit
+
+    def _exponential(self, m: Monomial, d: Poly, q: int) -> str:
+        """Return the name of the symbol exp(m/(q d))."""
+        ((((name, _),), _),) = self._atom("exp", ({m: Fraction(1, q)}, d))[0].items()
+        return name
 
 
 def _negated(field: Field, n: Poly, d: Poly) -> Quotient:
