@@ -25,7 +25,8 @@ def test_verdicts_of_the_headline():
 
 def test_the_refuted_statement_names_its_reading_and_what_is_left():
     page = lookup("sdp.corollary11.regret")
-    assert "first policy" in page.judgement.why and "mixtures" in page.judgement.why
+    assert "first policy" in page.judgement.why
+    assert "mixtures" in page.judgement.why
     assert page.corrected_by == "sdp.corollary11.mixture"
     assert "random" in page.not_covered
 
@@ -106,7 +107,8 @@ def test_one_bound_for_all_policies_of_sampled_models():
             f, bound = values(P, r, mu), 0.0
             for h, x, p in visits(Pt, mu, first):
                 n, row, g = N[h, x, mu[h, x]], P[h, x, mu[h, x]], best[h + 1] - f[h + 1]
-                bound += p * (2 * math.sqrt(max(0.0, variance(row, best[h + 1])) * iota / n) + (H * iota + 2 * X * H * E) / n)
+                spread = max(0.0, variance(row, best[h + 1]))
+                bound += p * (2 * math.sqrt(spread * iota / n) + (H * iota + 2 * X * H * E) / n)
                 bound += p * (math.sqrt(2 * X * iota * (row @ g**2) / n) + X * H * (2 * iota / 3 + 2 * E) / n)
             assert abs(first @ (f[0] - values(Pt, r, mu)[0])) <= bound
 
@@ -116,7 +118,9 @@ def test_the_printed_c1_is_enough_for_the_papers_privatizer():
         for i in (3.87, 10.0, 200.0):
             E = 280.0 * H
             crude = 3 * E * H**2 * i - E  # the printed logarithm may be i/2
-            m = next(m for m in np.geomspace(1, 100 * crude, 4000) if m + math.sqrt(2 * m * i) + 2 * i / 3 >= crude)
+            m = next(
+                m for m in np.geomspace(1, 100 * crude, 4000) if m + math.sqrt(2 * m * i) + 2 * i / 3 >= crude
+            )
             released = m - math.sqrt(2 * m * i) - E
             assert released >= 2 * E * H**2 * i
             s = np.linspace(0, 3, 3001) * math.sqrt(released)
@@ -164,18 +168,20 @@ def test_the_problem_exists_at_its_numbers():
     assert 3 * (2**B - 2) < K <= 3 * (2 ** (B + 1) - 2)
     big, ell = math.log(4 * B * n * n * 2 / delta), math.log(2 * n * 2 / beta)
 
-    def E(epsilon):
+    def level(epsilon):
         return 4 * (math.sqrt(2 * 864 * ell / epsilon**2 * big) + 2 * big / 3)
 
     wanted = 0.21 * 2 ** (stage / 2) / (4 * n * n * iota)
-    assert 8360 < wanted < 8361 and E(1) < wanted < E(0.4)
-    assert abs(E(0.8879150207600409) - wanted) < 1e-6
-    assert K / (900000 * n * wanted * iota) > 7e50 and iota**2 * (math.sqrt(2 * n * K) + 2 * n**3 * wanted) < 2e45
+    assert 8360 < wanted < 8361
+    assert level(1) < wanted < level(0.4)
+    assert abs(level(0.8879150207600409) - wanted) < 1e-6
+    assert K / (900000 * n * wanted * iota) > 7e50
+    assert iota**2 * (math.sqrt(2 * n * K) + 2 * n**3 * wanted) < 2e45
     assert 63000 / n * (1 + math.log2(363 * n * wanted * iota)) < delta
 
 
 def test_a_run_removes_the_optimal_policy():
-    """At C = 1/100 and an E of 2.7, so that counts can be drawn; visits by Poisson's law, which is within 1/n of theirs."""
+    """C = 1/100 and E = 2.7, so that counts can be drawn; visits by Poisson's law, which is within 1/n of theirs."""
     rng = np.random.default_rng(0)
     n, C, delta, K, last = 100_000, 0.01, 0.01, 1e30, 77
     iota = math.log(4 * K / delta)
@@ -190,7 +196,10 @@ def test_a_run_removes_the_optimal_policy():
         second, first = rng.poisson(L / (2 * n * n), n), rng.poisson(2 * L * (1 - 1 / (4 * n)) / n, n)
         won, base = rng.binomial(second, 0.5), rng.binomial(first, 0.5 + d)
         noise = rng.uniform(-E / 4, E / 4, (2, n))
-        estimates = (won + noise[0]) / (second + E * rng.random(n)), (base + noise[1]) / (first + E * rng.random(n))
+        estimates = (
+            (won + noise[0]) / (second + E * rng.random(n)),
+            (base + noise[1]) / (first + E * rng.random(n)),
+        )
         return won - second / 2, second, estimates[0] - estimates[1]
 
     S, N, Y = stage(2**last)
@@ -198,7 +207,8 @@ def test_a_run_removes_the_optimal_policy():
     v, theta = n / 2 ** (last / 2), threshold(2**last)
     assert abs(theta / v - 0.21) < 0.01
     earlier = [b for b in range(35, last) if threshold(2**b) <= 4]
-    assert len(earlier) > 25 and 2 ** earlier[0] / (2 * n * n) > 100
+    assert len(earlier) > 25
+    assert 2 ** earlier[0] / (2 * n * n) > 100
     for b in earlier:
         _, _, gain = stage(2**b)
         best = np.maximum(gain, 0).mean()
