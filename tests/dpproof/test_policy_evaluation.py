@@ -138,11 +138,22 @@ def test_account_reads_the_visits(visits, tmp_path):
 
 
 @pytest.mark.slow
-def test_printed_noise_beyond_fifteen_is_not_called_proved():
-    assert "not proved here" in " ".join(asked("calibrate", target="20").output.split())
-    assert "not proved here" not in " ".join(asked("calibrate", target="15").output.split())
-    found = json.loads(asked("calibrate", "--json", target="20").output)["printed"]
-    assert found["statement"] == "eval.theorem6"
+def test_printed_noise_is_called_proved_only_where_a_statement_proves_it():
+    assert "not proved here" in " ".join(asked("calibrate", target="51").output.split())
+    assert "not proved here" not in " ".join(asked("calibrate", target="50").output.split())
+    lsl = ("--algorithm", "lsl")
+    for more, dimension, target, statement in (
+        ((), 1, "50", "eval.theorem6.to_50"),
+        ((), 1, "51", "eval.theorem6"),
+        (lsl, 1, "15", "eval.theorem10.corrected"),
+        (lsl, 1, "40", "eval.theorem10"),  # the printed beta is 2.5
+        (lsl, 40, "40", "eval.theorem10.small_beta"),
+        (lsl, 40, "51", "eval.theorem10"),
+    ):
+        done = asked("calibrate", "--json", *more, dimension=dimension, target=target)
+        found = json.loads(done.output)["printed"]
+        assert found["statement"] == statement
+        assert ("remark" in found) == (statement in ("eval.theorem6", "eval.theorem10"))
 
 
 def test_what_does_not_fit_together_is_refused(visits):

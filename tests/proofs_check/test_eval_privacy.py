@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -81,9 +82,47 @@ def rectangles(dimension, top):
 
 
 def test_lemma_1_up_to_49_by_exact_profiles():
+    top = Fraction("49.17")
     with precision(80):
-        counts = [len(rectangles(d, Fraction("49.17"))) for d in range(1, 9)]
-    assert counts == [6068, 47, 22, 11, 7, 4, 1, 0]
+        found = [rectangles(d, top) for d in range(1, 9)]
+    assert [len(x) for x in found] == [6068, 47, 22, 11, 7, 4, 1, 0]
+    rng = random.Random(0)
+    for _ in range(300):  # a beta of 3/2 is at epsilon = 6 (d + L)
+        dimension = rng.randint(1, 7)
+        epsilon = Fraction(rng.uniform(6 * (dimension + 0.7), float(top)))
+        length = Fraction(rng.uniform(0.69, float(epsilon) / 6 - dimension))
+        assert epsilon < 15 or any(
+            low <= epsilon <= high and least <= length <= most
+            for low, high, least, most in found[dimension - 1]
+        )
+
+
+@rows("dimension", range(1, 9))
+def test_scales_within_a_factor_of_two_are_private_up_to_fifty(dimension):
+    """eval.lemma1.ratio_4, whose kernel proof uses another bound: the shift of Lemma 1, a half log ratio of log 2."""
+    for length in (Fraction(x, 100) for x in range(70, 820, 25)):
+        shift, half = above(Fraction(2500) / (50 * length)), Fraction(694, 1000)
+        half = min(half, Fraction(50) / (8 * (dimension + length)))
+        with precision(80):
+            delta = 2 * (-arb_of(length)).exp()
+            assert all(
+                spherical_delta(shift, x, dimension, Fraction(50)) < delta for x in (half, -half, Fraction(0))
+            )
+
+
+@rows("seed", range(20))
+def test_the_scales_of_the_algorithm_are_within_a_factor_of_two(seed):
+    """The step `double` of eval.theorem6.to_50, for every beta."""
+    rng = np.random.default_rng(seed)
+    weights, beta = rng.random(3) ** 8, 10 * rng.random()
+    first = rng.integers(0, 6, 3)
+    second = np.maximum(first + rng.integers(-1, 2, 3), 0)
+    phi = lsw(weights, None)
+    both = [
+        max(math.exp(-k * beta) * phi(np.maximum(v - k, 1)) for k in range(max(v) + 1))
+        for v in (first, second)
+    ]
+    assert max(both) <= 4 * min(both) * (1 + 1e-12)
 
 
 def test_lemma_1_fails_at_every_epsilon_above_the_limit():
@@ -252,6 +291,33 @@ NUMBERS = {
     "eval.lemma14.goal": [
         "for eps in (0, 5]",
         "15*sqrt(2*log(4/delta))/eps",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.lemma1.small_beta.goal": [
+        "for eps in (0, 50]",
+        "5*sqrt(2*log(2/delta))/eps",
+        "eps/(4*d + 4*log(2/delta))",
+        "eps/(4*d + 4*log(2/delta)) <= 3/2",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.lemma1.ratio_4.goal": [
+        "for eps in (0, 50]",
+        "5*sqrt(2*log(2/delta))/eps",
+        "eps/(4*d + 4*log(2/delta))",
+        "sigma(x) <= 2*sigma(u)",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.theorem6.to_50.goal": [
+        "for eps in (0, 50]",
+        "alpha == 5*sqrt(2*log(2/delta))/eps",
+        "beta == eps/(4*(d + log(2/delta)))",
+        "<= exp(eps)*P(u, 0, h) + delta",
+    ],
+    "eval.theorem10.small_beta.goal": [
+        "for eps in (0, 50]",
+        "alpha == 5*sqrt(2*log(2/delta))/eps",
+        "beta == eps/(4*(d + log(2/delta)))",
+        "given small: beta <= 3/2",
         "<= exp(eps)*P(u, 0, h) + delta",
     ],
     "eval.theorem6.corrected.goal": [

@@ -153,7 +153,10 @@ def printed(epsilon: Number, delta: Number, dimension: int) -> Noise:
 
     alpha is 5 sqrt(2 log(2/delta))/epsilon, rounded up. beta is epsilon/(4(d + log(2/delta))), rounded down.
     d is ``dimension``. Noise with these constants meets the target for epsilon up to 15
-    (eval.lemma1.corrected), but not for every epsilon (eval.lemma1 is refuted).
+    (eval.lemma1.corrected), and up to 50 if beta is at most 3/2 (eval.lemma1.small_beta) or if neighbours have
+    scales within a factor of 2, as in DP-LSW (eval.lemma1.ratio_4). Under the assumptions of eval.lemma1.to_49
+    it does so for every epsilon up to 49.17. From 49.172 on it fails for some delta in dimension 1 (eval.lemma1
+    is refuted).
 
     >>> printed("0.1", "0.1", 40)
     Noise(alpha=122.387..., beta=0.0005814...)

@@ -2,11 +2,12 @@
 
 Both release a vector with Gaussian noise of deviation alpha sqrt(psi) for a unit of sensitivity. psi is a
 smooth bound on the squared sensitivity. The guarantee is the worst case over all means and variances that
-neighbours can have (classic.smooth_gaussian). The paper's constants are valid up to epsilon 15, and the noise
-is far larger than needed. Calibration finds the least noise, and also chooses the smoothing.
+neighbours can have (classic.smooth_gaussian). The paper's constants are proved up to epsilon 50 for DP-LSW and up
+to 15 for DP-LSL, and the noise is far larger than needed. Calibration finds the least noise, and also chooses
+the smoothing.
 
 Source: Balle, Gomrokchi and Precup, arXiv:1603.02010v1, Lemma 1, Theorems 6 and 10, as corrected by this
-project (eval.theorem6.corrected, eval.theorem10.corrected).
+project (eval.theorem6.to_50, eval.theorem10.corrected).
 """
 
 from __future__ import annotations
@@ -138,13 +139,16 @@ class PolicyEvaluationParameters(Parameters):
         return RidgeBound(visits, weights, self.trajectories or 0, share)
 
 
-_STATEMENTS = {"lsw": "eval.theorem6.corrected", "lsl": "eval.theorem10.corrected"}
+_STATEMENTS = {"lsw": "eval.theorem6.to_50", "lsl": "eval.theorem10.corrected"}
+_LIMITS = {"lsw": 50, "lsl": 15}
+"""The largest epsilon of these statements. Without a limit the paper's theorems are refuted."""
 _SAMPLERS = {"lsw": "dpproof.DPLSW", "lsl": "dpproof.DPLSL"}
 _NOTES = (
     "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
     "beta, the weights, the features and the bound on returns must not depend on the private data; visits "
     "used to choose beta must be planned or public",
-    "the printed constants are proved for epsilon up to 15 only; beyond, what is printed is refuted",
+    "the printed constants are proved for epsilon up to 50 (DP-LSW) or 15 (DP-LSL), and for DP-LSL up to 50 "
+    "if the printed beta is at most 1.5; for every epsilon, what is printed is refuted",
 )
 
 
@@ -165,7 +169,9 @@ def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Pri
     found = guarantee_of(noise, parameters.dimension)
     theirs = PublishedGuarantee(
         _STATEMENTS[parameters.algorithm],
-        at_positive_delta(partial(_printed_epsilon, noise, parameters.dimension)),
+        at_positive_delta(
+            partial(_printed_epsilon, noise, parameters.dimension, _LIMITS[parameters.algorithm])
+        ),
         found,
         "classic.smooth_gaussian",
     )
@@ -181,15 +187,15 @@ def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Pri
     )
 
 
-def _printed_epsilon(noise: Noise, dimension: int, failure: Fraction) -> Bound:
-    """Return the least epsilon whose printed alpha and beta both allow the noise; infinite above 15."""
+def _printed_epsilon(noise: Noise, dimension: int, limit: int, failure: Fraction) -> Bound:
+    """Return the least epsilon whose printed alpha and beta both allow the noise; infinite above ``limit``."""
     with precision(192):
         shift = published("eval.lemma1.epsilon_shift").formula
         ratio = published("eval.lemma1.epsilon_ratio").formula
         found = shift.arb(delta=arb_of(failure), alpha=arb_of(exact(noise.alpha))).max(
             ratio.arb(delta=arb_of(failure), d=arb_of(exact(dimension)), beta=arb_of(exact(noise.beta)))
         )
-        return bound_of(found) if found <= 15 else exactly(math.inf)
+        return bound_of(found) if found <= limit else exactly(math.inf)
 
 
 def _calibrate(
@@ -250,7 +256,7 @@ def _against_printed(
 ) -> dict[str, Any]:
     theirs = printed(epsilon, delta, parameters.dimension)
     found: dict[str, Any] = {
-        **_printed_by(parameters.algorithm, exact(epsilon, "epsilon")),
+        **_printed_by(parameters.algorithm, exact(epsilon, "epsilon"), theirs.beta),
         "noise": {"printed": theirs.alpha, "exact": ours.alpha, "ratio": theirs.alpha / ours.alpha},
         "beta": {"printed": theirs.beta, "exact": ours.beta, "ratio": ours.beta / theirs.beta},
     }
@@ -263,13 +269,21 @@ def _against_printed(
     return found
 
 
-def _printed_by(algorithm: str, epsilon: Fraction) -> dict[str, str]:
-    """Return the statement behind the printed noise, with a remark if epsilon is above 15, where it does not hold."""
-    proved = _STATEMENTS[algorithm]
-    if epsilon <= 15:
-        return {"statement": proved}
-    remark = f"not proved here: {proved} ends at epsilon 15, and what is printed is refuted"
-    return {"statement": proved.removesuffix(".corrected"), "remark": remark}
+def _printed_by(algorithm: str, epsilon: Fraction, beta: float) -> dict[str, str]:
+    """Return the statement behind the printed noise, with a remark if no statement proves it.
+
+    ``beta`` is the printed smoothing, rounded down.
+    """
+    if epsilon <= _LIMITS[algorithm]:
+        return {"statement": _STATEMENTS[algorithm]}
+    if algorithm == "lsl" and epsilon <= 50 and beta < 1.5:
+        return {"statement": "eval.theorem10.small_beta"}
+    ends = {
+        "lsw": "eval.theorem6.to_50 ends at epsilon 50",
+        "lsl": "eval.theorem10.corrected ends at epsilon 15, and eval.theorem10.small_beta at 50 and beta 1.5",
+    }[algorithm]
+    remark = f"not proved here: {ends}; for every epsilon, what is printed is refuted"
+    return {"statement": {"lsw": "eval.theorem6", "lsl": "eval.theorem10"}[algorithm], "remark": remark}
 
 
 ACCOUNTANT = Accountant(
