@@ -71,7 +71,7 @@ _HOW_TO_READ = (
     *(f"- **{verdict.value}**: {verdict.meaning}" for verdict in Verdict),
     "",
     "A *reading* is a step of the argument that people read and the kernel does not check. Examples are how",
-    "obligations make up a statement, and the meaning of a definition. The number of readings includes those of",
+    "claims make up a statement, and the meaning of a definition. The number of readings includes those of",
     "everything that a statement rests on. A *law* is a density, a tail or a generating function that is taken as",
     "known, from one table, `proofs_check/laws.py`. *Not covered* lists what the formal claims leave out. A comparison",
     "with a recorded manifest detects a deleted or changed step ([what a verdict rests on](notes/verdicts.md)).",

@@ -82,6 +82,15 @@ def test_the_graph_is_drawn_from_left_to_right(site, paper):
         assert start < end
 
 
+def test_products_on_pages_are_not_shown_in_italics():
+    """K*H*S*A was: a browser takes two stars for emphasis."""
+    markdown = pytest.importorskip("markdown")
+    for page in (page_of(name) for name in statement_ids()):
+        prose = re.sub(r"(?ms)^\$\$$.*?^\$\$$", "", page.read_text(encoding="utf-8"))
+        shown = markdown.markdown(prose, extensions=["fenced_code"])
+        assert re.findall(r"<(?:em|strong)>.*?</(?:em|strong)>", shown, re.DOTALL) == [], page.name
+
+
 def test_a_part_that_others_rest_on_is_drawn_beside_its_refuted_whole():
     drawn = graph.edges("rlsvi")
     assert "rlsvi.lemma6.divergence" in drawn["rlsvi.lemma11"]
