@@ -211,6 +211,11 @@ def _cases(words: Words, row: Block) -> Read:
     return {"cases": x, "as": found[1], "defined": {}, "then": one, "else": two}, False
 
 
+def _absurd(words: Words, row: Block) -> Read:
+    """Read ``absurd by a, b``, or ``absurd`` with a derivation of 0 > 0 below it."""
+    return {"absurd": _below(words, row, "absurd")}, False
+
+
 def _induct(words: Words, row: Block) -> Read:
     found = row.match(rf"({NAME}) as ({NAME})", "n as earlier")
     base, step = _branches(words, row, "base", "step")
@@ -239,8 +244,8 @@ def _dominated(words: Words, row: Block) -> Read:
 
 
 def _sum(words: Words, row: Block) -> Read:
-    found = row.match(rf"(empty|last) as ({NAME}): (.+)", "last as name: sum(i, lo, hi, formula)")
-    names = ("order", "defined") if found[1] == "last" else ("order",)
+    found = row.match(rf"(empty|first|last) as ({NAME}): (.+)", "last as name: sum(i, lo, hi, formula)")
+    names = ("order",) if found[1] == "empty" else ("order", "defined")
     proofs = _branches(words, row, *names)
     return {"sum": words.formula(row, found[3]), "kind": found[1], "proofs": proofs, "as": found[2]}, True
 
@@ -321,7 +326,7 @@ def _instance(words: Words, row: Block, claim: Mapping[str, Any]) -> Node:
 LINES: Mapping[str, Callable[[Words, Block], Read]] = {
     "by": _by, "fix": _fix, "have": _have, "use": _use, "cases": _cases, "induct": _induct,
     "integrate": _integrate, "dominated": _dominated, "sum": _sum, "rewrite": _rewrite,
-    "whole": _named("whole"), "law": _named("law"), "apply": _apply,
+    "whole": _named("whole"), "law": _named("law"), "apply": _apply, "absurd": _absurd,
     "exact": lambda words, row: ({"exact": row.alone().rest}, False),
     "equal": lambda words, row: ({"equal": _branches(words, row, "above", "below")}, False),
     "same": lambda words, row: ({"same": row.match("", "(nothing)")[0]}, False),

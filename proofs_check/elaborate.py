@@ -17,7 +17,7 @@ from dpproof.proofs_check.kernel.certificate import DERIVATIONS, replay
 from dpproof.proofs_check.kernel.deduction import Sequent
 from dpproof.proofs_check.kernel.goals import Task
 from dpproof.proofs_check.kernel.instances import counterexample, theorem
-from dpproof.proofs_check.kernel.terms import shown, strictly, total
+from dpproof.proofs_check.kernel.terms import KNOWN, shown, strictly, total
 from dpproof.proofs_check.kernel.theorems import REAL, Clause, Kind, Signature
 from dpproof.proofs_check.kernel.theory import THEOREMS
 
@@ -177,7 +177,9 @@ def _ends(kind: Kind, e: Any) -> list[Node]:
 
 
 def _pad(s: Sequent, node: Node) -> None:
-    """Add holes for the proofs that a node leaves out."""
+    """Add holes for the proofs that a node leaves out, and names that are not taken for the conditions of a sum."""
+    if "integrate" in node:
+        node["conditions"] = [x if x not in s.facts else f"{x}_{node['index']}" for x in node["conditions"]]
     if "use" in node and node["use"] in s.facts:
         fact: Clause = s.facts[node["use"]]
         order = _order(s, node["use"], fact)
@@ -243,6 +245,7 @@ def derivation(
         UnfilledError: if a hole cannot be filled, with the goal of this hole.
         Rejected: if the kernel rejects a node.
     """
+    KNOWN.clear()
     found, node = theorem(claim), copy.deepcopy(hint)
     lemmas = _Lemmas({**THEOREMS, **lemmas})
     s = Sequent(found.known, found.given, found.goal, lemmas, _arithmetic, 80, [5000], set())

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import name, number
+from dpproof.proofs_check.coq.export import UntranslatableError, name, number
 from dpproof.proofs_check.coq.formula import (
     LEBESGUE,
     Printer,
@@ -89,6 +89,8 @@ def _inner(r: Range) -> Fraction:
 def _dominated(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     p, (low, below), (high, above), (inner, rest) = Printer(s.known), *subs
     e, b = (tree(canonical(s.reader().number(node[key]))) for key in ("dominated", "by"))
+    if b[0] != e[0]:
+        raise UntranslatableError("a bound that is linear in several integrals has no counterpart in Coq")
     over = p.over(e[0][1:])
     y, first = _point(w, low, node["index"], over, [], below)
     z, second = _point(w, high, node["index"], over, [], above)

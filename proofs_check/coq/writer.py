@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpproof.proofs_check.coq.compiler import Lemma
+from dpproof.proofs_check.coq.export import UntranslatableError
 from dpproof.proofs_check.coq.formula import Printer, within
 from dpproof.proofs_check.kernel.certificate import DERIVATIONS
 from dpproof.proofs_check.kernel.deduction import Sequent
@@ -42,6 +43,8 @@ class Writer:
     def script(self, s: Sequent, node: Node) -> str:
         """Return tactics that prove a sequent, from a node of a derivation."""
         kind = next(k for k in DERIVATIONS if k in node)
+        if kind not in self.templates or node.get("kind") == "first":
+            raise UntranslatableError(f"a node {kind!r} of this form has no counterpart in Coq")
         subs: list[tuple[Sequent, Any]] = []
         DERIVATIONS[kind](s, dict(node), lambda inner, sub: subs.append((inner, sub)))
         return self.templates[kind](self, s, node, subs)

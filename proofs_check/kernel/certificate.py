@@ -16,7 +16,7 @@ from dpproof.proofs_check.kernel.deduction import Sequent
 from dpproof.proofs_check.kernel.expressions import Expr, rational
 from dpproof.proofs_check.kernel.goals import MAX_NODES, Node, Replay, Task, keys, precision, task
 from dpproof.proofs_check.kernel.instances import apply, counterexample, theorem
-from dpproof.proofs_check.kernel.terms import shown
+from dpproof.proofs_check.kernel.terms import KNOWN, shown
 from dpproof.proofs_check.kernel.theorems import Signature
 from dpproof.proofs_check.kernel.theory import THEOREMS
 
@@ -63,9 +63,10 @@ class Outcome:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
+    found = dict(pairs)
+    if len(found) != len(pairs):
         raise Rejected("a key occurs twice")
-    return dict(pairs)
+    return found
 
 
 def _no_float(text: str) -> NoReturn:
@@ -140,6 +141,7 @@ def _check(certificate: object, claim: object, lemmas: Mapping[str, object]) -> 
 
 def _theorem(data: Node, claim: object, lemmas: Mapping[str, object]) -> Outcome:
     """Check the proof of a theorem, or an instance that refutes it, with the claims that the certificate uses."""
+    KNOWN.clear()
     used = data.get("uses", {})
     if type(used) is not dict or any(x not in lemmas or goal_hash(lemmas[x]) != used[x] for x in used):
         raise Rejected("the certificate uses a claim that may not be used, or another one of this id")

@@ -10,12 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.goals import Node, Range, Relation, Task, keys
-from dpproof.proofs_check.kernel.terms import ONE, binds, canonical, parts, shown, strictly, total
+from dpproof.proofs_check.kernel.terms import (
+    LINEAR,
+    ONE,
+    ZERO,
+    binds,
+    canonical,
+    parts,
+    rebuilt,
+    shown,
+    strictly,
+    total,
+)
 from dpproof.proofs_check.kernel.theorems import (
     BUILT_IN,
     NUMBER,
@@ -157,15 +169,17 @@ def _set_of(s: Sequent, e: Expr) -> str:
     return _gives(s.known, e).set if type(e) is tuple and e[0][0] == "@" else ""
 
 
-def is_whole(s: Sequent, e: Expr) -> bool:
-    """Return whether a formula is certainly a whole number."""
+def is_whole(s: Sequent, e: Expr, indices: frozenset[str] = frozenset()) -> bool:
+    """Return whether a formula is certainly a whole number, for whole values of the indices of sums around it."""
     if type(e) is str:
-        return s.known.scope[e].whole
+        return e in indices or s.known.scope[e].whole
     if type(e) is Fraction:
         return e.denominator == 1
     if type(e) is tuple and e[0][0] == "@":
         return _gives(s.known, e).whole
-    return type(e) is tuple and e[0] in ("+", "-", "*", "neg") and all(is_whole(s, x) for x in parts(e))
+    if type(e) is tuple and e[0] == "sum":
+        return is_whole(s, e[-1], indices | {e[1]})
+    return type(e) is tuple and e[0] in LINEAR and all(is_whole(s, x, indices) for x in parts(e))
 
 
 # Logic ----------------------------------------------------------------------------------------------------------
@@ -195,6 +209,11 @@ def have(s: Sequent, node: Node, replay: Replay) -> None:
     fact = s.reader().clause(node["have"])
     replay(s.showing(fact), node["proof"])
     replay(s.adding(node["as"], fact), node["sub"])
+
+
+def absurd(s: Sequent, node: Node, replay: Replay) -> None:
+    """Prove any goal, because the facts contradict each other: they imply 0 > 0."""
+    replay(s.showing(holds(Relation(">", ZERO, ZERO))), keys(node, {"absurd"})["absurd"])
 
 
 def exact(s: Sequent, node: Node, replay: Replay) -> None:
@@ -329,7 +348,7 @@ def _exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
     if type(e) is not tuple:
         return e
     at = 2 if binds(e) else 1
-    return (*e[:at], *(x if type(x) is int else _exchanged(x, old, new) for x in e[at:]))
+    return rebuilt(e, at, [x if type(x) is int else _exchanged(x, old, new) for x in e[at:]])
 
 
 def law(s: Sequent, node: Node, replay: Replay) -> None:
@@ -337,10 +356,16 @@ def law(s: Sequent, node: Node, replay: Replay) -> None:
     keys(node, {"law", "as", "sub"})
     if type(node["law"]) is not str or node["law"] not in LAWS:
         raise Rejected(f"a law must be one of {sorted(LAWS)}")
-    replay(s.adding(node["as"], Reader(Signature()).clause(LAWS[node["law"]])), node["sub"])
+    replay(s.adding(node["as"], _law(node["law"])), node["sub"])
+
+
+@cache
+def _law(name: str) -> Clause:
+    return Reader(Signature()).clause(LAWS[name])
 
 
 RULES: Mapping[str, Handler] = {
     "arith": arith, "fix": fix, "have": have, "exact": exact, "same": same, "equal": equal, "use": use,
     "cases": cases, "whole": whole, "induct": induct, "rewrite": rewrite, "law": law,
+    "absurd": absurd,
 }  # fmt: skip

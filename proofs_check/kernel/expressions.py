@@ -12,7 +12,7 @@ index become equal.
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 from dpproof.proofs_check.kernel import arithmetic as ia
@@ -29,8 +29,15 @@ MAX_SIZE, MAX_DEPTH, MAX_EXPONENT, MAX_SUM = 4000, 100, 64, 20_000
 
 def rational(text: object) -> Fraction:
     """Return the rational number that a text "p/q" or "p" stands for. Reject anything else, such as a float."""
-    if type(text) is not str or not RATIONAL.match(text) or text.endswith("/0"):
+    if type(text) is not str:
         raise Rejected(f"not a rational string: {str(text)[:60]!r}")
+    return _rational(text)
+
+
+@lru_cache(maxsize=1024)
+def _rational(text: str) -> Fraction:
+    if not RATIONAL.match(text) or text.endswith("/0"):
+        raise Rejected(f"not a rational string: {text[:60]!r}")
     numerator, _, denominator = text.partition("/")
     if denominator and not int(denominator):
         raise Rejected("the denominator of a rational must not be zero")

@@ -144,7 +144,7 @@ class Task:
 
     def field(self) -> nf.Field:
         """Return an object that computes normal forms of formulas over the domain."""
-        return nf.Field({v: (r.hull(), r.open) for v, r in self.domain.items()}, self.prec)
+        return nf.Field(lambda v: (self.domain[v].hull(), self.domain[v].open), self.prec)
 
 
 def keys(data: object, needed: set[str], optional: frozenset[str] = frozenset()) -> Node:

@@ -6,6 +6,7 @@ and violates the goal refutes the theorem.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,6 +43,17 @@ class Theorem:
 
 def theorem(data: object) -> Theorem:
     """Return the theorem that JSON data stand for. A claim of arithmetic is one without sets, functions, integrals."""
+    text = json.dumps(data, allow_nan=False)
+    if text not in _READ:
+        _READ[text] = _theorem(data)
+    return _READ[text]
+
+
+_READ: dict[str, Theorem] = {}
+"""Theorems by their JSON text, so that each is read once."""
+
+
+def _theorem(data: object) -> Theorem:
     if type(data) is dict and "vars" in data:
         data = {"goal": _from_claim(data)}
     row = keys(data, {"goal"}, frozenset({"sets", "functions", "integrals", "given"}))

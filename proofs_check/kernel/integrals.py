@@ -99,35 +99,38 @@ def _pointwise(e: Expr, like: tuple[Any, ...], name: str) -> Expr:
 def dominated(s: Sequent, node: Node, replay: Replay) -> None:
     """Add that an integral is defined, after a proof that its integrand lies between -b and b at every point.
 
-    The integral of b, with the same parameters, must be known to be defined.
+    The bound is an integral with the same parameters, or linear in such integrals; b is the same combination of their
+    integrands. These integrals must be known to be defined.
     """
     keys(node, {"dominated", "by", "index", "below", "above", "as", "sub"})
-    e, b = (canonical(s.reader().number(node[key])) for key in ("dominated", "by"))
-    if not (type(e) is tuple and type(b) is tuple and e[0][0] == "~" and _is_alike(e, b)):
-        raise Rejected("dominated: two integrals with the same parameters are needed")
-    if not s.surely_defined(b):
-        raise Rejected("dominated: the second integral is not known to be defined")
+    e, bound = (canonical(s.reader().number(node[key])) for key in ("dominated", "by"))
+    if not (type(e) is tuple and e[0][0] == "~" and (found := _alike(bound, e))):
+        raise Rejected("dominated: integrals with the same parameters are needed")
+    if not all(map(s.surely_defined, found)):
+        raise Rejected("dominated: an integral of the bound is not known to be defined")
     name = s.known.free(node["index"])
     over = {**s.known.integrals, **MEASURES}[e[0][1:]].over
     inner = replace(s, known=s.known.with_variables({name: over}))
-    small, large = opened(e, name), opened(b, name)
+    small, large = opened(e, name), _pointwise(bound, e, name)
     replay(inner.showing(holds(Relation(">=", small, ("neg", large)))), node["below"])
     replay(inner.showing(holds(Relation(">=", large, small))), node["above"])
     replay(s.adding(node["as"], holds(Relation("==", e, e))), node["sub"])
 
 
 def summed(s: Sequent, node: Node, replay: Replay) -> None:
-    """Add the value of an empty sum, or that a sum is the sum without its last term plus this term."""
+    """Add the value of an empty sum, or that a sum is the sum without its first or last term plus this term."""
     keys(node, {"sum", "kind", "proofs", "as", "sub"})
     e = canonical(s.reader().number(node["sum"]))
-    if type(e) is not tuple or e[0] != "sum" or node["kind"] not in ("empty", "last"):
-        raise Rejected("sum: a sum is needed, and the kind must be 'empty' or 'last'")
+    if type(e) is not tuple or e[0] != "sum" or node["kind"] not in ("empty", "first", "last"):
+        raise Rejected("sum: a sum is needed, and the kind must be 'empty', 'first' or 'last'")
     _, _, lo, hi, _ = e
     if node["kind"] == "empty":
         goals, fact = [Relation(">", lo, hi)], Relation("==", e, ZERO)
     else:
-        shorter = canonical((*e[:3], ("-", hi, ONE), e[4]))
-        fact = Relation("==", e, ("+", shorter, opened(e, hi)))
+        last = node["kind"] == "last"
+        ends = (lo, ("-", hi, ONE)) if last else (("+", lo, ONE), hi)
+        shorter, term = canonical((*e[:2], *ends, e[4])), opened(e, hi if last else lo)
+        fact = Relation("==", e, ("+", shorter, term) if last else ("+", term, shorter))
         goals = [Relation(">=", hi, lo), Relation("==", fact.right, fact.right)]
     if type(node["proofs"]) is not list or len(node["proofs"]) != len(goals):
         raise Rejected(f"sum: {len(goals)} proofs are needed")

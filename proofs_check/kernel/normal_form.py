@@ -3,16 +3,18 @@
 A symbol is a variable, pi, or an atom log(p), exp(p), sqrt(p), erfc(p) of a quotient p. The following trusted rules
 rewrite formulas, and the conditions of each rule are checked: log of a product, quotient or power of positive things
 is the sum; log(exp x) = x; log(sqrt p) = log(p)/2; log(12) = 2 log(2) + log(3); sqrt(p)^2 = p; sqrt(n/d) = sqrt(n
-d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n.
+d)/d; sqrt(x^2 p) = x sqrt(p) for x >= 0 and p >= 0; exp of a sum is the product; exp(n log p) = p^n for an integer n;
+exp(x) = exp(x/2)^2 where exp(x/2) occurs as well, and likewise for other fractions with small denominators.
 Divisors must be certified nonzero, arguments of log positive and of sqrt not negative, or the certificate is
 rejected.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
@@ -22,28 +24,43 @@ Monomial = tuple[tuple[str, int], ...]
 Poly = dict[Monomial, Fraction]
 Quotient = tuple[Poly, Poly]
 UNIT: Monomial = ()
-MAX_TERMS, MAX_DEGREE, MAX_BITS = 4000, 200, 50_000
+MAX_TERMS, MAX_DEGREE, MAX_BITS, MAX_UNIT = 4000, 200, 50_000, 12
 
 
-UNITY: Poly = {UNIT: Fraction(1)}
-"""The constant polynomial 1."""
+ONE = Fraction(1)
+UNITY: Poly = {UNIT: ONE}
+"""The constant polynomial 1. No polynomial is ever changed in place, so that one object may serve everywhere."""
 
 
 def constant(q: Fraction | int) -> Poly:
     """Return the constant polynomial with the value q."""
-    return {UNIT: Fraction(q)} if q else {}
+    return UNITY if q == 1 else {UNIT: Fraction(q)} if q else {}
+
+
+def is_one(p: Poly) -> bool:
+    """Return whether a polynomial is the constant 1."""
+    return p is UNITY or (len(p) == 1 and p.get(UNIT) == 1)
+
+
+def negative(p: Poly) -> Poly:
+    """Return the polynomial -p."""
+    return {m: -c for m, c in p.items()}
 
 
 def plus(a: Poly, b: Poly) -> Poly:
     """Return the sum of two polynomials."""
+    if not a or not b:
+        return a or b
     out = dict(a)
     for m, c in b.items():
-        out[m] = out.get(m, Fraction(0)) + c
+        out[m] = out[m] + c if m in out else c
     return {m: c for m, c in out.items() if c}
 
 
 def joined(a: Monomial, b: Monomial) -> Monomial:
     """Return the product of two monomials."""
+    if not a or not b:
+        return a or b
     powers = dict(a)
     for s, k in b:
         powers[s] = powers.get(s, 0) + k
@@ -54,15 +71,15 @@ def joined(a: Monomial, b: Monomial) -> Monomial:
 
 def times(a: Poly, b: Poly) -> Poly:
     """Return the product of two polynomials."""
-    if a == UNITY or b == UNITY:
-        return dict(b if a == UNITY else a)
+    if is_one(a) or is_one(b):
+        return b if is_one(a) else a
     if len(a) * len(b) > 100 * MAX_TERMS:
         raise Rejected("a polynomial is too large")
     out: Poly = {}
     for m, c in a.items():
         for n, d in b.items():
-            key = joined(m, n)
-            out[key] = out.get(key, Fraction(0)) + c * d
+            key, product = joined(m, n), d if c is ONE else c if d is ONE else c * d
+            out[key] = out[key] + product if key in out else product
     if len(out) > MAX_TERMS or any(_bits(c) > MAX_BITS for c in out.values()):
         raise Rejected("a polynomial is too large")
     return {m: c for m, c in out.items() if c}
@@ -79,15 +96,27 @@ def raised(a: Poly, n: int) -> Poly:
 
 def _content(p: Poly) -> tuple[Fraction, Monomial]:
     """Return the positive rational and the monomial common to all terms of a nonzero polynomial."""
+    if len(p) == 1:
+        ((m, c),) = p.items()
+        return abs(c), m
     numbers = Fraction(gcd(*(c.numerator for c in p.values())), lcm(*(c.denominator for c in p.values())))
+    return numbers, _common(p)
+
+
+def _common(p: Poly) -> Monomial:
+    """Return the monomial common to all terms of a nonzero polynomial."""
     common = dict(next(iter(p)))
     for m in p:
+        if not common:
+            break
         powers = dict(m)
         common = {s: min(k, powers.get(s, 0)) for s, k in common.items()}
-    return numbers, tuple(sorted((s, k) for s, k in common.items() if k))
+    return tuple(sorted((s, k) for s, k in common.items() if k))
 
 
 def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
+    if not mono and number == 1:
+        return p
     back = tuple((s, -k) for s, k in mono)
     return {joined(m, back): c / number for m, c in p.items()}
 
@@ -103,13 +132,41 @@ def _primes(n: int) -> dict[int, int]:
     return factors | ({n: 1} if n > 1 else {})
 
 
-class Symbol(NamedTuple):
-    """A symbol of a polynomial: its interval, its operation ("" for a variable) and the operation's argument."""
+Bounds = tuple[Interval, tuple[bool, bool]]
+"""An interval, and for each endpoint whether it is excluded."""
 
-    range: Interval
-    open: tuple[bool, bool]
+
+@dataclass
+class Symbol:
+    """A symbol of a polynomial: its operation ("" for a variable), the operation's argument, and how to bound it."""
+
     op: str
     inner: Quotient
+    find: Callable[[], Bounds]
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The interval of the values. It is computed when it is first needed."""
+        return self.find()
+
+    @property
+    def range(self) -> Interval:
+        """The closed interval of the values."""
+        return self.bounds[0]
+
+
+class Symbols(dict[str, Symbol]):
+    """The symbols by their names. That of a variable is made when it is first needed."""
+
+    def __init__(self, variable: Callable[[str], Bounds]) -> None:
+        super().__init__()
+        self.variable = variable
+
+    def __missing__(self, name: str) -> Symbol:
+        """Return the symbol of a variable. A name that is no variable is an error."""
+        found = self.variable(name)
+        self[name] = Symbol("", ({}, {}), lambda: found)
+        return self[name]
 
 
 class Field:
@@ -118,10 +175,12 @@ class Field:
     ``atoms`` becomes true if a decision used the interval of an atom: a logarithm, an exponential, a root or erfc.
     """
 
-    def __init__(self, ranges: dict[str, tuple[Interval, tuple[bool, bool]]], prec: int) -> None:
+    def __init__(self, variable: Callable[[str], Bounds], prec: int) -> None:
         self.prec = prec
-        self.symbols = {v: Symbol(r, ends, "", ({}, {})) for v, (r, ends) in ranges.items()}
-        self.atoms = False
+        self.symbols = Symbols(variable)
+        self.atoms = self.roots = False
+        self.units: dict[str, int] = {}
+        self.finer: dict[str, tuple[str, int]] = {}
 
     def _symbol(self, s: str) -> Symbol:
         """Return a symbol whose range is about to be used."""
@@ -131,13 +190,15 @@ class Field:
 
     def _affine(self, s: str, reflect: frozenset[str]) -> Poly:
         low, high, _ = self._symbol(s).range
+        if low == ia.ZERO and s not in reflect:
+            return {((s, 1),): ONE}
         if not low[0] and (s not in reflect or high[0]):
             return plus(constant(low[1]), {((s, 1),): Fraction(1)})
         return {((s, 1),): Fraction(1)} if high[0] else plus(constant(high[1]), {((s, 1),): Fraction(-1)})
 
     def _distance(self, s: str, reflect: frozenset[str]) -> tuple[bool, bool]:
         """Tell whether the shifted symbol is never negative, and whether it is never zero."""
-        (low, high, _), ends = self._symbol(s).range, self.symbols[s].open
+        (low, high, _), ends = self._symbol(s).bounds
         below = not low[0] and (s not in reflect or high[0] != 0)
         return below or not high[0], ends[0] if below else (not high[0] and ends[1])
 
@@ -147,6 +208,8 @@ class Field:
         The distance is from the upper bound for symbols in `reflect`, otherwise from the lower bound. If this bound
         is infinite, the other bound is used; if both are infinite, the symbol itself.
         """
+        if all(self._symbol(s).range.lo == ia.ZERO and s not in reflect for m in p for s, _ in m):
+            return p
         total: Poly = {}
         for m, c in p.items():
             factors = [raised(self._affine(s, reflect), k) for s, k in m]
@@ -158,7 +221,7 @@ class Field:
 
         The method looks at the signs of coefficients, after positive common factors are removed.
         """
-        mono = tuple((s, k) for s, k in (_content(p)[1] if p else ()) if self._is(s, True))
+        mono = tuple((s, k) for s, k in (_common(p) if p else ()) if self._is(s, True))
         return self._coefficients(_divided(p, Fraction(1), mono), reflect)
 
     def _coefficients(self, p: Poly, reflect: frozenset[str]) -> bool | None:
@@ -175,8 +238,10 @@ class Field:
 
         The signs of coefficients are tried first, then interval arithmetic.
         """
+        if p.keys() == UNITY.keys():
+            return True if p[UNIT] > 0 else None
         found: bool | None = None
-        for reflect in (frozenset[str](), frozenset(self.symbols)):
+        for reflect in (frozenset[str](), frozenset(s for m in p for s, _ in m)):
             sign = self.positive(p, reflect)
             if sign:
                 return True
@@ -196,7 +261,7 @@ class Field:
     def bound(self, p: Poly) -> Interval:
         """Return an interval that contains the values of p on the domain."""
         low, high, nz = self._enclosed(p)
-        for reflect in (frozenset[str](), frozenset(self.symbols)):
+        for reflect in (frozenset[str](), frozenset(s for m in p for s, _ in m)):
             sign = self._coefficients(p, reflect)
             if sign is not None:  # then the constant term is a lower bound
                 low = max(low, (0, self.shifted(p, reflect).get(UNIT, Fraction(0))))
@@ -216,9 +281,15 @@ class Field:
         return "+", Fraction(0), *(("*", c, *(("^", self.formula(s), k) for s, k in m)) for m, c in p.items())
 
     def reduced(self, p: Poly) -> Poly:
-        """Return p with every sqrt(x)**2 replaced by x."""
+        """Return p with every sqrt(x)**2 replaced by x, and exp(x) by exp(x/2)**2 if exp(x/2) occurs, too."""
+        if not self.roots and not self.finer:
+            return p
         for m, c in p.items():
             for s, k in m:
+                if s in self.finer:
+                    fine, n = self.finer[s]
+                    there = {joined(tuple(x for x in m if x[0] != s), ((fine, k * n),)): c}
+                    return self.reduced(plus({x: y for x, y in p.items() if x != m}, there))
                 if self.symbols[s].op == "sqrt" and k > 1:
                     rest: Poly = {tuple(x for x in m if x[0] != s): c}
                     root: Poly = {((s, 1),): Fraction(1)} if k % 2 else constant(1)
@@ -231,13 +302,12 @@ class Field:
 
         Only factors that are positive on the domain are cancelled.
         """
-        n, d = self.reduced(n), self.reduced(d)
-        if not n:
-            return {}, constant(1)
-        if d == UNITY:
-            return n, d
+        n = self.reduced(n)
+        if not n or is_one(d):
+            return n, UNITY
+        d = self.reduced(d)
         number, below = _content(d)
-        above = dict(_content(n)[1])
+        above = dict(_common(n)) if below else {}
         shared = ((s, min(k, above.get(s, 0))) for s, k in below)
         mono: Monomial = tuple((s, k) for s, k in shared if k and self._is(s, True))
         n, d = _divided(n, number, mono), _divided(d, number, mono)
@@ -248,14 +318,14 @@ class Field:
     def normal(self, e: Expr) -> Quotient:
         """Return the normal form of a formula. Reject a formula that may be undefined on the domain."""
         if type(e) is Fraction:
-            return constant(e), constant(1)
+            return constant(e), UNITY
         if type(e) is str:
-            return {((e, 1),): Fraction(1)}, constant(1)
+            return {((e, 1),): ONE}, UNITY
         e = node(e)
         if e[0] == "^":
             return self._power(self.normal(e[1]), e[2])
         if e[0] == "pi":
-            self.symbols.setdefault("pi", Symbol(ia.pi(self.prec), (False, False), "pi", ({}, {})))
+            self.symbols.setdefault("pi", Symbol("pi", ({}, {}), lambda: (ia.pi(self.prec), (False, False))))
             return {(("pi", 1),): Fraction(1)}, constant(1)
         if e[0] in ("sum", "E"):
             raise Rejected(
@@ -268,7 +338,7 @@ class Field:
 
     def add(self, a: Quotient, b: Quotient) -> Quotient:
         """Return the sum of two quotients."""
-        if a[1] == b[1]:
+        if (is_one(a[1]) and is_one(b[1])) or a[1] == b[1]:
             return self.quotient(plus(a[0], b[0]), a[1])
         return self.quotient(plus(times(a[0], b[1]), times(b[0], a[1])), times(a[1], b[1]))
 
@@ -280,8 +350,8 @@ class Field:
         """Return 1/a for a quotient whose numerator is certified to be positive or negative."""
         if self.sign(a[0]):
             return self.quotient(a[1], a[0])
-        if self.sign(times(constant(-1), a[0])):
-            return self.quotient(times(constant(-1), a[1]), times(constant(-1), a[0]))
+        if self.sign(negative(a[0])):
+            return self.quotient(negative(a[1]), negative(a[0]))
         raise Rejected("a divisor may be zero")
 
     def _power(self, a: Quotient, n: int) -> Quotient:
@@ -291,13 +361,18 @@ class Field:
     def _atom(self, op: str, inner: Quotient) -> Quotient:
         name = f"{op}({sorted(inner[0].items())}/{sorted(inner[1].items())})"
         if name not in self.symbols:
-            value = self.bound(inner[0])
-            if inner[1] != constant(1):
-                value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
-            value = ia.UNARY[op](value, self.prec)
-            ends = value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO
-            self.symbols[name] = Symbol(value, ends, op, inner)
-        return {((name, 1),): Fraction(1)}, constant(1)
+            self.symbols[name] = Symbol(op, inner, lambda: self._bounds(op, inner))
+            self.atoms = self.atoms or any(self.symbols[s].op for p in inner for m in p for s, _ in m)
+            self.roots = self.roots or op == "sqrt"
+        return {((name, 1),): ONE}, UNITY
+
+    def _bounds(self, op: str, inner: Quotient) -> Bounds:
+        """Return an interval that contains the values of an atom."""
+        value = self.bound(inner[0])
+        if not is_one(inner[1]):
+            value = ia.mul(value, ia.inverse(self.bound(inner[1]), self.prec), self.prec)
+        value = ia.UNARY[op](value, self.prec)
+        return value, (value.nz and value.lo == ia.ZERO, value.nz and value.hi == ia.ZERO)
 
     def _is(self, s: str, strictly: bool) -> bool:
         low, _, nz = self._symbol(s).range
@@ -305,7 +380,7 @@ class Field:
 
     def log(self, n: Poly, d: Poly) -> Quotient:
         """Return the logarithm of the quotient n/d."""
-        return self.add(self._log(n), self.mul((constant(-1), constant(1)), self._log(d)))
+        return self.add(self._log(n), _negated(self, *self._log(d)))
 
     def _log(self, p: Poly) -> Quotient:
         if not self.sign(p):
@@ -321,7 +396,7 @@ class Field:
         ]
         terms += [(k, self._log_symbol(s)) for s, k in mono]
         rest = _divided(p, number, mono)
-        if rest != constant(1):
+        if not is_one(rest):
             terms.append((1, self._atom("log", (rest, constant(1)))))
         total: Quotient = ({}, constant(1))
         for k, x in terms:
@@ -350,7 +425,7 @@ class Field:
         rest = times(constant(whole // square**2), _divided(p, number, tuple((s, 2 * k) for s, k in out)))
         if self.sign(rest) is None:
             out, rest = (), times(constant(Fraction(whole, square**2) / number), p)
-        root = constant(1) if rest == constant(1) else self._atom("sqrt", (rest, constant(1)))[0]
+        root = UNITY if is_one(rest) else self._atom("sqrt", (rest, constant(1)))[0]
         return self.quotient(times({out: Fraction(square, number.denominator)}, root), d)
 
     def exp(self, n: Poly, d: Poly) -> Quotient:
@@ -361,16 +436,40 @@ class Field:
     def _exp_term(self, n: Poly, d: Poly) -> Quotient:
         """Return the exponential of a quotient whose numerator has one term."""
         ((m, c),) = n.items()
-        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 and d == constant(1) else None
+        symbol = self.symbols[m[0][0]] if len(m) == 1 and m[0][1] == 1 and is_one(d) else None
         if symbol and symbol.op == "log" and c.denominator == 1 and abs(c) <= MAX_DEGREE:
             return self._power(symbol.inner, int(c))
         if abs(c.numerator) > MAX_DEGREE:
             return self._atom("exp", (n, d))
-        return self._power(self._atom("exp", ({m: Fraction(1, c.denominator)}, d)), c.numerator)
+        q = self._unit(m, d, c.denominator)
+        power = c.numerator * (q // c.denominator)
+        if abs(power) > MAX_DEGREE:
+            q, power = c.denominator, c.numerator
+        return self._power(self._atom("exp", ({m: Fraction(1, q)}, d)), power)
+
+    def _unit(self, m: Monomial, d: Poly, q: int) -> int:
+        """Return the least common multiple of the denominators with which exp(m/(q d)) has occurred, if it is small.
+
+        The exponentials that occurred with another one become powers of a new one.
+        """
+        key = f"{m}/{sorted(d.items())}"
+        old = self.units.get(key, q)
+        unit = lcm(old, q)
+        if unit > MAX_UNIT:
+            return q
+        if unit > old:
+            self.finer[self._exponential(m, d, old)] = self._exponential(m, d, unit), unit // old
+        self.units[key] = unit
+        return unit
+
+    def _exponential(self, m: Monomial, d: Poly, q: int) -> str:
+        """Return the name of the symbol exp(m/(q d))."""
+        ((((name, _),), _),) = self._atom("exp", ({m: Fraction(1, q)}, d))[0].items()
+        return name
 
 
 def _negated(field: Field, n: Poly, d: Poly) -> Quotient:
-    return times(constant(-1), n), d
+    return negative(n), d
 
 
 UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
@@ -383,6 +482,6 @@ UNARY: dict[str, Callable[[Field, Poly, Poly], Quotient]] = {
 BINARY: dict[str, Callable[[Field, Any, Any], Quotient]] = {
     "+": Field.add,
     "*": Field.mul,
-    "-": lambda f, a, b: f.add(a, (times(constant(-1), b[0]), b[1])),
+    "-": lambda f, a, b: f.add(a, (negative(b[0]), b[1])),
     "/": lambda f, a, b: f.mul(a, f.inverse(b)),
 }

@@ -6,6 +6,7 @@ canonical form an index is "#k", where k says how deeply sums and integrals are 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -45,18 +46,28 @@ def strictly(e: Expr) -> Iterable[Expr]:
 
 
 def nesting(e: Expr) -> int:
-    """Return how many sums and integrals stand inside each other."""
-    return max((nesting(x) for x in parts(e)), default=0) + int(binds(e))
+    """Return how many sums and integrals stand inside each other in a formula in canonical form."""
+    if type(e) is not tuple:
+        return 0
+    if binds(e):
+        return 1 + max(int(e[1][1:]), *map(nesting, e[2:-1]), 0)
+    return max(map(nesting, e[1:]), default=0)
 
 
 def put(e: Expr, values: Mapping[str, Expr]) -> Expr:
     """Return the formula with free variables replaced. The new formulas must not contain an index "#k" freely."""
     if type(e) is not tuple:
         return values.get(e, e) if type(e) is str else e
-    if binds(e):
+    at = 2 if e[0] == "sum" or e[0][0] == "~" else 1
+    if at == 2 and e[1] in values:
         free = {name: x for name, x in values.items() if name != e[1]}
         return (e[0], e[1], *(put(x, values) for x in e[2:-1]), put(e[-1], free))
-    return (e[0], *(x if type(x) is int else put(x, values) for x in e[1:]))
+    return rebuilt(e, at, [put(x, values) for x in e[at:]])
+
+
+def rebuilt(e: tuple[Any, ...], at: int, new: list[Any]) -> Expr:
+    """Return a formula with new parts from a place on. It is the same object if the parts are the same objects."""
+    return e if all(map(operator.is_, e[at:], new)) else (*e[:at], *new)
 
 
 def opened(e: tuple[Any, ...], x: Expr) -> Expr:
@@ -72,22 +83,34 @@ def canonical(e: Expr) -> Expr:
     return _canonical(e, 0, [MAX_PARTS])
 
 
+KNOWN: dict[int, tuple[Expr, int]] = {}
+"""Formulas in canonical form, and how many operations they have, by their identity. They are kept, so that no other
+object can have the identity."""
+
+
 def _canonical(e: Expr, level: int, left: list[int]) -> Expr:
     """Rebuild a formula. Meanwhile each index has a name of its own, "?!k", so that no index captures another one."""
     if type(e) is not tuple:
         return e
-    left[0] -= 1
+    before, known = left[0], KNOWN.get(id(e))
+    left[0] -= known[1] if known else 1
     if left[0] < 0:
         raise Rejected("a formula is too large")
-    if binds(e):
-        mark = f"?!{level}"
+    if known:
+        return e
+    if e[0] == "sum" or e[0][0] == "~":
+        mark = f"?!{level:05}"
         body = _canonical(put(e[-1], {e[1]: mark}), level + 1, left)
         index = f"#{nesting(body)}"
         between = (_linear(_canonical(x, level, left)) for x in e[2:-1])
-        return (e[0], index, *between, put(body, {mark: index}))
-    if e[0][0] == "@":
-        return (e[0], *(_linear(_canonical(x, level, left)) for x in e[1:]))
-    return (e[0], *(x if type(x) is int else _canonical(x, level, left) for x in e[1:]))
+        found: Expr = (e[0], index, *between, put(body, {mark: index}))
+    elif e[0][0] == "@":
+        found = rebuilt(e, 1, [_linear(_canonical(x, level, left)) for x in e[1:]])
+    else:
+        found = rebuilt(e, 1, [_canonical(x, level, left) for x in e[1:]])
+    if level == 0:
+        KNOWN[id(found)] = found, before - left[0]
+    return found
 
 
 def total(e: Expr) -> bool:
@@ -108,8 +131,12 @@ def _linear(e: Expr) -> Expr:
     """
     if type(e) is not tuple or e[0] not in LINEAR or not total(e):
         return e
+    if e[0] == "+" and len(e) == 3 and type(e[1]) is str and type(e[2]) is Fraction and e[2]:
+        return e
     terms = {x: c for x, c in _combination(e).items() if c}
-    rest = sorted((x for x in terms if x != ONE), key=repr)
+    rest = [x for x in terms if type(x) is not Fraction]
+    if len(rest) > 1:
+        rest.sort(key=repr)
     written: list[Expr] = [x if terms[x] == 1 else ("*", terms[x], x) for x in rest]
     if ONE in terms:
         written.append(terms[ONE])
@@ -127,9 +154,9 @@ def _combination(e: Expr) -> dict[Expr, Fraction]:
     if op in ("+", "-"):
         added: dict[Expr, Fraction] = {}
         for place, part in enumerate(e[1:]):
-            sign = -1 if op == "-" and place else 1
-            for x, c in _combination(part).items():
-                added[x] = added.get(x, ZERO) + sign * c
+            for x, found in _combination(part).items():
+                c = -found if op == "-" and place else found
+                added[x] = added[x] + c if x in added else c
         return added
     if op == "*" and len(e) == 3 and Fraction in (type(e[1]), type(e[2])):
         c, x = (e[1], e[2]) if type(e[1]) is Fraction else (e[2], e[1])

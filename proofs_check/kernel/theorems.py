@@ -282,6 +282,8 @@ class Reader:
 
 def mapped(c: Clause, values: Mapping[str, Expr]) -> Clause:
     """Return the clause with variables replaced, in canonical form."""
+    if not values:
+        return c
     then = Relation(c.then.rel, canonical(put(c.then.left, values)), canonical(put(c.then.right, values)))
     return Clause(c.all, tuple(mapped(x, values) for x in c.when), then)
 
@@ -295,6 +297,8 @@ def instance(c: Clause, values: tuple[Expr, ...], level: int = 0) -> tuple[tuple
 
 def renumbered(c: Clause, old: int, new: int) -> Clause:
     """Return the clause whose variables, counted from ``old`` on, are counted from ``new`` on."""
+    if c.ground:
+        return c
     names: dict[str, Expr] = {f"${old + i}": f"${new + i}" for i in range(len(c.all))}
     moved = mapped(Clause(c.all, (), c.then), names)
     inner = (mapped(x, names) for x in c.when)

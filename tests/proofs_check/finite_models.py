@@ -178,7 +178,7 @@ class Writer:
             some = self.draw.sample(sorted(facts), min(len(facts), 3))
             return self.draw.choice([{}, {}, {"arith": some, "proof": {}}])
         step = self.draw.choice(
-            [self._have, self._use, self._cases, self._sum, self._integrate, self._rewrite]
+            [self._have, self._use, self._cases, self._sum, self._integrate, self._rewrite, self._absurd]
         )
         return step(facts, goal, size) or self.derivation(facts, goal, size - 1)
 
@@ -214,7 +214,7 @@ class Writer:
         sums = [e for e in parts([goal, *facts.values()]) if e[0] == "sum"]
         if not sums:
             return None
-        e, kind = self.draw.choice(sums), self.draw.choice(["empty", "last"])
+        e, kind = self.draw.choice(sums), self.draw.choice(["empty", "first", "last"])
         proofs = [{}] if kind == "empty" else [{}, {}]
         return {"sum": e, "kind": kind, "proofs": proofs, **self._more(facts, goal, size, ["==", e, e])}
 
@@ -228,6 +228,9 @@ class Writer:
         ends = [f"low{size}", f"high{size}"] if frame[0] == "sum" else []
         return {"integrate": fact, "over": frame, "index": f"p{size}", "conditions": ends, "proof": {},
                 **self._more(facts, goal, size, fact)}  # fmt: skip
+
+    def _absurd(self, facts, goal, size):
+        return {"absurd": self.derivation(facts, [">", "0", "0"], size - 1)}
 
     def _rewrite(self, facts, goal, size):
         equations = [name for name, c in facts.items() if isinstance(c, list) and c[0] == "=="]

@@ -284,3 +284,11 @@ def test_bad_statements_are_refused():
 def test_formula_replaces_whole_names_only():
     assert "log(2*H*S*A)" in formula("rlsvi.lemma12", K="3")
     assert "(3)" in formula("rlsvi.lemma12", K="3")
+
+
+def test_a_goal_without_a_false_version_is_open():
+    """Its hypotheses might be impossible."""
+    entry = lookup("classic.triangle")
+    bare = tuple(replace(x, mutation=None, against=None) for x in entry.obligations)
+    assert registry.verify_page(entry, {}).verdict is Verdict.PROVED
+    assert registry.verify_page(replace(entry, obligations=bare), {}).verdict is Verdict.OPEN

@@ -171,6 +171,70 @@ TRUE = {
             exact s
           exact all
     """,
+    "combination": """
+        set Y
+        integral nu over Y
+        for c in [0, inf)
+        function a(Y) in [0, inf)
+        function b(Y) in [0, inf)
+        given first_exists: nu(y, a(y)) >= 0
+        given second_exists: nu(y, b(y)) >= 0
+        show nu(y, c*a(y) + b(y)/2) >= 0
+        proof
+          dominated y as exists: nu(y, c*a(y) + b(y)/2) by c*nu(y, a(y)) + nu(y, b(y))
+          integrate y over nu as all: nu(y, c*a(y) + b(y)/2) >= 0
+          exact all
+    """,
+    "absurd": """
+        set Y
+        integral nu over Y
+        for x, z in real
+        given one: x >= z
+        given other: z > x
+        show nu(y, 1) == 7
+        proof
+          absurd by one, other
+    """,
+    "first": """
+        function f(integers) in real
+        for integers n in [1, inf)
+        show sum(i, 0, n, f(i)) == f(0) + sum(i, 1, n, f(i))
+        proof
+          sum first as parted: sum(i, 0, n, f(i))
+          exact parted
+    """,
+    "whole sums": """
+        function f(integers) in integers
+        for integers n in [0, inf)
+        given above: sum(i, 0, n, f(i)*i) > 0
+        show sum(i, 0, n, f(i)*i) >= 1
+        proof
+          whole above as more
+          by more
+    """,
+    "exponentials": """
+        set H
+        function f(H) in real
+        show for h in H: exp(f(h))*exp(f(h)/2)/exp(-f(h)/3) == exp(11/6*f(h))
+        proof
+          fix h
+          by
+    """,
+    "sums in sums": """
+        function f(integers, integers) in real
+        for integers n in [0, inf)
+        given grows: for integers i in [0, n]; integers j in [0, i]: f(i, j) >= 0
+        show sum(i, 0, n, sum(j, 0, i, f(i, j))) >= 0
+        proof
+          integrate i over sum(0, n) as all: sum(i, 0, n, sum(j, 0, i, f(i, j))) >= 0
+            integrate j over sum(0, i) as inner: sum(j, 0, i, f(i, j)) >= 0
+              use grows at i, j as g
+                if by last
+                if by last_j
+              by g
+            exact inner
+          exact all
+    """,
 }
 """Theorems that hold."""
 
@@ -193,6 +257,34 @@ WRONG = {
 def test_a_theorem_without_a_hypothesis_is_not_proved(name):
     text = textwrap.dedent(TRUE["tail"]).strip()
     old, new = WRONG[name]
+    assert old in text
+    assert not proves(text.replace(old, new))
+
+
+FALSE = {
+    "an integral of a bound that may not exist": ("combination", "nu(y, b(y)) >= 0", "nu(y, 1) >= 0"),
+    "a bound that is too small": ("combination", "c*nu(y, a(y)) + nu", "c*nu(y, a(y))/2 + nu"),
+    "a bound with a constant": ("combination", "c*nu(y, a(y)) + nu(y, b(y))", "c*nu(y, a(y)) + 1"),
+    "a factor with the point": ("combination", "by c*nu(y, a(y)) + nu", "by a(y)*nu(y, a(y)) + nu"),
+    "facts that can hold together": ("absurd", "other: z > x", "other: z >= x"),
+    "another first term": ("first", "== f(0) + sum(i, 1", "== f(1) + sum(i, 1"),
+    "a sum that may be empty": ("first", "n in [1, inf)", "n in [-1, inf)"),
+    "a summand that is not whole": (
+        "whole sums",
+        "function f(integers) in integers",
+        "function f(integers) in real",
+    ),
+    "a factor that is not whole": ("whole sums", "f(i)*i", "f(i)*i/2"),
+    "another exponent": ("exponentials", "11/6*f(h)", "5/3*f(h)"),
+    "a condition of the outer sum": ("sums in sums", "integers j in [0, i]: f", "integers j in [1, i]: f"),
+}
+"""Changes of theorems that hold, each of which makes the theorem or its derivation wrong."""
+
+
+@rows("name", sorted(FALSE))
+def test_a_changed_theorem_is_not_proved(name):
+    theorem, old, new = FALSE[name]
+    text = textwrap.dedent(TRUE[theorem]).strip()
     assert old in text
     assert not proves(text.replace(old, new))
 
