@@ -171,10 +171,10 @@ def test_lemma_6_is_shown_as_what_it_is(run):
 
 
 def test_an_open_statement_exits_with_3_and_a_former_id_resolves(run):
-    assert run("verify", "sdp.corollary11.regret", "--json").code == 3
+    assert run("verify", "ucb.corollary5_2.jdp_po", "--json").code == 3
     (entry,) = run("verify", "sdp.corollary11.regret_as_meant", "--json").json["statements"]
     assert entry["id"] == "sdp.corollary11.repaired"
-    assert "neither proved nor refuted" in " ".join(run("explain", "sdp.corollary11.regret").out.split())
+    assert "neither proved nor refuted" in " ".join(run("explain", "ucb.corollary5_2.jdp_po").out.split())
 
 
 def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
