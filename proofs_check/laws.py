@@ -14,7 +14,6 @@ LAWS = {
     "gaussian.moments": "a standard normal variable has mean 0 and variance 1",
     "gaussian.tail": "a standard normal variable is above t with probability erfc(t/sqrt 2)/2",
     "laplace.density": "Lap(b) has the density exp(-|x|/b)/(2b), which is symmetric",
-    "laplace.mgf": "a Laplace variable X of scale b has E exp(tX) = 1/(1 - (bt)^2) for |bt| < 1",
     "laplace.tail": "a Laplace variable of scale b is above t >= 0 with probability exp(-t/b)/2",
     "log-normal.moments": "exp(wY) has the moments E exp(kwY) = exp(k^2 w^2/2) for a standard normal Y",
     "student.density": "Student's t with n degrees has a density proportional to (1 + x^2/n)^(-(n+1)/2)",

@@ -249,13 +249,13 @@ def opened(result: Result, changed: tuple[str, ...]) -> Result:
 
 
 def _own(statement: Statement) -> Sequence[str]:
-    """Return the readings of a statement. They are empty only if one obligation is the whole statement.
+    """Return the readings of a statement. They are empty only if it has goals or one obligation is the whole statement.
 
     People join several obligations, parts, or statements that it rests on. This counts as a reading, even if
     no reading describes it.
     """
     joined = len(statement.obligations) > 1 or statement.parts or statement.rests_on
-    if statement.reading or not joined:
+    if statement.reading or statement.goals or not joined:
         return statement.reading
     given = {
         "its obligations": statement.obligations,

@@ -301,3 +301,14 @@ UNARY: dict[str, Callable[[Interval, int], Interval]] = {
     "sqrt": sqrt,
     "erfc": erfc,
 }
+
+
+def primes(n: int) -> dict[int, int]:
+    """Return the powers of the small primes of n and of one remaining factor, whose product is n."""
+    factors: dict[int, int] = {}
+    p = 2
+    while p * p <= n and p < 1000:
+        while n % p == 0:
+            factors[p], n = factors.get(p, 0) + 1, n // p
+        p += 1
+    return factors | ({n: 1} if n > 1 else {})

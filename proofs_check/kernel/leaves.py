@@ -10,6 +10,7 @@ from math import comb
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel import polynomials as po
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.expressions import (
     Expr,
@@ -131,11 +132,11 @@ def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
     low, high, _ = t.domain[v]
     if type(degree) is not int or not 0 < degree <= 100 or low[0] or high[0]:
         raise Rejected("bernstein: needs a bounded variable and a degree from 1 to 100")
-    u: nf.Poly = nf.plus(nf.constant(low[1]), {((v, 1),): high[1] - low[1]})
-    moved: nf.Poly = {}
+    u: po.Poly = po.plus(po.constant(low[1]), {((v, 1),): high[1] - low[1]})
+    moved: po.Poly = {}
     for m, c in field.normal(_inequality(t))[0].items():
-        power = nf.raised(u, dict(m).get(v, 0))
-        moved = nf.plus(moved, nf.times({_without(m, v): c}, power))
+        power = po.raised(u, dict(m).get(v, 0))
+        moved = po.plus(moved, po.times({_without(m, v): c}, power))
     if any(not 0 <= dict(m).get(v, 0) <= degree for m in moved):
         raise Rejected("bernstein: the degree is too small")
     signs = [field.sign(_coefficient(moved, v, j, degree)) for j in range(degree + 1)]
@@ -144,16 +145,16 @@ def bernstein(t: Task, node: Node, replay: Replay) -> nf.Field:
     return field
 
 
-def _without(m: nf.Monomial, v: str) -> nf.Monomial:
+def _without(m: po.Monomial, v: str) -> po.Monomial:
     return tuple(x for x in m if x[0] != v)
 
 
-def _coefficient(p: nf.Poly, v: str, j: int, n: int) -> nf.Poly:
+def _coefficient(p: po.Poly, v: str, j: int, n: int) -> po.Poly:
     """Return b_j of p = sum of b_j C(n, j) v^j (1-v)^(n-j): sum over k <= j of a_k C(j, k)/C(n, k)."""
-    total: nf.Poly = {}
+    total: po.Poly = {}
     for m, c in p.items():
         k = dict(m).get(v, 0)
-        total = nf.plus(total, {_without(m, v): c * Fraction(comb(j, k), comb(n, k))})
+        total = po.plus(total, {_without(m, v): c * Fraction(comb(j, k), comb(n, k))})
     return {m: c for m, c in total.items() if c}
 
 

@@ -15,6 +15,7 @@ from functools import reduce
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel import polynomials as po
 from dpproof.proofs_check.kernel.arithmetic import Interval, Number, Rejected
 from dpproof.proofs_check.kernel.expressions import (
     Expr,
@@ -237,7 +238,7 @@ class Opened:
 
     def __init__(self, t: Task, field: nf.Field) -> None:
         self.task, self.field, self.integrable = t, field, True
-        self.names: dict[nf.Monomial, str] = {}
+        self.names: dict[po.Monomial, str] = {}
         self.ranges: dict[str, Range] = {}
 
     def relation(self, x: Relation) -> Relation:
@@ -263,13 +264,13 @@ class Opened:
         terms = (("*", c, *map(self._factor, self._parted(m))) for m, c in numerator.items())
         return "/", ("+", ZERO, *terms), self.field.written(denominator)
 
-    def _whole(self, n: nf.Poly, d: nf.Poly) -> nf.Quotient:
+    def _whole(self, n: po.Poly, d: po.Poly) -> po.Quotient:
         """Write a random monomial below as negative powers above: 1/exp(x) is one function of x."""
         if len(d) > 1:
             return n, d
         ((m, c),) = d.items()
         back = tuple((s, -k) for s, k in m if self._random(s))
-        return {nf.joined(x, back): y for x, y in n.items()}, {
+        return {po.joined(x, back): y for x, y in n.items()}, {
             tuple(x for x in m if not self._random(x[0])): c
         }
 
@@ -280,9 +281,9 @@ class Opened:
             return frozenset({s} & self.task.random.keys())
         return frozenset().union(*(self._random(x) for p in symbol.inner for m in p for x, _ in m))
 
-    def _parted(self, m: nf.Monomial) -> list[nf.Monomial]:
+    def _parted(self, m: po.Monomial) -> list[po.Monomial]:
         """Part a monomial into independent factors; what is not random stands alone."""
-        groups: list[tuple[frozenset[str], nf.Monomial]] = []
+        groups: list[tuple[frozenset[str], po.Monomial]] = []
         for s, k in m:
             # a symbol in several groups, or without groups, ties them together
             mine = frozenset().union(*(self._group(v) for v in self._random(s)))
@@ -295,7 +296,7 @@ class Opened:
     def _group(self, v: str) -> frozenset[str]:
         return next((group for group in self.task.groups if v in group), frozenset(self.task.random))
 
-    def _factor(self, m: nf.Monomial) -> Expr:
+    def _factor(self, m: po.Monomial) -> Expr:
         """Return a factor that is not random, or the variable for the expectation of one that is."""
         if not any(self._random(s) for s, _ in m):
             return "*", Fraction(1), *(("^", self.field.formula(s), k) for s, k in m)
@@ -311,7 +312,7 @@ class Opened:
             self.ranges[self.names[m]] = _range(values)
         return self.names[m]
 
-    def _name(self, m: nf.Monomial) -> str:
+    def _name(self, m: po.Monomial) -> str:
         """Name an expectation after its monomial, E_x2_y, or by its number."""
         plain = all(self.field.symbols[s].op == "" and k > 0 for s, k in m)
         number = sum(1 for name in self.names.values() if name[2:].isdigit()) + 1

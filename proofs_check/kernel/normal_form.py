@@ -13,123 +13,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from math import gcd, lcm
+from math import lcm
 from typing import Any
 
 from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.arithmetic import Interval, Rejected
 from dpproof.proofs_check.kernel.expressions import Expr, node
+from dpproof.proofs_check.kernel.polynomials import (
+    MAX_DEGREE,
+    ONE,
+    UNIT,
+    UNITY,
+    Monomial,
+    Poly,
+    Quotient,
+    common_monomial,
+    constant,
+    content,
+    divided,
+    is_one,
+    joined,
+    negative,
+    plus,
+    raised,
+    times,
+)
 
-Monomial = tuple[tuple[str, int], ...]
-Poly = dict[Monomial, Fraction]
-Quotient = tuple[Poly, Poly]
-UNIT: Monomial = ()
-MAX_TERMS, MAX_DEGREE, MAX_BITS, MAX_UNIT = 4000, 200, 50_000, 12
-
-
-ONE = Fraction(1)
-UNITY: Poly = {UNIT: ONE}
-"""The constant polynomial 1. No polynomial is ever changed in place, so that one object may serve everywhere."""
-
-
-def constant(q: Fraction | int) -> Poly:
-    """Return the constant polynomial with the value q."""
-    return UNITY if q == 1 else {UNIT: Fraction(q)} if q else {}
-
-
-def is_one(p: Poly) -> bool:
-    """Return whether a polynomial is the constant 1."""
-    return p is UNITY or (len(p) == 1 and p.get(UNIT) == 1)
-
-
-def negative(p: Poly) -> Poly:
-    """Return the polynomial -p."""
-    return {m: -c for m, c in p.items()}
-
-
-def plus(a: Poly, b: Poly) -> Poly:
-    """Return the sum of two polynomials."""
-    if not a or not b:
-        return a or b
-    out = dict(a)
-    for m, c in b.items():
-        out[m] = out[m] + c if m in out else c
-    return {m: c for m, c in out.items() if c}
-
-
-def joined(a: Monomial, b: Monomial) -> Monomial:
-    """Return the product of two monomials."""
-    if not a or not b:
-        return a or b
-    powers = dict(a)
-    for s, k in b:
-        powers[s] = powers.get(s, 0) + k
-    if sum(powers.values()) > MAX_DEGREE:
-        raise Rejected("the degree of a polynomial is too large")
-    return tuple(sorted((s, k) for s, k in powers.items() if k))
-
-
-def times(a: Poly, b: Poly) -> Poly:
-    """Return the product of two polynomials."""
-    if is_one(a) or is_one(b):
-        return b if is_one(a) else a
-    if len(a) * len(b) > 100 * MAX_TERMS:
-        raise Rejected("a polynomial is too large")
-    out: Poly = {}
-    for m, c in a.items():
-        for n, d in b.items():
-            key, product = joined(m, n), d if c is ONE else c if d is ONE else c * d
-            out[key] = out[key] + product if key in out else product
-    if len(out) > MAX_TERMS or any(_bits(c) > MAX_BITS for c in out.values()):
-        raise Rejected("a polynomial is too large")
-    return {m: c for m, c in out.items() if c}
-
-
-def _bits(c: Fraction) -> int:
-    return max(c.numerator.bit_length(), c.denominator.bit_length())
-
-
-def raised(a: Poly, n: int) -> Poly:
-    """Return the polynomial a to the power n, for n >= 0."""
-    return reduce(times, [a] * n, constant(1))
-
-
-def _content(p: Poly) -> tuple[Fraction, Monomial]:
-    """Return the positive rational and the monomial common to all terms of a nonzero polynomial."""
-    if len(p) == 1:
-        ((m, c),) = p.items()
-        return abs(c), m
-    numbers = Fraction(gcd(*(c.numerator for c in p.values())), lcm(*(c.denominator for c in p.values())))
-    return numbers, _common(p)
-
-
-def _common(p: Poly) -> Monomial:
-    """Return the monomial common to all terms of a nonzero polynomial."""
-    common = dict(next(iter(p)))
-    for m in p:
-        if not common:
-            break
-        powers = dict(m)
-        common = {s: min(k, powers.get(s, 0)) for s, k in common.items()}
-    return tuple(sorted((s, k) for s, k in common.items() if k))
-
-
-def _divided(p: Poly, number: Fraction, mono: Monomial) -> Poly:
-    if not mono and number == 1:
-        return p
-    back = tuple((s, -k) for s, k in mono)
-    return {joined(m, back): c / number for m, c in p.items()}
-
-
-def _primes(n: int) -> dict[int, int]:
-    """Split n into small primes and one remaining factor."""
-    factors: dict[int, int] = {}
-    p = 2
-    while p * p <= n and p < 1000:
-        while n % p == 0:
-            factors[p], n = factors.get(p, 0) + 1, n // p
-        p += 1
-    return factors | ({n: 1} if n > 1 else {})
+MAX_UNIT = 12
 
 
 Bounds = tuple[Interval, tuple[bool, bool]]
@@ -221,8 +131,8 @@ class Field:
 
         The method looks at the signs of coefficients, after positive common factors are removed.
         """
-        mono = tuple((s, k) for s, k in (_common(p) if p else ()) if self._is(s, True))
-        return self._coefficients(_divided(p, Fraction(1), mono), reflect)
+        mono = tuple((s, k) for s, k in (common_monomial(p) if p else ()) if self._is(s, True))
+        return self._coefficients(divided(p, Fraction(1), mono), reflect)
 
     def _coefficients(self, p: Poly, reflect: frozenset[str]) -> bool | None:
         out, strict = self.shifted(p, reflect), False
@@ -306,11 +216,11 @@ class Field:
         if not n or is_one(d):
             return n, UNITY
         d = self.reduced(d)
-        number, below = _content(d)
-        above = dict(_common(n)) if below else {}
+        number, below = content(d)
+        above = dict(common_monomial(n)) if below else {}
         shared = ((s, min(k, above.get(s, 0))) for s, k in below)
         mono: Monomial = tuple((s, k) for s, k in shared if k and self._is(s, True))
-        n, d = _divided(n, number, mono), _divided(d, number, mono)
+        n, d = divided(n, number, mono), divided(d, number, mono)
         if n.keys() == d.keys() and len({n[m] / d[m] for m in n}) == 1:
             return constant(n[next(iter(n))] / d[next(iter(n))]), constant(1)
         return n, d
@@ -385,17 +295,17 @@ class Field:
     def _log(self, p: Poly) -> Quotient:
         if not self.sign(p):
             raise Rejected("the argument of a logarithm may be zero or negative")
-        number, mono = _content(p)
+        number, mono = content(p)
         mono = tuple((s, k) for s, k in mono if self._is(s, True))
         terms = [
-            (k, self._atom("log", (constant(q), constant(1)))) for q, k in _primes(number.numerator).items()
+            (k, self._atom("log", (constant(q), constant(1)))) for q, k in ia.primes(number.numerator).items()
         ]
         terms += [
             (-k, self._atom("log", (constant(q), constant(1))))
-            for q, k in _primes(number.denominator).items()
+            for q, k in ia.primes(number.denominator).items()
         ]
         terms += [(k, self._log_symbol(s)) for s, k in mono]
-        rest = _divided(p, number, mono)
+        rest = divided(p, number, mono)
         if not is_one(rest):
             terms.append((1, self._atom("log", (rest, constant(1)))))
         total: Quotient = ({}, constant(1))
@@ -418,11 +328,11 @@ class Field:
             raise Rejected("the argument of a square root may be negative")
         if not p:
             return {}, constant(1)
-        number, mono = _content(p)
+        number, mono = content(p)
         whole = number.numerator * number.denominator
-        square = reduce(lambda x, f: x * f[0] ** (f[1] // 2), _primes(whole).items(), 1)
+        square = reduce(lambda x, f: x * f[0] ** (f[1] // 2), ia.primes(whole).items(), 1)
         out: Monomial = tuple((s, k // 2) for s, k in mono if k > 1 and self._is(s, False))
-        rest = times(constant(whole // square**2), _divided(p, number, tuple((s, 2 * k) for s, k in out)))
+        rest = times(constant(whole // square**2), divided(p, number, tuple((s, 2 * k) for s, k in out)))
         if self.sign(rest) is None:
             out, rest = (), times(constant(Fraction(whole, square**2) / number), p)
         root = UNITY if is_one(rest) else self._atom("sqrt", (rest, constant(1)))[0]

@@ -11,7 +11,6 @@ from dpproof.proofs_check.verdict import Verdict
 from tests.verified import verified
 
 VERDICTS = {
-    "classic.adaptive_gaussians": Verdict.STEPS,
     "classic.union_bound": Verdict.PROVED,
     "classic.markov": Verdict.PROVED,
     "classic.independent_sum": Verdict.PROVED,
