@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.proofs_check.kernel import check
 from dpproof.proofs_check.page import PageError, read_statement
-from dpproof.proofs_check.registry import page_of, statement_ids
+from dpproof.proofs_check.registry import lookup, page_of, statement_ids
 from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import Statement
 from tests.rows import rows, tiered
@@ -48,6 +48,18 @@ def read(text, tmp_path):
     path = tmp_path / "page.md"
     path.write_text(text, encoding="utf-8")
     return read_statement("demo.lemma1", path, "demo/lemma1.md")
+
+
+RELATION = re.compile(
+    r"<|>|\\(?:le|ge|leq|geq|ne|in|Rightarrow|Leftrightarrow)(?![a-zA-Z])|=|"
+    r"(?:DP|monotone|convex)(?![a-z])"
+)
+"""What makes a formula a claim: a relation, an implication or a property with a name."""
+
+
+def says_something(formula):
+    """Whether a formula has a relation, an implication or a named property outside its subscripts."""
+    return bool(RELATION.search(re.sub(r"_\{(?:[^{}]|\{[^{}]*\})*\}", "", formula)))
 
 
 def outcome(text, tmp_path):
@@ -133,3 +145,28 @@ def test_the_pages_of_a_paper_are_listed_once():
     for name in ("rlsvi", "rlsvi.", "rlsvi.README", "rlsvi.../classic/laplace", "nothing.lemma1"):
         with pytest.raises(KeyError):
             page_of(name)
+
+
+def test_the_formula_of_a_statement_is_a_claim():
+    """33 pages had a term, such as k^2 rho, or nothing in place of the printed inequality."""
+    pages = [entry for entry in map(lookup, statement_ids()) if entry.kind in ("statement", "quoted")]
+    assert len(pages) >= 200
+    assert [entry.id for entry in pages if not says_something(entry.latex)] == []
+
+
+@rows(
+    ("formula", "claims"),
+    [
+        ("", False),
+        (r"k^2\rho", False),
+        (r"\max_{0\le x\le a-1}e^{-bx}", False),
+        (r"\sum_{s\in S_{+}}w_s", False),
+        (r"\left(k\varepsilon,\delta\right)", False),
+        (r"k^2\rho\text{-zCDP}", True),
+        (r"V\le W", True),
+        (r"x\Rightarrow y", True),
+        (r"R(T)=\tilde O(T)", True),
+    ],
+)
+def test_a_term_is_no_claim(formula, claims):
+    assert says_something(formula) is claims
