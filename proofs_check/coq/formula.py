@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, name, number
+from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, conjunction, name, number
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.expressions import node as tree
 from dpproof.proofs_check.kernel.goals import Relation
@@ -152,11 +152,6 @@ class Printer:
         """Return the facts about the integral over the real line."""
         laws = [Printer(Signature()).clause(Reader(Signature()).clause(LAWS[x])) for x in ANALYTIC]
         return [*laws, stated(theorem(THEOREMS["lebesgue.shift"]), lebesgue=False).text]
-
-
-def conjunction(texts: Iterable[str]) -> str:
-    """Return the conjunction of statements."""
-    return " /\\ ".join(f"({text})" for text in texts)
 
 
 def quantified(variables: Iterable[tuple[str, Kind]]) -> str:

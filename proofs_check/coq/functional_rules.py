@@ -7,12 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import name, number
+from dpproof.proofs_check.coq.export import conjunction, name, number
 from dpproof.proofs_check.coq.formula import (
     LEBESGUE,
     Printer,
     carrier,
-    conjunction,
     functions,
     quantified,
     within,

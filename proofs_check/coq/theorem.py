@@ -46,6 +46,7 @@ def written(
     used: Mapping[str, Any],
     names: Mapping[str, str],
     line: Mapping[str, bool],
+    extra: bool = False,
 ) -> list[Lemma]:
     """Return the lemmas of arithmetic of a theorem, and then the theorem.
 
@@ -55,6 +56,7 @@ def written(
         certificate: a certificate that the kernel accepts.
         used: the theorems and claims that the proof applies, by their ids.
         names: the names of their lemmas.
+        extra: whether the proof may use the tactics of extra.v.
         line: whether their lemmas, and the one of the theorem (""), speak of the integral over the real line.
 
     Raises:
@@ -68,7 +70,7 @@ def written(
         found.known, found.given, found.goal, {**THEOREMS, **used}, lambda task, node: None,
         certificate["prec"], [MAX_NODES], set(),
     )  # fmt: skip
-    w = Writer(label, TEMPLATES, names, line)
+    w = Writer(label, TEMPLATES, names, line, extra)
     body = w.script(s, certificate["proof"])
     opening = f"intros {' '.join(statement.names)}.\n" if statement.names else ""
     marks = "".join(f"mark {x}. " for x in statement.marked)
