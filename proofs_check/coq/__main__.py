@@ -35,7 +35,7 @@ PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Impor
 PROBING, STEP, THEOREM, ALL = (
     60,
     10,
-    150,
+    300,
     900,
 )  # seconds for the libraries, a step, a new file, a recorded file
 FOLDER = Path("build", "coq")

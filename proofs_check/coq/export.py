@@ -62,6 +62,8 @@ def term(e: Tree) -> str:
     op, args = e[0], e[1:]
     if op == "pi":
         return "PI"
+    if op == "sum":
+        return f"(sumR {term(args[1])} {term(args[2])} (fun {name(args[0])} : R => {term(args[3])}))"
     if op == "^":
         power = f"({term(args[0])} ^ {abs(int(args[1]))})"
         return power if int(args[1]) >= 0 else f"(/ {power})"
@@ -95,6 +97,13 @@ def _defined(e: Tree) -> Iterator[str]:
     if isinstance(e, str | Fraction | int) or not e:
         return
     op, args = e[0], e[1:]
+    if op == "sum":
+        yield from (c for x in args[1:3] for c in _defined(x))
+        if body := list(dict.fromkeys(_defined(args[3]))):
+            i = name(args[0])
+            ends = f"{term(args[1])} <= {i} -> {i} <= {term(args[2])}"
+            yield f"forall {i} : R, whole {i} -> {ends} -> {conjunction(body)}"
+        return
     for x in args[:1] if op == "^" else args:
         yield from _defined(x)
     if op == "/":
@@ -146,7 +155,9 @@ def hypotheses(claim: Goal) -> list[str]:
     if claim.get("random"):
         raise UntranslatableError("a claim about random variables cannot be translated to Coq")
     inside = [text for v, interval in claim["vars"].items() for text in bounds(v, interval)]
-    return inside + [whole(v) for v in claim.get("integers", [])] + [relation(r) for r in claim.get("given", [])]
+    return (
+        inside + [whole(v) for v in claim.get("integers", [])] + [relation(r) for r in claim.get("given", [])]
+    )
 
 
 def whole(variable: str) -> str:
@@ -196,7 +207,9 @@ def proved(claim: Goal) -> str:
 def refuted(claim: Goal) -> str:
     """Return the text of the Coq lemma that refutes a claim: at some point its goal is defined and false."""
     needed = conditions(*claim.get("given", []), claim["goal"])
-    return _over("exists", claim) + conjunction([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
+    return _over("exists", claim) + conjunction(
+        [*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"]
+    )
 
 
 def conjunction(texts: Iterable[str]) -> str:

@@ -78,3 +78,46 @@ Ltac spread v z h a b :=
   match goal with H : exists z : Z, v = IZR z |- _ => destruct H as [z H]; subst v end;
   assert ((a <= z)%Z) by (apply le_IZR; lra); assert ((z <= b)%Z) by (apply le_IZR; lra);
   let P := one_of z a b in assert (h : P) by lia.
+(* A sum is bounded by the growth of a function that grows at least as much as the terms. *)
+Section Telescope.
+Variables (lo hi : R) (F f : R -> R).
+Hypotheses (A : whole lo) (B : whole hi) (C : lo <= hi + 1).
+Lemma up_to (P : R -> Prop) : P (lo - 1) ->
+  (forall n, whole n -> lo - 1 <= n -> n + 1 <= hi -> P n -> P (n + 1)) -> P hi.
+Proof.
+  intros Z S. assert (W : whole (lo - 1)) by now apply whole_minus; [ | apply (whole_const 1) ].
+  refine (whole_ind (fun n => n <= hi -> P n) (lo - 1) W _ _ hi B _ _); try lra.
+  - intros _. exact Z.
+  - intros n N L I H. apply S; try assumption. apply I. lra.
+Qed.
+Lemma next_term n : whole n -> lo - 1 <= n -> sumR lo (n + 1) f = sumR lo n f + f (n + 1).
+Proof.
+  intros N L. rewrite sum_last; [ | exact A | apply whole_plus; [ exact N | apply (whole_const 1) ] | lra ].
+  now replace (n + 1 - 1) with n by ring.
+Qed.
+Lemma no_term : sumR lo (lo - 1) f = 0.
+Proof. apply sum_empty; [ exact A | apply whole_minus; [ exact A | apply (whole_const 1) ] | lra ]. Qed.
+Lemma telescope_most : (forall i, whole i -> lo <= i -> i <= hi -> f i <= F (i + 1) - F i) ->
+  sumR lo hi f <= F (hi + 1) - F lo.
+Proof.
+  intros H. apply (up_to (fun n => sumR lo n f <= F (n + 1) - F lo)).
+  - rewrite no_term. replace (lo - 1 + 1) with lo by ring. lra.
+  - intros n N L M I. rewrite next_term by assumption.
+    assert (D := H (n + 1) (whole_plus _ _ N (whole_const 1)) ltac:(lra) M). lra.
+Qed.
+Lemma telescope_least : (forall i, whole i -> lo <= i -> i <= hi -> F (i + 1) - F i <= f i) ->
+  F (hi + 1) - F lo <= sumR lo hi f.
+Proof.
+  intros H. apply (up_to (fun n => F (n + 1) - F lo <= sumR lo n f)).
+  - rewrite no_term. replace (lo - 1 + 1) with lo by ring. lra.
+  - intros n N L M I. rewrite next_term by assumption.
+    assert (D := H (n + 1) (whole_plus _ _ N (whole_const 1)) ltac:(lra) M). lra.
+Qed.
+End Telescope.
+Lemma telescope_equal lo hi F f : whole lo -> whole hi -> lo <= hi + 1 ->
+  (forall i, whole i -> lo <= i -> i <= hi -> f i = F (i + 1) - F i) -> sumR lo hi f = F (hi + 1) - F lo.
+Proof.
+  intros A B C H. apply Rle_antisym.
+  - apply telescope_most; try assumption. intros i I L M. rewrite (H i I L M). lra.
+  - apply telescope_least; try assumption. intros i I L M. rewrite (H i I L M). lra.
+Qed.

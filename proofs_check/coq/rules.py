@@ -19,6 +19,7 @@ from dpproof.proofs_check.coq.writer import (
     asserted,
     bounded,
     clear,
+    entailed,
     proved,
 )
 from dpproof.proofs_check.kernel import deduction
@@ -172,11 +173,14 @@ def _induct(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     after = p.clause(step[0].goal)
     lo = p.term(kind.range.lo[1])
     hyps = f"forall {v} : R, whole {v} -> {lo} <= {v} -> ({at_v}) -> {after}"
-    out = asserted(b, p.clause(base[0].goal), w.script(*base))
+    first = p.clause(base[0].goal)
+    merged = first.count(" /\\ ") != p.clause(rest, 1).count(" /\\ ")  # two conditions may become one
+    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); congr"
+    out = asserted(b, first, w.script(*base))
     out += asserted(c, hyps, f"intros {v} K_{v}_0 K_{v}_1 {e}. {w.script(*step)}")
     return (
         f"{out}refine (whole_ind (fun b_0 : R => {p.clause(rest, 1)}) {lo} _ _ _); cbv beta.\n"
-        f"{{ kinds. }}\n{{ apply (cast _ _ {b}); congr. }}\n"
+        f"{{ kinds. }}\n{{ {begin}. }}\n"
         f"{{ intros {v} ? ? {e}. refine (cast _ _ ({c} {v} _ _ (cast _ _ {e} _)) _); "
         "[ assumption | assumption | congr | congr ]. }"
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 from dpproof.proofs_check.coq.certified import Certified
 from dpproof.proofs_check.coq.export import (
+    NUMBER,
     UntranslatableError,
     bounds,
     conditions,
@@ -94,7 +95,7 @@ def refutation(claim: Goal, node: Node) -> str:
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
-EXTRA_KINDS = ("enumerated", "bernstein")
+EXTRA_KINDS = ("enumerated", "bernstein", "telescope")
 """The kinds of nodes that need the tactics of extra.v."""
 
 
@@ -117,7 +118,10 @@ def proof(claim: Goal, node: Node, extra: bool = False) -> str:
     needed = conditions(claim["goal"])
     names = [*map(name, claim["vars"]), *(f"H{i}" for i in range(len(hypotheses(claim))))]
     opening = f"intros {' '.join(names)}.\n" if names else ""
-    facts = "".join(f"assert (D{i} : {text}) by defined.\n" for i, text in enumerate(needed))
+    facts = "".join(
+        f"assert (D{i} : {text}) by {'(intros; repeat split; defined)' if text.startswith('forall') else 'defined'}.\n"
+        for i, text in enumerate(needed)
+    )
     apart = "".join(f"refine (conj D{i} _). " for i in range(len(needed)))
     state = State(claim["vars"], tuple(claim.get("given", ())), claim["goal"], extra=extra)
     return f"{opening}{facts}{apart}{_script(state, node)}"
@@ -323,6 +327,48 @@ def _enumerated(s: State, node: Node) -> str:
     return f"{spread}{out}subst {z}. {_script(s.put(v, str(high)), node['sub'])}"
 
 
+TELESCOPES = {">=": "telescope_most", "<=": "telescope_least", "==": "telescope_equal"}
+
+
+def _telescope(s: State, node: Node) -> str:
+    """Bound a sum by the growth of another function, and go on with a variable in the place of the sum."""
+    total, f, sign = node["telescope"], node["antidifference"], node["sign"]
+    _, i, lo, hi, body = total
+    if not (isinstance(lo, str) and NUMBER.match(lo)):
+        raise UntranslatableError("a telescoping sum that begins with a formula cannot be translated to Coq")
+    inner = replace(
+        s,
+        vars={**s.vars, i: f"[{lo}, inf)"},
+        given=(*s.given, [">=", i, lo], [">=", hi, i]),
+        goal=_compared(sign, ["-", _put(f, {i: ["+", i, "1"]}), f], body),
+    )
+    growth = ["-", _put(f, {i: ["+", hi, "1"]}), _put(f, {i: lo})]
+    h, v = s.fresh("T"), next(x for k in range(9) if (x := "sum_" + "_" * k) not in s.vars)
+    opened = replace(
+        s,
+        vars={**s.vars, v: "(-inf, inf)"},
+        given=(*(_replaced(r, total, v) for r in s.given), _compared(sign, growth, v)),
+        goal=_replaced(s.goal, total, v),
+    )
+    functions = " ".join(f"(fun {name(i)} : R => {term(x)})" for x in (f, body))
+    return (
+        f"assert ({h} : {relation(_compared(sign, growth, total))}).\n"
+        f"{{ refine ({TELESCOPES[sign]} {term(lo)} {term(hi)} {functions} _ _ _ _); cbv beta; "
+        f"[ kinds | kinds | lra | intros {name(i)} ? ? ? ].\n{_script(inner, node['proof'])} }}\n"
+        f"remember {term(total)} as {name(v)} eqn:{h}_ in *. clear {h}_.\n{_script(opened, node['sub'])}"
+    )
+
+
+def _compared(sign: str, growth: Tree, middle: Tree) -> Tree:
+    return [">=", middle, growth] if sign == "<=" else [sign, growth, middle]
+
+
+def _replaced(e: Tree, old: Tree, new: Tree) -> Tree:
+    if e == old:
+        return new
+    return [_replaced(x, old, new) for x in e] if isinstance(e, list) else e
+
+
 def _bernstein(s: State, node: Node) -> str:
     """Return the proof that a polynomial in a bounded variable has no negative coefficient in Bernstein's form."""
     found = Certified(s.vars).bernstein(_difference(s), node["var"], node["degree"])
@@ -342,4 +388,5 @@ NODES: dict[str, Callable[[State, Node], str]] = {
     "cases": _cases,
     "enumerated": _enumerated,
     "bernstein": _bernstein,
+    "telescope": _telescope,
 }
