@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dpproof.proofs_check.coq import record
@@ -32,14 +33,10 @@ ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothi
 OPTIONAL = "COQ_OPTIONAL"
 """The environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
-PROBING, STEP, THEOREM, ALL = (
-    60,
-    10,
-    300,
-    900,
-)  # seconds for the libraries, a step, a new file, a recorded file
+PROBING, STEP, THEOREM, ALL = 60, 20, 300, 900
+"""Seconds for the libraries, a step, a new file, a recorded file."""
 FOLDER = Path("build", "coq")
-BATCH = 40
+BATCH = 20
 
 
 def _verify(parts: Sequence[Part], folder: Path = FOLDER) -> None:
@@ -51,7 +48,7 @@ def _verify(parts: Sequence[Part], folder: Path = FOLDER) -> None:
     if wrong := built(parts, folder, ALL):
         name, error = min(wrong.items(), key=lambda x: x[1].startswith("it needs"))
         raise CoqError(f"{name}: {error}")
-    assumed = foundations(assumptions(parts, folder, ALL))
+    assumed = frozenset[str]().union(*map(foundations, assumptions(parts, folder, ALL)))
     print("axioms: " + ", ".join(sorted(assumed)))
     if foreign := strangers(assumed):
         raise CoqError(f"The proofs use assumptions that are not allowed: {', '.join(foreign)}")
@@ -109,10 +106,16 @@ def _tried(claims: Claims, ids: Iterable[str], extra: bool) -> list[str]:
     built(heads, FOLDER, ALL)
     needs = "".join(f"Require Import {x}.\n" for x in (BASE, EXPECTED, *[EXTRA] * extra))
     rows = list(lemmas.items())
-    for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
+    batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
+
+    def lost(batch: Sequence[tuple[str, list[Lemma]]]) -> list[str]:
         good = accepted((x for _, found in batch for x in found), STEP, IMPORTS + needs, FOLDER)
-        failed += [identity for identity, found in batch if found[-1].name not in good]
+        return [identity for identity, found in batch if found[-1].name not in good]
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for found in pool.map(lost, batches):
+            failed += found
+            print(f"not proved {'with' if extra else 'without'} more tactics: {' '.join(found)}", flush=True)
     return failed
 
 

@@ -56,8 +56,9 @@ Ltac evenly := first
   [ by_identity
   | rewritten_atoms; first [ ring | hide_atoms; first [ field; sides | equal_with_roots ] ]
   | rewritten_atoms; hide_atoms; expand_sqrt; equal_with_roots ].
+Ltac no_equations := repeat match goal with H : @eq R _ _ |- _ => clear H end.
 Ltac certified n d := match goal with |- ?R ?z ?e =>
-  let H := fresh in assert (H : e = n / d) by evenly; rewrite H; clear H;
+  let H := fresh in assert (H : e = n / d) by (no_equations; evenly); rewrite H; clear H;
   match goal with
   | |- 0 <= _ => apply div_nonneg; [ le0 | lt0 ]
   | |- 0 < _ => apply Rdiv_lt_0_compat; lt0
@@ -121,3 +122,8 @@ Proof.
   - apply telescope_most; try assumption. intros i I L M. rewrite (H i I L M). lra.
   - apply telescope_least; try assumption. intros i I L M. rewrite (H i I L M). lra.
 Qed.
+(* Facts about weighted integrals, too. *)
+Ltac close ::= cbn [val on pts weighted finite]; cbv beta; repeat match goal with |- _ /\ _ => split end;
+  first [ exact I | assumption | kinds | fit | intro; split_all; close
+        | match goal with H : forall _, _ |- _ => progress (eapply H); solve [ eassumption | kinds | lra ] end
+        | progress (cbn [val on pts weighted finite] in *; cbv beta in * ); fit ].

@@ -31,7 +31,7 @@ from dpproof.proofs_check.coq.writer import (
 )  # fmt: skip
 from dpproof.proofs_check.kernel.deduction import Sequent, value
 from dpproof.proofs_check.kernel.expressions import node as tree
-from dpproof.proofs_check.kernel.goals import Range, Relation
+from dpproof.proofs_check.kernel.goals import Range
 from dpproof.proofs_check.kernel.instances import Instance, Theorem, counterexample, theorem
 from dpproof.proofs_check.kernel.integrals import frame
 from dpproof.proofs_check.kernel.terms import canonical, total
