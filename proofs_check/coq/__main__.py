@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dpproof.proofs_check.coq import record
-from dpproof.proofs_check.coq.claims import Claims
+from dpproof.proofs_check.coq.claims import EXPECTED, EXTRA, Claims
 from dpproof.proofs_check.coq.compiler import (
     CoqError,
     Lemma,
     accepted,
     compiled,
-    foundations,
     strangers,
     version,
 )
 from dpproof.proofs_check.coq.export import UntranslatableError
-from dpproof.proofs_check.coq.files import Part, assumptions, built
+from dpproof.proofs_check.coq.files import BASE, IMPORTS, Part, assumptions, built
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.registry import lookup, statements
 
@@ -32,14 +32,10 @@ ABSENT = "make coq: {word}, coqc or its Interval library is not installed: nothi
 OPTIONAL = "COQ_OPTIONAL"
 """The environment variable with which a missing coqc is no failure. Continuous integration does not set it."""
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
-PROBING, STEP, THEOREM, ALL = (
-    60,
-    10,
-    150,
-    900,
-)  # seconds for the libraries, a step, a new file, a recorded file
+PROBING, STEP, THEOREM, ALL = 60, 20, 300, 900
+"""Seconds for the libraries, a step, a new file, a recorded file."""
 FOLDER = Path("build", "coq")
-BATCH = 40
+BATCH = 20
 
 
 def _verify(parts: Sequence[Part], folder: Path = FOLDER) -> None:
@@ -51,36 +47,75 @@ def _verify(parts: Sequence[Part], folder: Path = FOLDER) -> None:
     if wrong := built(parts, folder, ALL):
         name, error = min(wrong.items(), key=lambda x: x[1].startswith("it needs"))
         raise CoqError(f"{name}: {error}")
-    assumed = foundations(assumptions(parts, folder, ALL))
+    assumed = assumptions(parts, folder, ALL)
     print("axioms: " + ", ".join(sorted(assumed)))
     if foreign := strangers(assumed):
         raise CoqError(f"The proofs use assumptions that are not allowed: {', '.join(foreign)}")
 
 
-def _searched(ids: Sequence[str]) -> list[Part]:
-    """Return the recorded lemmas, and the other lemmas that Coq now accepts."""
+def _searched(ids: Sequence[str]) -> tuple[list[Part], set[str]]:
+    """Return the recorded lemmas and the other lemmas that Coq now accepts, and which of them need more tactics."""
     claims, known = Claims(), record.recorded()
+    extra = {*record.extra()}
     chosen = claims.closure(ids) if ids else list(claims.all)
-    fresh: dict[str, Lemma] = {}
-    for identity in chosen:
-        if claims.is_arithmetic(identity) and claims.key(identity) not in known:
-            try:
-                fresh[claims.key(identity)] = claims.arithmetic(identity)
-            except (UntranslatableError, Rejected, LookupError) as error:
-                print(f"not exported: {identity}: {error}")
-    lemmas, proved_now = list(fresh.values()), set[str]()
-    for start in range(0, len(lemmas), BATCH):
-        batch = lemmas[start : start + BATCH]
-        proved_now |= (good := accepted(batch, STEP))
-        print("\n".join(f"not proved: {x.name}" for x in batch if x.name not in good), flush=True)
-    held = {*known, *(key for key, x in fresh.items() if x.name in proved_now)}
-    parts, reasons = claims.parts(held, {*chosen, *claims.recorded(known)})
+    fresh = [x for x in chosen if claims.is_arithmetic(x) and claims.key(x) not in known]
+    held, failed = {*known}, list[str]()
+    for more in (False, True):
+        failed = _tried(claims, dict.fromkeys(claims.first[claims.key(x)] for x in fresh), more)
+        now = {claims.key(x) for x in fresh} - {claims.key(x) for x in failed}
+        held |= now
+        extra |= now if more else set()
+        fresh = failed
+    print("".join(f"not proved: {x}\n" for x in failed), end="", flush=True)
+    wanted, lost = {*chosen, *claims.recorded(known)}, set[str]()
+    while True:
+        parts, reasons = claims.parts(held, wanted, extra, lost)
+        wrong = built(parts, FOLDER, THEOREM)
+        direct = {
+            key for x in parts if x.name in wrong for key in x.claims if "it needs" not in wrong[x.name]
+        }
+        lost |= direct & extra
+        if not direct - lost:
+            break
+        extra |= direct
     for reason in reasons.values():
         print(f"not exported: {reason}")
-    wrong = built(parts, FOLDER, THEOREM)
     for name, why in wrong.items():
         print(f"not proved: {name}: {why.splitlines()[0]}")
-    return [x for x in parts if x.name not in wrong]
+    print("".join(f"not proved: {claims.first[key]}\n" for key in lost), end="")
+    good = [x for x in parts if x.name not in wrong]
+    return good, {key for x in good if EXTRA in x.needs for key in x.claims}
+
+
+def _tried(claims: Claims, ids: Iterable[str], extra: bool) -> list[str]:
+    """Return the claims of arithmetic that Coq does not accept."""
+    lemmas: dict[str, list[Lemma]] = {}
+    failed = []
+    for identity in ids:
+        try:
+            if extra or not claims.needs_extra(identity):
+                lemmas[identity] = claims.arithmetic(identity, extra)
+            else:
+                failed.append(identity)
+        except (UntranslatableError, Rejected, LookupError) as error:
+            failed.append(identity)
+            if extra:
+                print(f"not exported: {identity}: {error}")
+    heads, _ = claims.parts((), ())
+    built(heads, FOLDER, ALL)
+    needs = "".join(f"Require Import {x}.\n" for x in (BASE, EXPECTED, *[EXTRA] * extra))
+    rows = list(lemmas.items())
+    batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
+
+    def lost(batch: Sequence[tuple[str, list[Lemma]]]) -> list[str]:
+        good = accepted((x for _, found in batch for x in found), STEP, IMPORTS + needs, FOLDER)
+        return [identity for identity, found in batch if found[-1].name not in good]
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for found in pool.map(lost, batches):
+            failed += found
+            print(f"not proved {'with' if extra else 'without'} more tactics: {' '.join(found)}", flush=True)
+    return failed
 
 
 def _summary(coq: str, count: int) -> str:
@@ -92,7 +127,7 @@ def _summary(coq: str, count: int) -> str:
 
 def _recorded() -> list[Part]:
     claims, known = Claims(), record.recorded()
-    parts, reasons = claims.parts({*known}, claims.recorded(known))
+    parts, reasons = claims.parts({*known}, claims.recorded(known), record.extra())
     if reasons:
         raise CoqError(f"Recorded claims can no longer be exported: {'; '.join(reasons.values())}")
     if stale := sorted(known[key] for key in known.keys() - claims.keys()):
@@ -124,14 +159,18 @@ def main(arguments: Sequence[str] = ()) -> int:
         return _absent()
     try:
         search = "--search" in arguments
-        parts = _searched([x for x in arguments if x != "--search"]) if search else _recorded()
+        extra = set[str]()
+        if search:
+            parts, extra = _searched([x for x in arguments if x != "--search"])
+        else:
+            parts = _recorded()
         _verify(parts)
     except CoqError as error:
         print(f"make coq: FAILED: {error}")
         return 1
     names = {key: name for part in parts for key, name in part.claims.items()}
     if search:
-        record.write(coq, names)
+        record.write(coq, names, extra)
     print(_summary(coq, len(names)))
     return 0
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 
 from dpproof.proofs_check.certificates import stored
+from dpproof.proofs_check.coq import expectations
 from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
 from dpproof.proofs_check.coq.files import Part
-from dpproof.proofs_check.coq.script import proof, refutation
+from dpproof.proofs_check.coq.script import EXTRA_KINDS, kinds, proof, refutation
 from dpproof.proofs_check.coq.theorem import analytic, used, written
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.registry import certificate_id, lookup, statement_ids
 from dpproof.proofs_check.statement import Goal
+
+EXPECTED, EXTRA = "expected", "extra"
+"""The names of the files about expectations and with more tactics, and how the names of files that need them begin."""
+HEADS = {
+    EXPECTED: expectations.SOURCE,
+    EXTRA: Path(__file__).with_name("extra.v"),
+}
 
 
 class Claims:
@@ -22,22 +31,23 @@ class Claims:
     def __init__(self) -> None:
         self.all: dict[str, Goal] = {}
         self.own: dict[str, list[str]] = {}
-        self.first: dict[str, str] = {}
+        self.key = cache(lambda identity: goal_hash(self.all[identity]))
+        self.certificate = cache(lambda identity: load(stored(identity).text))
+        self.depth = cache(lambda identity: 1 + max(map(self.depth, self._direct(identity)), default=0))
         for entry in map(lookup, statement_ids()):
             ids = [certificate_id(entry, x) for x in entry.obligations]
             self.own[entry.id] = ids
             for identity, obligation in zip(ids, entry.obligations, strict=True):
                 self.all[identity] = obligation.goal
-                self.first.setdefault(goal_hash(obligation.goal), identity)
-        self.certificate = cache(lambda identity: load(stored(identity).text))
+        alike: dict[str, list[str]] = {}
+        for identity in self.all:
+            alike.setdefault(self.key(identity), []).append(identity)
+        self.first = {key: x[0] if len(x) == 1 else min(x, key=self.depth) for key, x in alike.items()}
+        """The claim that stands for all equal claims. Its proof applies none of them."""
 
     def keys(self) -> Collection[str]:
         """Return the hashes of all claims."""
         return self.first.keys()
-
-    def key(self, identity: str) -> str:
-        """Return the hash of a claim."""
-        return goal_hash(self.all[identity])
 
     def recorded(self, known: Iterable[str]) -> list[str]:
         """Return the ids of the claims with these hashes, one for each."""
@@ -58,7 +68,7 @@ class Claims:
             identity = waiting.pop()
             if identity not in found:
                 found[identity] = None
-                waiting.extend(self.used(identity) if self._stored(identity) else ())
+                waiting.extend(self._direct(identity))
         return list(found)
 
     def _stored(self, identity: str) -> bool:
@@ -67,8 +77,18 @@ class Claims:
         except LookupError:
             return False
 
-    def arithmetic(self, identity: str) -> Lemma:
-        """Return the lemma of a claim of arithmetic, if the kernel accepts the claim's proof (certificate).
+    def is_expected(self, identity: str) -> bool:
+        """Return whether a claim is one about expectations."""
+        return bool(self.all[identity].get("random"))
+
+    def needs_extra(self, identity: str) -> bool:
+        """Return whether only the tactics of ``extra.v`` can follow the proof of a claim."""
+        return kinds(self.certificate(identity)["proof"], EXTRA_KINDS)
+
+    def arithmetic(self, identity: str, extra: bool = False) -> list[Lemma]:
+        """Return the lemma of a claim of arithmetic, if the kernel accepts its certificate, after those it needs.
+
+        With ``extra`` the proof uses the tactics of ``extra.v``.
 
         Raises:
             UntranslatableError: if the export does not support something in the claim or its certificate.
@@ -77,9 +97,11 @@ class Claims:
         """
         claim, certificate = self.all[identity], self.certificate(identity)
         name = lemma_name(identity)
-        if check(certificate, claim).verdict == "PROVED":
-            return Lemma(name, proved(claim), proof(claim, certificate["proof"]))
-        return Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))
+        if check(certificate, claim).verdict != "PROVED":
+            return [Lemma(name, refuted(claim), refutation(claim, certificate["proof"]))]
+        if self.is_expected(identity):
+            return expectations.lemmas(name, claim, certificate, extra)
+        return [Lemma(name, proved(claim), proof(claim, certificate["proof"], extra))]
 
     def line(self, identity: str) -> bool:
         """Return whether the lemma of a theorem speaks of the integral over the real line."""
@@ -88,8 +110,10 @@ class Claims:
         own = analytic(self.all[identity]) or analytic(self.certificate(identity)["proof"])
         return own or any(self.line(self.first[self.key(x)]) for x in self.used(identity))
 
-    def theorem(self, identity: str, held: Mapping[str, str]) -> Part:
+    def theorem(self, identity: str, held: Mapping[str, str], extra: bool = False) -> Part:
         """Return the file of a theorem. ``held`` are the files that have the lemmas of claims, by hashes.
+
+        With ``extra`` the proof uses the tactics of ``extra.v``.
 
         Raises:
             UntranslatableError: if the proof applies a claim that is in no file, or has no counterpart.
@@ -104,44 +128,62 @@ class Claims:
         first = {x: self.first[self.key(x)] for x in below}
         names = {x: lemma_name(y) for x, y in first.items()}
         line = {**{x: self.line(y) for x, y in first.items()}, "": self.line(identity)}
-        lemmas = tuple(written(label, claim, certificate, below, names, line))
-        return Part(
-            label, lemmas, tuple(sorted({held[self.key(x)] for x in below})), {self.key(identity): label}
-        )
+        lemmas = tuple(written(label, claim, certificate, below, names, line, extra))
+        needs = sorted({held[self.key(x)] for x in below}) + [EXTRA] * extra
+        return Part(label, lemmas, tuple(needs), {self.key(identity): label})
 
-    def parts(self, arithmetic: Collection[str], ids: Iterable[str]) -> tuple[list[Part], dict[str, str]]:
+    def parts(
+        self,
+        arithmetic: Collection[str],
+        ids: Iterable[str],
+        extra: Collection[str] = (),
+        without: Collection[str] = (),
+    ) -> tuple[list[Part], dict[str, str]]:
         """Return the files of claims, and why some claims have none. Files with claims of arithmetic come first.
 
         Args:
             arithmetic: the hashes of the claims of arithmetic that Coq is known to accept.
             ids: the claims.
+            extra: the hashes of the claims whose proofs use the tactics of ``extra.v``.
+            without: the hashes of theorems that Coq does not accept.
         """
         chosen = {self.first[self.key(x)] for x in ids}
         chosen |= {self.first[self.key(y)] for x in [*chosen] for y in self._below(x)}
-        rows: dict[str, dict[str, Lemma]] = {}
+        rows: dict[tuple[str, ...], dict[str, list[Lemma]]] = {}
         reasons: dict[str, str] = {}
         for identity in sorted(x for x in chosen if self.is_arithmetic(x) and self.key(x) in arithmetic):
             key = self.key(identity)
+            more = key in extra or self.needs_extra(identity)
+            needs = [EXPECTED] * self.is_expected(identity) + [EXTRA] * more
             try:
-                rows.setdefault(f"claims_{key[0]}", {})[key] = self.arithmetic(identity)
+                found = self.arithmetic(identity, more)
             except (UntranslatableError, Rejected, LookupError) as error:
                 reasons[key] = f"{identity}: {error}"
-        parts = [
-            Part(name, tuple(x.values()), (), {key: y.name for key, y in x.items()})
-            for name, x in sorted(rows.items())
-        ]
+            else:
+                rows.setdefault((*needs, "claims", key[0]), {})[key] = found
+        parts = [Part(name, (), head=path.read_text(encoding="utf-8")) for name, path in HEADS.items()]
+        for label, x in sorted(rows.items()):
+            lemmas = tuple(y for found in x.values() for y in found)
+            names = {key: found[-1].name for key, found in x.items()}
+            parts.append(Part("_".join(label), lemmas, label[:-2], names))
         held = {key: part.name for part in parts for key in part.claims}
         for identity in self._ordered(x for x in chosen if not self.is_arithmetic(x)):
+            key = self.key(identity)
+            if key in without:
+                continue
             try:
-                parts.append(self.theorem(identity, held))
-                held[self.key(identity)] = parts[-1].name
+                more = key in extra or self.needs_extra(identity)
+                parts.append(self.theorem(identity, held, more))
+                held[key] = parts[-1].name
             except (UntranslatableError, Rejected, LookupError) as error:
-                reasons[self.key(identity)] = f"{identity}: {error}"
+                reasons[key] = f"{identity}: {error}"
         return parts, reasons
 
+    def _direct(self, identity: str) -> list[str]:
+        return self.used(identity) if self._stored(identity) else []
+
     def _below(self, identity: str) -> list[str]:
-        direct = self.used(identity) if self._stored(identity) else []
-        return [x for y in direct for x in (y, *self._below(y))]
+        return [x for y in self._direct(identity) for x in (y, *self._below(y))]
 
     def _ordered(self, ids: Iterable[str]) -> list[str]:
         """Return theorems after those that they apply."""
@@ -149,7 +191,7 @@ class Claims:
 
         def visit(identity: str) -> None:
             if identity not in done:
-                for x in self.used(identity) if self._stored(identity) else ():
+                for x in self._direct(identity):
                     if not self.is_arithmetic(x):
                         visit(self.first[self.key(x)])
                 done[identity] = None

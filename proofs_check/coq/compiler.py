@@ -73,17 +73,21 @@ def compiled(text: str, timeout: float) -> str:
     return done.stdout
 
 
-def accepted(lemmas: Iterable[Lemma], seconds: int) -> frozenset[str]:
+def accepted(
+    lemmas: Iterable[Lemma], seconds: int, head: str | None = None, path: Path | None = None
+) -> frozenset[str]:
     """Return the names of the lemmas that Coq proves one by one, with a time limit for each step.
 
     Only the search for new proofs uses this function. It runs the interactive program coqtop, which continues after
-    an error, so the libraries are loaded only once.
+    an error, so the libraries are loaded only once. ``head`` is the text before the lemmas, instead of the tactics;
+    ``path`` is the folder with the compiled files that it needs.
     """
     chosen = list(lemmas)
-    text = "\n".join([PRELUDE.read_text(encoding="utf-8"), *(_timed(x, seconds) for x in chosen)])
+    head = PRELUDE.read_text(encoding="utf-8") if head is None else head
+    text = "\n".join([head, *(_timed(x, seconds) for x in chosen)])
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            ["coqtop", "-q"], input=text, cwd=folder, capture_output=True, text=True, check=False
+            ["coqtop", "-q"], input=text, cwd=path or folder, capture_output=True, text=True, check=False
         )
     printed = set(re.findall(r"^(\w+)\n +:", done.stdout, re.MULTILINE))
     return frozenset(printed & {x.name for x in chosen})

@@ -8,10 +8,11 @@ negative. See docs/notes/coq.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dpproof.proofs_check.kernel.goals import Range, Relation
 from dpproof.proofs_check.statement import Goal
 
 Tree = Any  # a formula as JSON lists, or as the kernel's tuples
@@ -61,6 +62,8 @@ def term(e: Tree) -> str:
     op, args = e[0], e[1:]
     if op == "pi":
         return "PI"
+    if op == "sum":
+        return f"(sumR {term(args[1])} {term(args[2])} (fun {name(args[0])} : R => {term(args[3])}))"
     if op == "^":
         power = f"({term(args[0])} ^ {abs(int(args[1]))})"
         return power if int(args[1]) >= 0 else f"(/ {power})"
@@ -94,6 +97,13 @@ def _defined(e: Tree) -> Iterator[str]:
     if isinstance(e, str | Fraction | int) or not e:
         return
     op, args = e[0], e[1:]
+    if op == "sum":
+        yield from (c for x in args[1:3] for c in _defined(x))
+        if body := list(dict.fromkeys(_defined(args[3]))):
+            i = name(args[0])
+            ends = f"{term(args[1])} <= {i} -> {i} <= {term(args[2])}"
+            yield f"forall {i} : R, whole {i} -> {ends} -> {conjunction(body)}"
+        return
     for x in args[:1] if op == "^" else args:
         yield from _defined(x)
     if op == "/":
@@ -145,8 +155,39 @@ def hypotheses(claim: Goal) -> list[str]:
     if claim.get("random"):
         raise UntranslatableError("a claim about random variables cannot be translated to Coq")
     inside = [text for v, interval in claim["vars"].items() for text in bounds(v, interval)]
-    whole = [f"exists z : Z, {name(v)} = IZR z" for v in claim.get("integers", [])]
-    return inside + whole + [relation(r) for r in claim.get("given", [])]
+    return (
+        inside + [whole(v) for v in claim.get("integers", [])] + [relation(r) for r in claim.get("given", [])]
+    )
+
+
+def whole(variable: str) -> str:
+    """Return, as a Coq text, that a variable is a whole number."""
+    return f"exists z : Z, {name(variable)} = IZR z"
+
+
+def data(e: Tree) -> Tree:
+    """Return a formula of the kernel as JSON data.
+
+    >>> data(("+", Fraction(1, 2), ("^", "x", 2)))
+    ['+', '1/2', ['^', 'x', '2']]
+    """
+    if type(e) is Fraction:
+        return str(e)
+    if type(e) is not tuple:
+        return e
+    return "pi" if e == ("pi",) else [e[0], *(str(x) if type(x) is int else data(x) for x in e[1:])]
+
+
+def relation_data(x: Relation) -> Tree:
+    """Return a relation of the kernel as JSON data."""
+    return [x.rel, data(x.left), data(x.right)]
+
+
+def interval(r: Range) -> str:
+    """Return an interval of the kernel as text."""
+    low = "-inf" if r.lo[0] else str(r.lo[1])
+    high = "inf" if r.hi[0] else str(r.hi[1])
+    return f"{'(' if r.open[0] else '['}{low}, {high}{')' if r.open[1] else ']'}"
 
 
 def _over(quantifier: str, claim: Goal) -> str:
@@ -160,16 +201,19 @@ def proved(claim: Goal) -> str:
     'forall v_x : R,\n  (0 < v_x) ->\n  (v_x <= 1) ->\n  (v_x <> 0) /\\ (1 <= (1 / v_x))'
     """
     given = "".join(f"({text}) ->\n  " for text in hypotheses(claim))
-    return _over("forall", claim) + given + _and([*conditions(claim["goal"]), relation(claim["goal"])])
+    return _over("forall", claim) + given + conjunction([*conditions(claim["goal"]), relation(claim["goal"])])
 
 
 def refuted(claim: Goal) -> str:
     """Return the text of the Coq lemma that refutes a claim: at some point its goal is defined and false."""
     needed = conditions(*claim.get("given", []), claim["goal"])
-    return _over("exists", claim) + _and([*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"])
+    return _over("exists", claim) + conjunction(
+        [*hypotheses(claim), *needed, f"~ ({relation(claim['goal'])})"]
+    )
 
 
-def _and(texts: Sequence[str]) -> str:
+def conjunction(texts: Iterable[str]) -> str:
+    """Return the conjunction of statements."""
     return " /\\ ".join(f"({text})" for text in texts)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, name, number
+from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, conjunction, name, number
 from dpproof.proofs_check.kernel.expressions import Expr
 from dpproof.proofs_check.kernel.expressions import node as tree
 from dpproof.proofs_check.kernel.goals import Relation
@@ -148,15 +148,16 @@ class Printer:
         when = "".join(f"({self.clause(x, inner)}) -> " for x in c.when)
         return quantified(zip(names, c.all, strict=True)) + when + self.relation(c.then)
 
-    def laws(self) -> list[str]:
-        """Return the facts about the integral over the real line."""
-        laws = [Printer(Signature()).clause(Reader(Signature()).clause(LAWS[x])) for x in ANALYTIC]
-        return [*laws, stated(theorem(THEOREMS["lebesgue.shift"]), lebesgue=False).text]
 
-
-def conjunction(texts: Iterable[str]) -> str:
-    """Return the conjunction of statements."""
-    return " /\\ ".join(f"({text})" for text in texts)
+def line() -> str:
+    """Return "for every integral over the real line with the laws of the kernel"."""
+    p = Printer(Signature())
+    laws = [*(p.clause(Reader(Signature()).clause(LAWS[x])) for x in ANALYTIC)]
+    laws.append(stated(theorem(THEOREMS["lebesgue.shift"]), lebesgue=False).text)
+    return (
+        "\n  ".join(["forall I_lebesgue : functional R, lawful I_lebesgue ->", *(f"({x}) ->" for x in laws)])
+        + "\n  "
+    )
 
 
 def quantified(variables: Iterable[tuple[str, Kind]]) -> str:
@@ -217,7 +218,7 @@ def stated(claim: Theorem, lebesgue: bool) -> Stated:
         names += [f"I_{x}", *held]
         marks += held
     if lebesgue:
-        lines += ["forall I_lebesgue : functional R, lawful I_lebesgue ->", *(f"({x}) ->" for x in p.laws())]
+        lines.append(line().rstrip())
         names += ["I_lebesgue", "J_lebesgue", *LEBESGUE]
         marks.append("J_lebesgue")
     lines += [f"({p.clause(x)}) ->" for x in claim.given.values()]

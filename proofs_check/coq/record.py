@@ -7,7 +7,7 @@ only after Coq has compiled all its lemmas together. Each later ``make coq`` com
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,24 @@ Lookup = Callable[[str], Statement]
 @lru_cache(maxsize=1)
 def recorded() -> Mapping[str, str]:
     """Return the names of the lemmas that Coq accepted, by the hashes of their claims."""
-    if not RECORD.exists():
-        return {}
-    data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    lemmas: Mapping[str, str] = data["lemmas"]
+    lemmas: Mapping[str, str] = _data().get("lemmas", {})
     return lemmas
 
 
-def write(version: str, lemmas: Mapping[str, str]) -> None:
-    """Record the version of Coq, and a dictionary from hashes of accepted claims to names of lemmas."""
-    text = json.dumps({"coq": version, "lemmas": dict(lemmas)}, indent=1, sort_keys=True)
+def extra() -> frozenset[str]:
+    """Return the hashes of the accepted claims whose proofs use the tactics of ``extra.v``."""
+    return frozenset(_data().get("extra", []))
+
+
+def _data() -> Mapping[str, Any]:
+    data: Mapping[str, Any] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    return data
+
+
+def write(version: str, lemmas: Mapping[str, str], extra: Iterable[str]) -> None:
+    """Record the version of Coq, a dictionary from hashes of accepted claims to names of lemmas, and ``extra``."""
+    data = {"coq": version, "extra": sorted({*extra} & lemmas.keys()), "lemmas": dict(lemmas)}
+    text = json.dumps(data, indent=1, sort_keys=True)
     RECORD.write_text(text + "\n", encoding="utf-8")
     recorded.cache_clear()
 

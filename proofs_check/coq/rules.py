@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from dpproof.proofs_check.coq import export, script
 from dpproof.proofs_check.coq.compiler import Lemma
-from dpproof.proofs_check.coq.export import name
+from dpproof.proofs_check.coq.export import interval, name, relation_data
 from dpproof.proofs_check.coq.formula import ANALYTIC, Printer, within
 from dpproof.proofs_check.coq.writer import (
     SPLIT,
@@ -20,12 +19,13 @@ from dpproof.proofs_check.coq.writer import (
     asserted,
     bounded,
     clear,
+    entailed,
     proved,
 )
 from dpproof.proofs_check.kernel import deduction
 from dpproof.proofs_check.kernel.deduction import Abstraction, Sequent, value
 from dpproof.proofs_check.kernel.expressions import Expr
-from dpproof.proofs_check.kernel.goals import Range, Relation
+from dpproof.proofs_check.kernel.goals import Relation
 from dpproof.proofs_check.kernel.terms import put
 from dpproof.proofs_check.kernel.theorems import Clause
 
@@ -35,25 +35,6 @@ LAW_PROOFS = {
     "abs.up": "intros; symmetry; apply abs_up; assumption",
     "abs.down": "intros; symmetry; apply abs_down; assumption",
 }
-
-
-def _data(e: Expr) -> Any:
-    """Return a formula of arithmetic as JSON data."""
-    if type(e) is Fraction:
-        return str(e)
-    if type(e) is not tuple:
-        return e
-    return "pi" if e == ("pi",) else [e[0], *(str(x) if type(x) is int else _data(x) for x in e[1:])]
-
-
-def _relation_data(x: Relation) -> Any:
-    return [x.rel, _data(x.left), _data(x.right)]
-
-
-def _interval(r: Range) -> str:
-    low = "-inf" if r.lo[0] else str(r.lo[1])
-    high = "inf" if r.hi[0] else str(r.hi[1])
-    return f"{'(' if r.open[0] else '['}{low}, {high}{')' if r.open[1] else ']'}"
 
 
 def _fix(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
@@ -99,16 +80,16 @@ def _arith(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     view = Abstraction(s, deduction._names(s, node.get("names", {})))
     given, goal = [view.relation(x) for x in facts], view.relation(s.relation())
     claim = {
-        "vars": {v: _interval(k.range) for v, k in view.domain.items()},
-        "given": [_relation_data(x) for x in given],
-        "goal": _relation_data(goal),
+        "vars": {v: interval(k.range) for v, k in view.domain.items()},
+        "given": [relation_data(x) for x in given],
+        "goal": relation_data(goal),
         "integers": [v for v, k in view.domain.items() if k.whole],
     }
     needed = _occurring(claim, node["proof"])
     claim["vars"] = {v: x for v, x in claim["vars"].items() if v in needed}
     claim["integers"] = [v for v in claim["integers"] if v in needed]
     label = f"{w.label}__a{len(w.arithmetic)}"
-    w.arithmetic.append(Lemma(label, export.proved(claim), _proof(claim, node["proof"])))
+    w.arithmetic.append(Lemma(label, export.proved(claim), _proof(claim, node["proof"], w.extra)))
     p, back = Printer(s.known), {v: e for e, v in view.names.items()}
     values = " ".join(p.term(back.get(v, v)) for v in claim["vars"])
     return f"finish ({label} {values})."
@@ -125,9 +106,9 @@ def _occurring(claim: Any, proof: Any) -> set[str]:
     return texts([claim["given"], claim["goal"], proof])
 
 
-def _proof(claim: Any, node: Node) -> str:
+def _proof(claim: Any, node: Node, extra: bool) -> str:
     """Return the proof of a claim of arithmetic. A leaf of one goal is tried after linear arithmetic."""
-    text = script.proof(claim, node)
+    text = script.proof(claim, node, extra)
     if node.get("leaf") not in ("identity", "positive"):
         return text
     head, found, body = text.rpartition("\n")
@@ -192,11 +173,14 @@ def _induct(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     after = p.clause(step[0].goal)
     lo = p.term(kind.range.lo[1])
     hyps = f"forall {v} : R, whole {v} -> {lo} <= {v} -> ({at_v}) -> {after}"
-    out = asserted(b, p.clause(base[0].goal), w.script(*base))
+    first = p.clause(base[0].goal)
+    merged = first.count(" /\\ ") != p.clause(rest, 1).count(" /\\ ")  # two conditions may become one
+    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); congr"
+    out = asserted(b, first, w.script(*base))
     out += asserted(c, hyps, f"intros {v} K_{v}_0 K_{v}_1 {e}. {w.script(*step)}")
     return (
         f"{out}refine (whole_ind (fun b_0 : R => {p.clause(rest, 1)}) {lo} _ _ _); cbv beta.\n"
-        f"{{ kinds. }}\n{{ apply (cast _ _ {b}); congr. }}\n"
+        f"{{ kinds. }}\n{{ {begin}. }}\n"
         f"{{ intros {v} ? ? {e}. refine (cast _ _ ({c} {v} _ _ (cast _ _ {e} _)) _); "
         "[ assumption | assumption | congr | congr ]. }"
     )

@@ -12,7 +12,9 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dpproof.proofs_check.coq.certified import Certified
 from dpproof.proofs_check.coq.export import (
+    NUMBER,
     UntranslatableError,
     bounds,
     conditions,
@@ -38,6 +40,8 @@ class State:
     given: tuple[Tree, ...]
     goal: Tree
     depth: int = 0
+    extra: bool = False
+    """Whether the tactics of extra.v may be used."""
 
     def fresh(self, stem: str) -> str:
         """Return a new name that begins with ``stem`` and that no enclosing proof node uses."""
@@ -48,11 +52,11 @@ class State:
         low, high = self.vars[v][1:-1].split(", ")
         return low, high
 
-    def without(self, v: str, **new: str) -> dict[str, str]:
+    def without(self, v: str, /, **new: str) -> dict[str, str]:
         """Return the intervals of all variables except ``v``, and the intervals ``new`` of new variables."""
         return {w: x for w, x in self.vars.items() if w != v} | new
 
-    def put(self, v: str, e: Tree, **new: str) -> State:
+    def put(self, v: str, e: Tree, /, **new: str) -> State:
         """Return the state in which the formula ``e`` in new variables replaces the variable ``v``."""
         return replace(
             self,
@@ -91,8 +95,22 @@ def refutation(claim: Goal, node: Node) -> str:
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
-def proof(claim: Goal, node: Node) -> str:
+EXTRA_KINDS = ("enumerated", "bernstein", "telescope")
+"""The kinds of nodes that need the tactics of extra.v."""
+
+
+def kinds(node: Any, wanted: Sequence[str]) -> bool:
+    """Return whether a node of one of these kinds occurs in a proof."""
+    if isinstance(node, dict):
+        own = any(x in node or node.get("leaf") == x for x in wanted)
+        return own or any(kinds(x, wanted) for x in node.values())
+    return isinstance(node, list) and any(kinds(x, wanted) for x in node)
+
+
+def proof(claim: Goal, node: Node, extra: bool = False) -> str:
     """Return a Coq proof of a claim's lemma, made from ``node``, the proof in the claim's certificate.
+
+    With ``extra`` the proof may use the tactics of ``extra.v``.
 
     Raises:
         UntranslatableError: for a kind of proof node without a counterpart.
@@ -100,9 +118,12 @@ def proof(claim: Goal, node: Node) -> str:
     needed = conditions(claim["goal"])
     names = [*map(name, claim["vars"]), *(f"H{i}" for i in range(len(hypotheses(claim))))]
     opening = f"intros {' '.join(names)}.\n" if names else ""
-    facts = "".join(f"assert (D{i} : {text}) by defined.\n" for i, text in enumerate(needed))
+    facts = "".join(
+        f"assert (D{i} : {text}) by {'(intros; repeat split; defined)' if text.startswith('forall') else 'defined'}.\n"
+        for i, text in enumerate(needed)
+    )
     apart = "".join(f"refine (conj D{i} _). " for i in range(len(needed)))
-    state = State(claim["vars"], tuple(claim.get("given", ())), claim["goal"])
+    state = State(claim["vars"], tuple(claim.get("given", ())), claim["goal"], extra=extra)
     return f"{opening}{facts}{apart}{_script(state, node)}"
 
 
@@ -130,20 +151,29 @@ def _identity(s: State, node: Node) -> str:
     for factor, *used in node.get("multipliers", []):
         head, *rest = (["-", s.given[i][1], s.given[i][2]] for i in used)
         out += f"subtract {term(['*', factor, *rest])} {term(head)}. "
-    return f"equation. {out}by_identity." if out else "by_identity."
+    last = "by_identity"
+    if s.extra:
+        last = f"first [ by_identity | {Certified(s.vars).atoms(_difference(s))}evenly ]"
+    return f"equation. {out}{last}." if out else f"{last}."
 
 
 def _range(s: State, node: Node) -> str:
-    return f"difference. {_sign(s)}"
+    return f"difference. {_sign(s, _difference(s))}"
 
 
 def _positive(s: State, node: Node) -> str:
-    weights = []
+    weights, e = [], _difference(s)
     for factor, *used in node.get("multipliers", []):
         parts = [["-", s.given[i][1], s.given[i][2]] for i in used]
-        weights.append(f"weigh {term(['*', factor, *parts])}. ")
-    shifts = _shifts(s, tuple(node.get("reflect", ())))
-    return f"difference. {''.join(weights)}by_coefficients ({shifts})."
+        weight = term(["*", factor, *parts])
+        strictly = s.extra and s.goal[0] == ">" and all(s.given[i][0] == ">" for i in used)
+        weights.append(
+            f"{f'first [ weigh_strictly {weight} | weigh {weight} ]' if strictly else f'weigh {weight}'}. "
+        )
+        e = ["-", e, ["*", factor, *parts]]
+    reflect = tuple(node.get("reflect", ()))
+    usual = f"by_coefficients ({_shifts(s, reflect)})"
+    return f"difference. {''.join(weights)}{_either(s, e, usual, reflect)}."
 
 
 def _sos(s: State, node: Node) -> str:
@@ -157,8 +187,9 @@ def _mono(s: State, node: Node) -> str:
     slope = derivative(read(_difference(s), set(s.vars)), v)
     step = _step(s, (_difference(s), slope if up else ["neg", slope]), (v, v, t), end, up)
     kept = replace(s, given=tuple(r for r in s.given if v not in _texts(r)))
+    inner, e = replace(s, vars=s.without(v, **{t: s.vars[v]})), _put(slope if up else ["neg", slope], {v: t})
     return (
-        f"difference. {step}{{ {_sign(replace(s, vars=s.without(v, **{t: s.vars[v]})))} }}\n"
+        f"difference. {step}{{ {_sign(inner, e)} }}\n"
         f"{{ undo_difference. {_script(kept.put(v, end), node['sub'])} }}"
     )
 
@@ -182,8 +213,15 @@ def _step(s: State, pair: tuple[Tree, Tree], names: tuple[str, str, str], end: s
     )
 
 
-def _sign(s: State) -> str:
-    return f"first [ by_range | by_coefficients ({_shifts(s)}) ]."
+def _sign(s: State, e: Tree) -> str:
+    """Return the proof of the sign of a formula."""
+    return f"{_either(s, e, f'first [ by_range | by_coefficients ({_shifts(s)}) ]')}."
+
+
+def _either(s: State, e: Tree, usual: str, reflect: Sequence[str] = ()) -> str:
+    """Return the usual tactic for the sign of a formula, or one that follows the kernel's normal form first."""
+    found = Certified(s.vars).tactic(e, reflect) if s.extra else None
+    return f"first [ solve [ {found} ] | {usual} ]" if found else usual
 
 
 def _taylor(s: State, node: Node) -> str:
@@ -212,7 +250,7 @@ def _side(s: State, node: Node, slopes: Sequence[Tree], up: bool) -> str:
         )
         out += "2: { by_end. }\n"
         at = t
-    return out + _sign(replace(s, vars=s.without(v, **{at: s.vars[v]})))
+    return out + _sign(replace(s, vars=s.without(v, **{at: s.vars[v]})), _put(slopes[-1], {v: at}))
 
 
 def _split(s: State, node: Node) -> str:
@@ -275,6 +313,68 @@ def _cases(s: State, node: Node) -> str:
     )
 
 
+def _enumerated(s: State, node: Node) -> str:
+    """Return one proof for each whole number in the interval of a variable."""
+    v = node["enumerated"]
+    low, high = (int(x) for x in s.ends(v))
+    h, z = s.fresh("E"), s.fresh("z")
+    spread = f"spread {name(v)} {z} {h} ({low})%Z ({high})%Z. "
+    out = ""
+    for n in range(low, high):
+        out += (
+            f"destruct {h} as [{h}|{h}]; [ subst {z} | ].\n{{ {_script(s.put(v, str(n)), node['sub'])} }}\n"
+        )
+    return f"{spread}{out}subst {z}. {_script(s.put(v, str(high)), node['sub'])}"
+
+
+TELESCOPES = {">=": "telescope_most", "<=": "telescope_least", "==": "telescope_equal"}
+
+
+def _telescope(s: State, node: Node) -> str:
+    """Bound a sum by the growth of another function, and go on with a variable in the place of the sum."""
+    total, f, sign = node["telescope"], node["antidifference"], node["sign"]
+    _, i, lo, hi, body = total
+    if not (isinstance(lo, str) and NUMBER.match(lo)):
+        raise UntranslatableError("a telescoping sum that begins with a formula cannot be translated to Coq")
+    inner = replace(
+        s,
+        vars={**s.vars, i: f"[{lo}, inf)"},
+        given=(*s.given, [">=", i, lo], [">=", hi, i]),
+        goal=_compared(sign, ["-", _put(f, {i: ["+", i, "1"]}), f], body),
+    )
+    growth = ["-", _put(f, {i: ["+", hi, "1"]}), _put(f, {i: lo})]
+    h, v = s.fresh("T"), next(x for k in range(9) if (x := "sum_" + "_" * k) not in s.vars)
+    opened = replace(
+        s,
+        vars={**s.vars, v: "(-inf, inf)"},
+        given=(*(_replaced(r, total, v) for r in s.given), _compared(sign, growth, v)),
+        goal=_replaced(s.goal, total, v),
+    )
+    functions = " ".join(f"(fun {name(i)} : R => {term(x)})" for x in (f, body))
+    return (
+        f"assert ({h} : {relation(_compared(sign, growth, total))}).\n"
+        f"{{ refine ({TELESCOPES[sign]} {term(lo)} {term(hi)} {functions} _ _ _ _); cbv beta; "
+        f"[ kinds | kinds | lra | intros {name(i)} ? ? ? ].\n{_script(inner, node['proof'])} }}\n"
+        f"remember {term(total)} as {name(v)} eqn:{h}_ in *. clear {h}_.\n{_script(opened, node['sub'])}"
+    )
+
+
+def _compared(sign: str, growth: Tree, middle: Tree) -> Tree:
+    return [">=", middle, growth] if sign == "<=" else [sign, growth, middle]
+
+
+def _replaced(e: Tree, old: Tree, new: Tree) -> Tree:
+    if e == old:
+        return new
+    return [_replaced(x, old, new) for x in e] if isinstance(e, list) else e
+
+
+def _bernstein(s: State, node: Node) -> str:
+    """Return the proof that a polynomial in a bounded variable has no negative coefficient in Bernstein's form."""
+    found = Certified(s.vars).bernstein(_difference(s), node["var"], node["degree"])
+    return f"difference. {found}."
+
+
 NODES: dict[str, Callable[[State, Node], str]] = {
     "identity": _identity,
     "positive": _positive,
@@ -286,4 +386,7 @@ NODES: dict[str, Callable[[State, Node], str]] = {
     "subst": _subst,
     "have": _have,
     "cases": _cases,
+    "enumerated": _enumerated,
+    "bernstein": _bernstein,
+    "telescope": _telescope,
 }

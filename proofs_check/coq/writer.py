@@ -27,6 +27,8 @@ class Writer:
     templates: Mapping[str, Template]
     names: Mapping[str, str]
     lebesgue: Mapping[str, bool]
+    extra: bool = False
+    """Whether the tactics of extra.v may be used."""
     arithmetic: list[Lemma] = field(default_factory=list)
     count: int = 0
     facts: dict[str, str] = field(default_factory=dict)
