@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import UntranslatableError, name, number
+from dpproof.proofs_check.coq.export import UntranslatableError, conjunction, name, number
 from dpproof.proofs_check.coq.formula import (
     LEBESGUE,
     Printer,
     carrier,
-    conjunction,
     functions,
     quantified,
     within,
@@ -33,7 +32,7 @@ from dpproof.proofs_check.coq.writer import (
 from dpproof.proofs_check.kernel.deduction import Sequent, value
 from dpproof.proofs_check.kernel.expressions import node as tree
 from dpproof.proofs_check.kernel.goals import Range
-from dpproof.proofs_check.kernel.instances import Instance, theorem
+from dpproof.proofs_check.kernel.instances import Instance, Theorem, counterexample, theorem
 from dpproof.proofs_check.kernel.integrals import frame
 from dpproof.proofs_check.kernel.terms import canonical, total
 from dpproof.proofs_check.kernel.theorems import REAL, Kind
@@ -127,12 +126,45 @@ def _apply(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     inner, rest = subs[-1]
     if "vars" in s.lemmas[node["apply"]]:
         return _arithmetic(w, s, node, inner) + w.script(inner, rest)
-    instance = _Applied(w, s, node, list(subs[:-1]))
-    instance.sets()
-    instance.functions()
-    instance.integrals()
-    instance.given()
+    name_of, shift = node["apply"], node["apply"] in THEOREMS
+    source = "L_shift" if shift else w.names[name_of]
+    lemma = Lemmas(theorem(s.lemmas[name_of]), source, not shift and w.lebesgue[name_of])
+    instance = _Applied(w, s, node, list(subs[:-1]), lemma)
+    instance.all()
     return instance.finished(inner) + w.script(inner, rest)
+
+
+def refuted(w: Writer, s: Sequent, claim: Theorem, node: Node) -> str:
+    """Return the proof that a theorem, the hypothesis Q0, is false at the instance of a node."""
+    subs: list[Any] = []
+    counterexample(s, claim, node, lambda inner, sub: subs.append((inner, sub)))
+    instance = _Applied(w, s, node, subs, Lemmas(claim, "Q0", line=False))
+    instance.all()
+    p, made = Printer(s.known), Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
+    *needed, against = instance.waiting
+    out, _ = proved(w, needed)
+    values = [value(s, x, made.kind(kind)) for x, kind in zip(node["at"], claim.goal.all, strict=True)]
+    for e, kind in zip(values, claim.goal.all, strict=True):
+        feeds = f"feed {instance.q}. " * len(within(kind, "x"))
+        instance.steps += f"specialize ({instance.q} {p.term(e)}). {feeds}"
+    instance.steps += f"feed {instance.q}. " * len(claim.goal.when)
+    x = against[0].goal.then
+    sign = "=" if claim.goal.then.rel == "==" else "<=" if x.rel == ">" else "<"
+    opposite = f"{p.term(x.left)} {sign} {p.term(x.right)}"
+    end = asserted(
+        "Wrong", opposite, f"open_all. {instance.steps}split_all; first [ close | symmetry; close ]."
+    )
+    last = asserted("Right", p.clause(against[0].goal), w.script(*against))
+    return f"{instance.out}{out}{last}{end}split_all; lra."
+
+
+@dataclass(frozen=True)
+class Lemmas:
+    """A theorem that is instantiated, where it is known, and whether it begins with the integral over the line."""
+
+    claim: Theorem
+    source: str
+    line: bool
 
 
 def _arithmetic(w: Writer, s: Sequent, node: Node, inner: Sequent) -> str:
@@ -149,15 +181,21 @@ def _arithmetic(w: Writer, s: Sequent, node: Node, inner: Sequent) -> str:
 class _Applied:
     """The tactics that take a lemma at an instance: ``out`` proves what is needed, ``steps`` specialise the lemma."""
 
-    def __init__(self, w: Writer, s: Sequent, node: Node, waiting: list[Any]) -> None:
+    def __init__(self, w: Writer, s: Sequent, node: Node, waiting: list[Any], lemma: Lemmas) -> None:
         self.w, self.s, self.node, self.waiting = w, s, node, waiting
-        self.claim = theorem(s.lemmas[node["apply"]])
+        self.claim, self.line = lemma.claim, lemma.line
         self.made = Instance({x: s.known.kind(k) for x, k in node["sets"].items()})
         self.q = w.fresh("Q")
-        self.shift = node["apply"] in THEOREMS
-        self.steps = f"pose proof {'L_shift' if self.shift else w.names[node['apply']]} as {self.q}. "
+        self.steps = f"pose proof {lemma.source} as {self.q}. "
         self.out = ""
         self.labels: list[str] = []
+
+    def all(self) -> None:
+        """Give everything of which the theorem speaks."""
+        self.sets()
+        self.functions()
+        self.integrals()
+        self.given()
 
     def proofs(self, count: int, outer: Sequence[tuple[str, Kind]]) -> None:
         """Write the next proofs, each for all values of the outer variables."""
@@ -214,7 +252,7 @@ class _Applied:
             body = f"weighted {_base(outer, data['over'])} (fun {v[0]} : {carrier(v[1])} => {weight})"
             feeds = f"feed {self.q}. " * len(within(over, "y"))
             self.steps += f"specialize ({self.q} ({binder}{body})). feed_lawful {self.q}. {feeds}"
-        if not self.shift and self.w.lebesgue[self.node["apply"]]:
+        if self.line:
             laws = "".join(f"specialize ({self.q} {x}). " for x in LEBESGUE)
             self.steps += f"specialize ({self.q} I_lebesgue). feed {self.q}. {laws}"
 

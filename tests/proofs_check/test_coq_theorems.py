@@ -8,7 +8,6 @@ import pytest
 
 from dpproof.proofs_check.coq import record
 from dpproof.proofs_check.coq.claims import Claims
-from dpproof.proofs_check.coq.export import UntranslatableError
 from dpproof.proofs_check.coq.files import Part, built
 from dpproof.proofs_check.coq.formula import stated
 from dpproof.proofs_check.coq.theorem import TEMPLATES
@@ -23,7 +22,9 @@ SMALL = [
     "classic.one_of_sum.goal", "classic.lebesgue_shift.goal", "classic.positive_part.goal", "eval.lemma15.goal",
     "classic.triangle.goal",
 ]  # fmt: skip
-"""Small theorems that together use every rule that Coq knows."""
+"""Small theorems that together use every rule."""
+REFUTED = "ucb.lemma5_1.privacy.levels.base_two"
+"""A small theorem that an instance refutes."""
 
 
 @cache
@@ -75,16 +76,31 @@ def test_the_line_is_quantified_and_has_only_the_laws_of_the_kernel():
     assert said.count("val (I_lebesgue)") == 3 + 4  # three laws, and the shift with its hypothesis
 
 
-def test_a_refuted_theorem_is_not_exported():
+def test_a_refuted_theorem_is_exported_as_its_negation():
     found = claims()
     known = [x for entry in statements() if not entry.reason for x in found.own[entry.id]]
     refuted = [
         x for x in known if not found.is_arithmetic(x) and found.certificate(x)["verdict"] == "REFUTED"
     ]
-    assert refuted
-    for identity in refuted:
-        with pytest.raises(UntranslatableError, match="refuted by an instance"):
-            found.theorem(identity, {found.key(x): "part" for x in found.used(identity)})
+    assert REFUTED in refuted
+    for identity in refuted[:3]:
+        held = {found.key(x): "part" for x in found.used(identity)}
+        last = found.theorem(identity, held).lemmas[-1].statement
+        plain = stated(theorem(found.all[identity]), lebesgue=False).text
+        assert last.endswith(f"~ ({plain})")
+        assert last.startswith("forall I_lebesgue" if found.line(identity) else "~")
+
+
+@pytest.mark.slow
+@needs_coq
+def test_coq_refutes_a_theorem_and_not_a_true_one(tmp_path):
+    found = claims()
+    part = found.theorem(REFUTED, {})
+    claim = {**found.all[REFUTED], "goal": {**found.all[REFUTED]["goal"], "then": [">=", "4", "1"]}}
+    *arithmetic, last = part.lemmas
+    true = replace(last, statement=f"~ ({stated(theorem(claim), lebesgue=False).text})")
+    wrong = replace(part, name="wrong", lemmas=(*arithmetic, true), claims={})
+    assert built([part, wrong], tmp_path, 200).keys() == {"wrong"}
 
 
 def below(identity):
