@@ -13,6 +13,7 @@ from typing import Any
 from dpproof.proofs_check.coq.export import term
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.kernel import normal_form as nf
+from dpproof.proofs_check.kernel import polynomials as po
 from dpproof.proofs_check.kernel.expressions import read
 from dpproof.proofs_check.kernel.goals import interval
 from dpproof.proofs_check.kernel.leaves import _coefficient, _without
@@ -49,11 +50,11 @@ class Certified:
         """Return a tactic that proves the sign of a polynomial in v with its coefficients in Bernstein's form."""
         low, high, _ = self.field.symbols[v].range
         above, below = self.field.normal(read(_data(e), self.names))
-        u = nf.plus(nf.constant(low[1]), {((v, 1),): high[1] - low[1]})
-        moved: nf.Poly = {}
+        u = po.plus(po.constant(low[1]), {((v, 1),): high[1] - low[1]})
+        moved: po.Poly = {}
         for m, c in above.items():
-            power = nf.raised(u, dict(m).get(v, 0))
-            moved = nf.plus(moved, nf.times({_without(m, v): c}, power))
+            power = po.raised(u, dict(m).get(v, 0))
+            moved = po.plus(moved, po.times({_without(m, v): c}, power))
         x, y, width = ["-", v, str(low[1])], ["-", str(high[1]), v], high[1] - low[1]
         terms = []
         for j in range(degree + 1):
@@ -78,23 +79,23 @@ class Certified:
                 out += f"try is_{atom[0]} {term(_data(atom))} {term(normal)}{argument}; "
         return out
 
-    def _factors(self, p: nf.Poly) -> Tree:
+    def _factors(self, p: po.Poly) -> Tree:
         """Return a polynomial with its common factors in front."""
         number, mono = nf._content(p)
         mono = tuple((s, k) for s, k in mono if self.field._is(s, True))
         rest = nf._divided(p, number, mono)
         factors = [(self.formula(s), k) for s, k in mono]
-        return _product(number, factors if rest == nf.UNITY else [*factors, (self.polynomial(rest), 1)])
+        return _product(number, factors if rest == po.UNITY else [*factors, (self.polynomial(rest), 1)])
 
-    def quotient(self, above: nf.Poly, below: nf.Poly) -> Tree:
+    def quotient(self, above: po.Poly, below: po.Poly) -> Tree:
         """Return the formula of a quotient of polynomials."""
         return (
             self.polynomial(above)
-            if below == nf.UNITY
+            if below == po.UNITY
             else ["/", self.polynomial(above), self.polynomial(below)]
         )
 
-    def _written(self, p: nf.Poly, reflect: frozenset[str]) -> tuple[Tree, list[Tree]] | None:
+    def _written(self, p: po.Poly, reflect: frozenset[str]) -> tuple[Tree, list[Tree]] | None:
         """Return a polynomial in distances from ends, and these distances, if no coefficient is negative."""
         common = nf._content(p)[1] if p else ()
         mono = tuple((s, k) for s, k in common if self.field._is(s, True))
@@ -125,7 +126,7 @@ class Certified:
         above, below = symbol.inner
         return [symbol.op, self.quotient(above, below)]
 
-    def polynomial(self, p: nf.Poly) -> Tree:
+    def polynomial(self, p: po.Poly) -> Tree:
         """Return the formula of a polynomial."""
         terms = [_product(c, [(self.formula(s), k) for s, k in m]) for m, c in p.items()]
         return ["+", *terms] if len(terms) > 1 else terms[0] if terms else "0"
