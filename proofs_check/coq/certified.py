@@ -28,13 +28,13 @@ class Certified:
     def __init__(self, ranges: Mapping[str, str]) -> None:
         found = {v: interval(text) for v, text in ranges.items()}
         self.names = set(ranges)
-        self.field = nf.Field({v: (r.hull(), r.open) for v, r in found.items()}, PRECISION)
+        self.field = nf.Field(lambda v: (found[v].hull(), found[v].open), PRECISION)
 
     def tactic(self, e: Tree, reflect: Iterable[str] = ()) -> str | None:
         """Return a tactic that proves 0 <= e or 0 < e, or None if the coefficients do not show it."""
         try:
             above, below = self.field.normal(read(_data(e), self.names))
-            tried = (frozenset(reflect), frozenset[str](), frozenset(self.field.symbols))
+            tried = (frozenset(reflect), frozenset[str](), frozenset(s for m in above for s, _ in m))
             top = next((x for r in tried if (x := self._written(above, r))), None)
             bottom = next((x for r in tried if (x := self._written(below, r))), None)
         except Rejected:
@@ -81,9 +81,9 @@ class Certified:
 
     def _factors(self, p: po.Poly) -> Tree:
         """Return a polynomial with its common factors in front."""
-        number, mono = nf._content(p)
+        number, mono = po.content(p)
         mono = tuple((s, k) for s, k in mono if self.field._is(s, True))
-        rest = nf._divided(p, number, mono)
+        rest = po.divided(p, number, mono)
         factors = [(self.formula(s), k) for s, k in mono]
         return _product(number, factors if rest == po.UNITY else [*factors, (self.polynomial(rest), 1)])
 
@@ -97,9 +97,9 @@ class Certified:
 
     def _written(self, p: po.Poly, reflect: frozenset[str]) -> tuple[Tree, list[Tree]] | None:
         """Return a polynomial in distances from ends, and these distances, if no coefficient is negative."""
-        common = nf._content(p)[1] if p else ()
+        common = po.content(p)[1] if p else ()
         mono = tuple((s, k) for s, k in common if self.field._is(s, True))
-        rest = nf._divided(p, Fraction(1), mono)
+        rest = po.divided(p, Fraction(1), mono)
         if self.field._coefficients(rest, reflect) is None:
             return None
         terms, used = [], list[Tree]()
