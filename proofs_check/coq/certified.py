@@ -34,7 +34,11 @@ class Certified:
         """Return a tactic that proves 0 <= e or 0 < e, or None if the coefficients do not show it."""
         try:
             above, below = self.field.normal(read(_data(e), self.names))
-            tried = (frozenset(reflect), frozenset[str](), frozenset(s for m in above for s, _ in m))
+            tried = (
+                frozenset(reflect),
+                frozenset[str](),
+                frozenset(s for p in (above, below) for m in p for s, _ in m),
+            )
             top = next((x for r in tried if (x := self._written(above, r))), None)
             bottom = next((x for r in tried if (x := self._written(below, r))), None)
         except Rejected:
