@@ -253,17 +253,17 @@ VERDICTS = {
     "sdp.lemma10.privacy.bits": "PROVED",
     "sdp.lemma10.utility": "STEPS PROVED",
     "sdp.lemma10.utility.tails": "REFUTED",
-    "sdp.postprocessing": "STEPS PROVED",
+    "sdp.postprocessing": "PROVED",
     "sdp.corollary11": "REFUTED",
     "sdp.corollary11.repaired": "STEPS PROVED",
     "sdp.lemma10.utility.run": "STEPS PROVED",
-    "sdp.lemma12": "STEPS PROVED",
+    "sdp.lemma12": "PROVED",
     "sdp.lemma13": "REFUTED",
-    "sdp.lemma13.closed": "STEPS PROVED",
+    "sdp.lemma13.closed": "PROVED",
     "sdp.lemma13.attained": "PROVED GIVEN",
     "sdp.lemma14": "REFUTED",
-    "sdp.lemma14.large_error": "STEPS PROVED",
-    "sdp.lemma15": "STEPS PROVED",
+    "sdp.lemma14.large_error": "PROVED",
+    "sdp.lemma15": "PROVED",
 }
 
 
