@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -210,15 +210,18 @@ def _outcome(
 ) -> tuple[str, Outcome | None]:
     """Return the outcome of a claim. A proved theorem needs a second certificate, which refutes a changed version.
 
-    The second certificate shows that the hypotheses can hold together. A theorem that is a lemma may do without a
-    changed version, because whoever uses a lemma proves its hypotheses.
+    The second certificate shows that the hypotheses can hold together, perhaps with claims that it uses. A theorem that
+    is a lemma may do without a changed version, because whoever uses a lemma proves its hypotheses. On a page without
+    goals no claim is only a lemma.
     """
     name = certificate_id(entry, obligation)
     place, outcome = _checked(name, obligation.goal, allowed, find)
-    needed = obligation.mutation or obligation.name in entry.goals
+    needed = obligation.mutation or not entry.goals or obligation.name in entry.goals
     if outcome and outcome.verdict == "PROVED" and needed and "vars" not in obligation.goal:
         changed = _checked(f"{name}.moved", obligation.mutation or {}, allowed, find)[1]
-        outcome = outcome if changed and changed.verdict == "REFUTED" else None
+        if not changed or changed.verdict != "REFUTED":
+            return place, None
+        outcome = replace(outcome, uses=outcome.uses | changed.uses)
     return place, outcome
 
 

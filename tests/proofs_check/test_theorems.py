@@ -4,6 +4,7 @@ import copy
 import json
 import random
 import textwrap
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,9 @@ from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.derivation import goal
 from dpproof.proofs_check.elaborate import UnfilledError, derivation
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
-from dpproof.proofs_check.registry import certificate_id, lemmas, statements
+from dpproof.proofs_check.registry import certificate_id, lemmas, lookup, statements, verify_page
 from dpproof.proofs_check.search import certificate
+from dpproof.proofs_check.verdict import Verdict
 from tests.proofs_check.finite_models import SIGNATURE, Writer, holds, model
 from tests.rows import rows
 
@@ -65,6 +67,24 @@ def test_a_theorem_ships_a_false_version_that_an_instance_refutes(entry, theorem
     assert theorem.mutation["goal"] != theorem.goal["goal"]
     with pytest.raises(Rejected):
         check(data, theorem.mutation, lemmas(entry))
+
+
+def test_a_page_without_goals_needs_a_false_version_too():
+    """Its only theorem is the statement, and not a lemma: the hypotheses might be impossible."""
+    entry = replace(lookup("classic.triangle"), goals=())
+    bare = tuple(replace(x, mutation=None, against=None) for x in entry.obligations)
+    assert verify_page(entry, {}).verdict is Verdict.PROVED
+    assert verify_page(replace(entry, obligations=bare), {}).verdict is Verdict.OPEN
+
+
+def test_assumptions_of_an_instance_that_refutes_a_false_version_are_listed():
+    """From a false assumption the instance might satisfy impossible hypotheses."""
+    entry, tail = lookup("classic.triangle"), lookup("classic.normal_tail")
+    lemma, name = tail.obligations[0], f"{certificate_id(entry, entry.obligations[0])}.moved"
+    uses = {"uses": {certificate_id(tail, lemma): goal_hash(lemma.goal)}}
+    found = {name: json.dumps(load(stored(name).text) | uses)}
+    result = verify_page(replace(entry, rests_on=(tail.id,)), found)
+    assert (result.verdict, result.assumptions) == (Verdict.GIVEN, (tail.reason,))
 
 
 def paths(node, path=()):
