@@ -161,6 +161,7 @@ _EXACT = frozenset(
     | {"have", "cases", "induct", "enumerated", "telescope", "expect"}
     | {
         "arith",
+        "absurd",
         "fix",
         "exact",
         "same",
