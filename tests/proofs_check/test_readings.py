@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -227,6 +228,15 @@ def test_the_severities_of_the_numbered_refutations():
     assert len(found) == 37
     assert {name for name, severity in found.items() if severity == "slip"} == SLIPS
     assert {name for name, severity in found.items() if severity == "substantive"} == SUBSTANTIVE
+
+
+def test_the_findings_count_the_numbered_statements():
+    """The numbers of the first paragraph are those of today's verdicts."""
+    text = " ".join((Path(__file__).resolve().parents[2] / "docs/findings.md").read_text("utf-8").split())
+    counts = Counter(results()[name].verdict.value for name in NUMBERED)
+    assert f"print {len(NUMBERED)} statements of their own. {counts['REFUTED']} of them are `REFUTED`" in text
+    kept = [f"`{name}` ({counts[name]})" for name in ("PROVED", "STEPS PROVED", "PROVED ON A SUBDOMAIN")]
+    assert f"are {kept[0]}, {kept[1]} or {kept[2]}" in text
 
 
 def test_the_findings_begin_with_every_substantive_refutation():
