@@ -164,8 +164,8 @@ def test_the_site_is_built_with_warnings_as_errors(tmp_path):
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    page = (tmp_path / "ledger" / "rlsvi" / "index.html").read_text(encoding="utf-8")
+    page = (tmp_path / "statements" / "rlsvi" / "theorem13" / "index.html").read_text(encoding="utf-8")
     assert "<math" in page
-    assert "../../proofs_check/certificates/rlsvi.jsonl#L" in page
+    assert "../../../proofs_check/certificates/rlsvi.jsonl#L" in page
     assert (tmp_path / "proofs_check" / "certificates" / "rlsvi.jsonl").is_file()
     assert not [path for path in tmp_path.rglob("*.html") if r"\[" in path.read_text(encoding="utf-8")]

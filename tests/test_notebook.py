@@ -22,7 +22,7 @@ CELLS = {
         "text/plain",
         "scale",
     ),
-    "verify": ('dpproof.verify("rlsvi.eq2")', "text/html", "STEPS PROVED"),
+    "verify": ('dpproof.verify("rlsvi.eq2")', "text/html", "PROVED"),
     "audit": (
         "dpproof.audit(lambda x, n, rng: x.mean() + rng.laplace(0, 0.05, n), numpy.tile([0.0, 1.0], 5),"
         ' adjacency="replace", epsilon=1)',

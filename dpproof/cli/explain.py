@@ -54,6 +54,7 @@ NOTIONS = {
 }
 """Notions of privacy, each with the object whose docstring explains it."""
 ERRORS = {
+    "UnfilledError": "dpproof.proofs_check.elaborate:UnfilledError",
     "UnprovedAdjacencyError": "dpproof.accountant.claims.adjacency:UnprovedAdjacencyError",
     "UnsupportedEventError": "dpproof.accountant.interop.dp_events:UnsupportedEventError",
     "BudgetExceededError": "dpproof.accountant.theorems.filters:BudgetExceededError",
