@@ -143,7 +143,7 @@ CHANGES = [
         "np.sqrt(law.variances / 8)",
     ),
     ("rlsvi", A + "rl.rlsvi.rlsvi", "return parameters.horizon * alone", "return alone"),
-    ("rlsvi", M + "rl.rlsvi._kernels", "float(parameters.beta_factor)", "float(parameters.beta_factor / 4)"),
+    ("rlsvi", M + "rl.rlsvi._kernels", "parameters.beta_double", "parameters.beta_double / 4"),
 ]
 OTHERS = [
     (

@@ -153,10 +153,10 @@ def test_only_replacement_is_proved(adjacency):
         account(PolicyEvaluationParameters(3), adjacency)
 
 
-def test_the_published_epsilon_is_the_one_it_was_set_by_and_infinite_beyond_fifteen():
+def test_the_published_epsilon_is_the_one_it_was_set_by_and_infinite_beyond_fifty():
     theirs = account(PolicyEvaluationParameters(40, printed_epsilon=2.0), Adjacency.REPLACE).published
     assert theirs.epsilon("1e-6").upper == pytest.approx(2.0, rel=1e-12)
-    beyond = account(PolicyEvaluationParameters(40, printed_epsilon=16.0), Adjacency.REPLACE).published
+    beyond = account(PolicyEvaluationParameters(40, printed_epsilon=51.0), Adjacency.REPLACE).published
     assert beyond.epsilon("1e-6").lower == math.inf
 
 

@@ -24,7 +24,7 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
     A numpy logarithm is assumed to be within 4 ulp (8 units). The eight roundings around it make up the rest.
     The smallest normal number is added to cover underflow, and a noise variance too large for a double.
     """
-    twice_beta = float(2 * parameters.beta_factor) * np.log(float(parameters.log_scale * k))
+    twice_beta = 2 * parameters.beta_double * np.log(float(parameters.log_scale * k))
     cost = parameters.divisor(counts) / (twice_beta * np.maximum(counts, 1.0) ** 2)
     return np.where(counts > 0, cost + _SMALLEST, 0.0)
 

@@ -106,6 +106,12 @@ class RLSVIParameters(Parameters):
         """The factor of log(2HSAk) in the noise variance beta_k of episode k: beta_scale S H^3/2."""
         return exact(self.beta_scale) * self.states * self.horizon**3 / 2
 
+    @property
+    def beta_double(self) -> float:
+        """The field `beta_factor` as a double, and infinity where it is too large for one."""
+        factor = self.beta_factor
+        return float(factor) if factor < 2**1023 else math.inf
+
     @staticmethod
     def divisor(visits: Any) -> Any:
         """Return N + 1 for N visits of a state and action. The variance of their noise is beta_k/(N + 1).

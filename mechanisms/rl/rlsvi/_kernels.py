@@ -46,7 +46,7 @@ def scale_of(parameters: RLSVIParameters, widths: NDArray[np.float64]) -> Scale:
     """Return the parameters of the noise and of the clipping as a `Scale`, for compiled code."""
     floor, ceiling = (-math.inf, math.inf) if parameters.clip is None else (0.0, float(parameters.clip))
     log_of_cells = math.log(parameters.log_scale)
-    return Scale(float(parameters.beta_factor), log_of_cells, floor, ceiling, widths)
+    return Scale(parameters.beta_double, log_of_cells, floor, ceiling, widths)
 
 
 class Model(NamedTuple):
