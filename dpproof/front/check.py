@@ -56,7 +56,7 @@ def verify(*names: str) -> Verdicts:
         names: each is ``papers`` for all statements, the name of a paper such as ``rlsvi``, or the id of a statement.
 
     >>> print(verify("rlsvi.eq2"))
-    rlsvi.eq2 is PROVED (2 readings): Sensitivity of one cell for a fixed next table.
+    rlsvi.eq2 is PROVED: Sensitivity of one cell for a fixed next table.
 
     Raises:
         ValueError: for an unknown name, or none.

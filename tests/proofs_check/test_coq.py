@@ -251,11 +251,13 @@ def test_coq_tells_true_claims_from_false_ones():
 
 @pytest.mark.slow
 @needs_coq
-@pytest.mark.parametrize("name", ["ucb.lemmaA_1", "sdp.lemma9.inverse_visits", "classic.advanced_corollary"])
+@pytest.mark.parametrize("name", ["ucb.lemmaA_1", "sdp.lemma10.privacy.ratio", "classic.advanced_corollary"])
 def test_a_falsified_claim_does_not_compile_with_the_same_tactics(name):
+    """Of one statement, its recorded claims about numbers alone: Coq refuses each of them once it is made false."""
     entry, true, false = lookup(name), [], []
     known = record.recorded()
-    for k, obligation in enumerate(x for x in entry.obligations if goal_hash(x.goal) in known):
+    numbers = (x for x in entry.obligations if "vars" in x.goal and not x.goal.get("random"))
+    for k, obligation in enumerate(x for x in numbers if goal_hash(x.goal) in known):
         node = load(stored(certificate_id(entry, obligation)).text)["proof"]
         wrong = moved(obligation)
         true.append(Lemma(f"true_{k}", export.proved(obligation.goal), proof(obligation.goal, node)))
