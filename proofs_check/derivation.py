@@ -26,7 +26,7 @@ from dpproof.proofs_check.blocks import Block, StepError
 from dpproof.proofs_check.clauses import NAME, Words, split
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.kernel.instances import theorem
-from dpproof.proofs_check.statement import Obligation
+from dpproof.proofs_check.statement import Obligation, Proofs
 from dpproof.proofs_check.steps import proof as arithmetic
 
 Node = dict[str, Any]
@@ -40,10 +40,10 @@ def is_theorem(rows: Sequence[Block]) -> bool:
 
 
 def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
-    """Return a theorem with its name, its derivation, and a changed goal with an instance that refutes it.
+    """Return a theorem with its name and a changed goal. Its derivation and instance are read when they are needed.
 
     Raises:
-        StepError: for a line that cannot be read.
+        StepError: for a line that cannot be read, now or when the proofs are read.
     """
     words = Words()
     claim = _theorem(words, [row for row in rows if row.word in DECLARED])
@@ -54,18 +54,19 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
         if row.word not in ("proof", "moved", "refuted") or row.word in held:
             raise row.wrong(f"must begin with one of: {', '.join(DECLARED)}, proof, moved, refuted; and once")
         held[row.word] = row
-    hint: Node | None = None
-    if "proof" in held:
-        held["proof"].match("", "(nothing)")
-        hint = derivation(words, held["proof"], held["proof"].below)
-    if "refuted" in held:
-        hint = _instance(words, held["refuted"], claim)
-    changed = against = None
+    changed = None
     if "moved" in held:
         changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
-        against = _instance(words, held["moved"], changed)
+
+    def proofs() -> Proofs:
+        hint = _instance(words, held["refuted"], claim) if "refuted" in held else None
+        if "proof" in held:
+            held["proof"].match("", "(nothing)")
+            hint = derivation(words, held["proof"], held["proof"].below)
+        return hint, _instance(words, held["moved"], changed) if changed else None
+
     text = "\n".join(row.text for row in rows if row.word in DECLARED)
-    return Obligation(name, claim, note, hint, None, changed, against, text)
+    return Obligation(name, claim, note, None, changed, text, proofs)
 
 
 def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ for each step. docs/reference/pages.md describes the format.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.blocks import StepError, blocks
@@ -18,6 +19,7 @@ from dpproof.proofs_check.statement import Judgement, Obligation, Severity, Stat
 from dpproof.proofs_check.steps import obligation
 from dpproof.proofs_check.verdict import Verdict
 
+T = TypeVar("T")
 FACTS = ("kind", "source", "published as", "verdict", "severity", "corrected by", "parts", "rests on", "laws",
          "sampled by")  # fmt: skip
 NEEDED = ("kind", "source", "verdict")
@@ -265,8 +267,18 @@ def _judgement(page: Page) -> Judgement | None:
 
 def _step(page: Page, name: str, lines: Lines) -> Obligation:
     note, block = page.parted(lines, "```")
-    try:
+
+    def read() -> Obligation:
         rows = blocks(block)
         return (goal if is_theorem(rows) else obligation)(name, note, rows)
+
+    found = _placed(page, read)
+    return replace(found, proofs=lambda: _placed(page, found.proofs))
+
+
+def _placed(page: Page, read: Callable[[], T]) -> T:
+    """Return what a function reads from a page. Its errors name the file and the line."""
+    try:
+        return read()
     except StepError as error:
         raise page.error(error.number, str(error)) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 from dpproof.accountant.published import published
@@ -14,6 +15,7 @@ from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check.laws import LAWS
 
 Goal = Mapping[str, Any]
+Proofs = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
 CALLS = {**FUNCTIONS, "erfc": 1, "E": 1, "sum": 4}
 KINDS = ("statement", "quoted", "definition", "assumption", "project")
 DEFINITION = "a definition: it fixes a word and asserts nothing"
@@ -49,22 +51,34 @@ class Judgement:
 class Obligation:
     """A formal claim of a statement. The kernel must prove or refute it before the statement gets a verdict.
 
-    ``goal`` is the claim, and ``note`` explains its variables. ``hint`` is a proof to try first; it need not be
-    trusted. Tests need a ``witness`` or a ``mutation``. A ``witness`` is a point at which both sides of the goal
-    agree within 0.1%, so the claim is tight: a change of that size makes the claim false. If the claim is not tight,
-    a ``mutation`` is a false version of the claim, with one constant changed. If the claim is to be refuted, the
-    ``mutation`` is the corrected claim. ``against`` is an instance that refutes the mutation of a theorem. ``text`` is
-    the claim as its page writes it.
+    ``goal`` is the claim, and ``note`` explains its variables. Tests need a ``witness`` or a ``mutation``. A
+    ``witness`` is a point at which both sides of the goal agree within 0.1%, so the claim is tight: a change of that
+    size makes the claim false. If the claim is not tight, a ``mutation`` is a false version of the claim, with one
+    constant changed. If the claim is to be refuted, the ``mutation`` is the corrected claim. ``text`` is the claim as
+    its page writes it. ``proofs`` reads the proofs that the page shows. Only the search for certificates needs them.
     """
 
     name: str
     goal: Goal
     note: str
-    hint: Mapping[str, Any] | None = None
     witness: Mapping[str, str] | None = None
     mutation: Goal | None = None
-    against: Mapping[str, Any] | None = None
     text: str = ""
+    proofs: Callable[[], Proofs] = lambda: (None, None)
+
+    @cached_property
+    def _read(self) -> Proofs:
+        return self.proofs()
+
+    @property
+    def hint(self) -> Mapping[str, Any] | None:
+        """The proof to try first. It need not be trusted."""
+        return self._read[0]
+
+    @property
+    def against(self) -> Mapping[str, Any] | None:
+        """The instance that refutes the mutation of a theorem."""
+        return self._read[1]
 
 
 @dataclass(frozen=True)

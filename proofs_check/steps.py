@@ -73,7 +73,8 @@ def obligation(name: str, note: str, rows: Sequence[Block]) -> Obligation:
                 raise row.wrong(f"is the second line that begins with {row.word!r}")
             held[key] = read(row, goal, names)
     text = "\n".join(row.text for row in rows if row.word in CLAIM)
-    return Obligation(name, goal, note, text=text, **held)
+    hint = held.pop("hint", None)
+    return Obligation(name, goal, note, text=text, proofs=lambda: (hint, None), **held)
 
 
 CLAIM = ("for", "independent", "given", "show")

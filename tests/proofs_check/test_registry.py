@@ -289,6 +289,6 @@ def test_formula_replaces_whole_names_only():
 def test_a_goal_without_a_false_version_is_open():
     """Its hypotheses might be impossible."""
     entry = lookup("classic.triangle")
-    bare = tuple(replace(x, mutation=None, against=None) for x in entry.obligations)
+    bare = tuple(replace(x, mutation=None) for x in entry.obligations)
     assert registry.verify_page(entry, {}).verdict is Verdict.PROVED
     assert registry.verify_page(replace(entry, obligations=bare), {}).verdict is Verdict.OPEN

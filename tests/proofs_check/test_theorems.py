@@ -72,7 +72,7 @@ def test_a_theorem_ships_a_false_version_that_an_instance_refutes(entry, theorem
 def test_a_page_without_goals_needs_a_false_version_too():
     """Its only theorem is the statement, and not a lemma: the hypotheses might be impossible."""
     entry = replace(lookup("classic.triangle"), goals=())
-    bare = tuple(replace(x, mutation=None, against=None) for x in entry.obligations)
+    bare = tuple(replace(x, mutation=None) for x in entry.obligations)
     assert verify_page(entry, {}).verdict is Verdict.PROVED
     assert verify_page(replace(entry, obligations=bare), {}).verdict is Verdict.OPEN
 
