@@ -7,10 +7,15 @@ and each statement is a page (docs/reference/pages.md).
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib
+import multiprocessing
+import os
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -184,25 +189,58 @@ def _checked(name: str, claim: Goal, allowed: Claims, find: Find) -> tuple[str, 
         return found.place, None
 
 
-_DECIDED: dict[tuple[str, str, bool], Outcome | None] = {}
-"""What the kernel said in this process: by certificate, hash of the claim, and whether all that it uses is allowed."""
+_SAID: dict[tuple[str, str], tuple[Mapping[str, str], Outcome | None]] = {}
+"""What the kernel said in this process, by the hashes of certificate and claim: the hashes of the claims that the
+certificate uses, by id, and the outcome if these may be used. The outcome is None for a rejected certificate."""
 
 
 def _decided(text: str, claim: Goal, allowed: Claims) -> Outcome:
     """Return the kernel's outcome. A certificate is checked once in a process for the same claim and lemmas."""
-    data = load(text)
-    uses = data.get("uses", {}) if type(data) is dict else {}
-    fits = type(uses) is dict and all(x in allowed and goal_hash(allowed[x]) == uses[x] for x in uses)
-    key = (text, goal_hash(claim), fits)
-    if key not in _DECIDED:
+    key = (hashlib.sha256(text.encode()).hexdigest(), goal_hash(claim))
+    if key not in _SAID:
+        data = load(text)
+        uses = data.get("uses", {}) if type(data) is dict else {}
+        if type(uses) is not dict or not _fit(uses, allowed):
+            raise Rejected("the certificate uses a claim that may not be used")
         try:
-            _DECIDED[key] = check(data, claim, allowed)
+            _SAID[key] = uses, check(data, claim, allowed)
         except Rejected:
-            _DECIDED[key] = None
-    outcome = _DECIDED[key]
-    if outcome is None:
+            _SAID[key] = uses, None
+    uses, outcome = _SAID[key]
+    if outcome is None or not _fit(uses, allowed):
         raise Rejected("the kernel rejected the certificate")
     return outcome
+
+
+def _fit(uses: Mapping[str, str], allowed: Claims) -> bool:
+    return all(x in allowed and goal_hash(allowed[x]) == uses[x] for x in uses)
+
+
+def check_in_processes(ids: Sequence[str]) -> None:
+    """Have the kernel check the certificates of many statements in one process for each processor.
+
+    `verify` then knows what the kernel said. For few statements, with one processor, beside other threads, or where
+    processes cannot be forked, nothing happens, because new processes would cost more than they save.
+    """
+    workers = os.cpu_count() or 1
+    forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
+    if len(ids) < 100 or workers == 1 or not forks:
+        return
+    for name in ids:  # the pages are read once, before the fork
+        lemmas(lookup(name))
+    shares = [ids[k :: 20 * workers] for k in range(20 * workers)]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), gc.disable) as pool:
+        for found in pool.map(_said_of, shares):
+            _SAID.update(found)
+
+
+def _said_of(ids: Iterable[str]) -> Mapping[tuple[str, str], tuple[Mapping[str, str], Outcome | None]]:
+    """Return what the kernel says of certificates. `_decided` looks again whether the claims that they use are proved."""
+    before = set(_SAID)
+    for entry in map(lookup, ids):
+        for obligation in () if entry.reason else entry.obligations:
+            _outcome(entry, obligation, lemmas(entry), stored)
+    return {key: said for key, said in _SAID.items() if key not in before}
 
 
 def _outcome(

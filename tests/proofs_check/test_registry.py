@@ -7,7 +7,7 @@ import pytest
 from dpproof.accountant.published import published, published_ids
 from dpproof.accountant.published.sources import Source
 from dpproof.proofs_check import certificates, registry
-from dpproof.proofs_check.kernel import Outcome, Rejected, check
+from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_goal
@@ -150,6 +150,18 @@ def test_every_certificate_is_needed(monkeypatch):
     monkeypatch.setattr(registry, "_outcome", without)
     for lost in known:
         assert verify([lost[0]])[0].verdict is Verdict.OPEN, lost
+
+
+def test_what_another_process_said_counts_only_while_the_lemmas_are_proved(monkeypatch):
+    """The processes ask the kernel as if every lemma were proved."""
+    lost = "rlsvi.lemma12.run"
+    assert lost in load(certificates.stored("rlsvi.theorem13.goal").text)["uses"]
+    said = registry._said_of(["rlsvi.theorem13"])
+    monkeypatch.setattr(registry, "_SAID", dict(said))
+    monkeypatch.setattr(registry, "stored", lambda name: certificates.stored(name if name != lost else ""))
+    assert verify(["rlsvi.theorem13"])[0].verdict is Verdict.OPEN
+    monkeypatch.undo()
+    assert verify(["rlsvi.theorem13"])[0].verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("found", [{}, {"t.b": PROVED}, {"t.b": PROVED, "t.c": PROVED, "t.d": PROVED}])

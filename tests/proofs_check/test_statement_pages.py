@@ -8,7 +8,7 @@ import pytest
 
 from dpproof.proofs_check.kernel import check
 from dpproof.proofs_check.page import PageError, read_statement
-from dpproof.proofs_check.registry import lookup, page_of, statement_ids
+from dpproof.proofs_check.registry import lookup, page_of, statement_ids, statements
 from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import Statement
 from tests.rows import rows, tiered
@@ -63,9 +63,10 @@ def says_something(formula):
 
 
 def outcome(text, tmp_path):
-    """The statement, or the message of the error."""
+    """The statement, whose proofs can be read, or the message of the error."""
     try:
-        return read(text, tmp_path)
+        found = read(text, tmp_path)
+        return found if all(x.proofs() for x in found.obligations) else ""
     except PageError as error:
         return str(error)
 
@@ -78,6 +79,12 @@ def test_a_page_without_a_line_is_another_statement_or_an_error_with_its_place(n
         for changed in ([], [f"{line} ("], ["    " + line], [line, line]):
             found = outcome("\n".join([*lines[:place], *changed, *lines[place + 1 :]]), tmp_path)
             assert isinstance(found, Statement) or re.match(r"demo/lemma1\.md:\d+: .", found)
+
+
+@pytest.mark.slow
+def test_every_proof_on_a_page_can_be_read():
+    """Verdicts rest on certificates, so `verify` does not read the derivations."""
+    assert all(x.proofs() for entry in statements() for x in entry.obligations)
 
 
 def test_a_page_gives_the_claim_and_its_proof(tmp_path):
