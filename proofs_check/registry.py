@@ -235,7 +235,7 @@ def check_in_processes(ids: Sequence[str]) -> None:
 
 
 def _said_of(ids: Iterable[str]) -> Mapping[tuple[str, str], tuple[Mapping[str, str], Outcome | None]]:
-    """Return what the kernel says of certificates. `_decided` looks again whether the claims that they use are proved."""
+    """Return what the kernel says of the certificates of statements, as if all claims that they use were proved."""
     before = set(_SAID)
     for entry in map(lookup, ids):
         for obligation in () if entry.reason else entry.obligations:
