@@ -16,12 +16,20 @@ from fractions import Fraction
 from typing import Any
 
 from dpproof.accountant.claims.spelling import nearest
-from dpproof.proofs_check.certificates import keep
+from dpproof.proofs_check.certificates import keep, keep_assumed
 from dpproof.proofs_check.elaborate import UnfilledError, derivation
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
 from dpproof.proofs_check.kernel.certificate import refute as point
 from dpproof.proofs_check.kernel.goals import Range, Task, task
-from dpproof.proofs_check.registry import FORMER, certificate_id, folder_of, lemmas, lookup, statement_ids
+from dpproof.proofs_check.registry import (
+    FORMER,
+    certificate_id,
+    folder_of,
+    lemmas,
+    lookup,
+    statement_ids,
+    statements,
+)
 from dpproof.proofs_check.statement import Goal, Obligation, Statement
 
 Node = Mapping[str, Any]
@@ -242,6 +250,7 @@ def main(ids: Sequence[str] = ()) -> int:
         rows = [row for some in executor.map(_search, ids or statement_ids()) for row in some]
     for paper in {paper for paper, _ in rows}:
         keep(paper, {x.id: x.text for home, x in rows if home == paper and x.text is not None})
+    keep_assumed({certificate_id(x, y): y.goal for x in statements() if x.reason for y in x.obligations})
     for _, x in rows:
         print(f"{x.id}: {'found' if x.text else f'open: {x.reason}'}")
     return int(any(x.text is None for _, x in rows))

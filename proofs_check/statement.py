@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -195,39 +195,6 @@ def _arguments(text: str) -> tuple[list[str], str]:
         if depth == 0:
             return items, text[place + 1 :]
     raise ValueError(f"the bracket before {text!r} is not closed")
-
-
-def make_goal(
-    variables: Mapping[str, str],
-    goal: str,
-    *given: str,
-    integers: Iterable[str] = (),
-    random: Mapping[str, str] | None = None,
-    independent: Iterable[Iterable[str]] = (),
-) -> Goal:
-    """Return a claim in the format of the kernel, made from relations that are written as text.
-
-    ``variables`` gives the interval of each variable, ``goal`` is the relation to prove, and ``given`` are the
-    hypotheses. ``integers`` are variables that take whole numbers only. ``random`` gives random variables, each with
-    an interval that contains all its values. The goal may contain expectations ``E(...)``. A hypothesis with a random
-    variable outside an expectation must hold for all values of the variable. ``independent`` lists groups of random
-    variables; the groups are independent of each other.
-
-    >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
-    ['>=', '1', 'x']
-
-    Raises:
-        ValueError: if a relation has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
-    """
-    claim: dict[str, Any] = {"vars": dict(variables), "goal": relation(goal)}
-    if given:
-        claim["given"] = [relation(text) for text in given]
-    extra = {
-        "integers": sorted(integers),
-        "random": dict(random or {}),
-        "independent": [sorted(group) for group in independent],
-    }
-    return claim | {key: value for key, value in extra.items() if value}
 
 
 def expression(text: str) -> Any:

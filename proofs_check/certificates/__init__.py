@@ -5,13 +5,15 @@ Certificates are untrusted. Code that uses a certificate must let the kernel che
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Stored", "keep", "stored"]
+__all__ = ["Stored", "keep", "keep_assumed", "stored"]
 
 FOLDER = Path(__file__).parent
 ID = re.compile(r'"id": "([^"]*)"')
@@ -48,6 +50,13 @@ def keep(paper: str, texts: Mapping[str, str]) -> None:
     path.write_text("".join(f"{rows[name]}\n" for name in sorted(rows)), encoding="utf-8")
     _text.cache_clear()
     _all.cache_clear()
+
+
+def keep_assumed(claims: Mapping[str, Any]) -> None:
+    """Write the claims that are assumed, by id, for those who run the kernel alone."""
+    (FOLDER / "assumed.json").write_text(
+        json.dumps(claims, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+    )
 
 
 @cache

@@ -6,10 +6,11 @@ file of the package, such as ``rlsvi.jsonl``, needs no folder.
 The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if one cannot be read. A certificate is
 checked against the claim in its own file. Only the registry compares this claim with the claim in the paper. A
 certificate that uses other claims names them with their hashes. They are looked up in the folder of the package and
-in the given files; check their certificates, too.
+in the given files; check their certificates, too. The answer marks those that are assumed and have no certificate.
 """
 
 import sys
+from functools import cache
 from pathlib import Path
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
@@ -60,27 +61,36 @@ def _text(name: str) -> str:
     )
 
 
-def _used(certificate: dict[str, object], files: list[str]) -> dict[str, object]:
-    """Return the claims that a certificate uses, by id, from the files that have their certificates."""
-    wanted = certificate.get("uses", {})
-    if type(wanted) is not dict or not wanted:
-        return {}
+@cache
+def _claims(files: tuple[str, ...]) -> dict[str, object]:
+    """Return the claims by id that these files, and those of the package, have certificates of; and assumed claims."""
     places = [*map(str, sorted(FOLDER.glob("*.jsonl"))), *(x.rpartition(":")[0] or x for x in files)]
     rows = (load(text) for place in places for _, text in _certificates(place))
-    return {row["id"]: row["claim"] for row in rows if row["id"] in wanted}
+    return {row["id"]: row["claim"] for row in rows} | _assumed()
+
+
+@cache
+def _assumed() -> dict[str, object]:
+    """Return the claims that the package assumes, by id. They have no certificates."""
+    claims: dict[str, object] = load((FOLDER / "assumed.json").read_text(encoding="utf-8"))
+    return claims
 
 
 def _one(path: str, text: str, files: list[str]) -> int:
     try:
         certificate = load(text)
         claim = certificate["claim"]
-        used = _used(certificate, files)
+        wanted = certificate.get("uses", {})
+        used = (
+            {name: claim for name, claim in _claims(tuple(files)).items() if name in wanted} if wanted else {}
+        )
     except (Rejected, KeyError, TypeError, IndexError) as error:
         print(f"{path}: unreadable: {error}")
         return 2
     try:
         verdict = check(certificate, claim, used).verdict
-        given = f", given {', '.join(sorted(used))}" if used else ""
+        names = [name + " (assumed)" * (name in _assumed()) for name in sorted(used)]
+        given = f", given {', '.join(names)}" if names else ""
         print(f"{path}: {verdict} {certificate['id']}, claim {goal_hash(claim)}{given}")
     except Rejected as reason:
         print(f"{path}: rejected: {reason}")

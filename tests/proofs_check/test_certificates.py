@@ -17,7 +17,7 @@ from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
 from dpproof.proofs_check.search import certificate, prove, refute
 from dpproof.proofs_check.search import main as search
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import make_goal
 from tests.rows import rows
 
 PAIRS = [(entry, x) for entry in statements() for x in entry.obligations if "vars" in x.goal]

@@ -24,7 +24,8 @@ from dpproof.proofs_check.coq.script import proof
 from dpproof.proofs_check.kernel import arithmetic, goal_hash, load
 from dpproof.proofs_check.kernel.expressions import evaluate, read
 from dpproof.proofs_check.registry import as_json, certificate_id, lookup, statements, verify
-from dpproof.proofs_check.statement import DEFINITION, make_goal
+from dpproof.proofs_check.statement import DEFINITION
+from tests.proofs_check.hints import make_goal
 from tests.verified import results
 
 ROOT = Path(__file__).resolve().parents[2]

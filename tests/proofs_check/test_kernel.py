@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproof.proofs_check.certificates import FOLDER
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.registry import certificate_id, statements
 from dpproof.proofs_check.search import certificate, prove, refute
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import make_goal
 from tests.rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -218,6 +220,18 @@ def test_kernel_runs_without_any_installed_package(tmp_path):
     broken.write_text("{")
     codes = [run_kernel(str(path)).returncode for path in (good, bad, broken, tmp_path / "absent")]
     assert codes == [0, 1, 2, 2]
+
+
+@pytest.mark.slow
+def test_kernel_alone_accepts_every_certificate_and_names_what_is_assumed():
+    ran = run_kernel(*(path.name for path in FOLDER.glob("*.jsonl")))
+    assert (ran.returncode, b"rejected" in ran.stdout) == (0, False), ran.stdout[-1000:]
+    assert b"given classic.normal_sum.goal (assumed)" in ran.stdout
+
+
+def test_the_stored_assumptions_are_those_of_the_pages():
+    pages = {certificate_id(x, y): y.goal for x in statements() if x.reason for y in x.obligations}
+    assert json.loads((FOLDER / "assumed.json").read_text()) == pages
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dpproof.proofs_check.hints import (
+from dpproof.proofs_check.kernel import Rejected, check
+from dpproof.proofs_check.search import certificate
+from tests.proofs_check.hints import (
     IDENTITY,
     POSITIVE,
     RANGE,
@@ -13,6 +15,7 @@ from dpproof.proofs_check.hints import (
     have,
     identity,
     induct,
+    make_goal,
     mono,
     point,
     positive,
@@ -20,9 +23,6 @@ from dpproof.proofs_check.hints import (
     subst,
     telescope,
 )
-from dpproof.proofs_check.kernel import Rejected, check
-from dpproof.proofs_check.search import certificate
-from dpproof.proofs_check.statement import make_goal
 from tests.rows import rows
 
 REAL, UNIT = "(-inf, inf)", "[0, 1]"

@@ -12,8 +12,9 @@ from dpproof.proofs_check.coq import record
 from dpproof.proofs_check.kernel import goal_hash
 from dpproof.proofs_check.laws import LAWS
 from dpproof.proofs_check.registry import as_json, lookup, statements, verify
-from dpproof.proofs_check.statement import Judgement, Severity, make_goal
+from dpproof.proofs_check.statement import Judgement, Severity
 from dpproof.proofs_check.verdict import Verdict
+from tests.proofs_check.hints import make_goal
 
 LISTS = ("obligations", "rests_on", "parts", "reading", "rules", "laws")
 TEXTS = ("title", "says", "latex", "domain", "reason", "not_covered", "corrected_by")

@@ -10,8 +10,9 @@ from dpproof.proofs_check import certificates, registry
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, load
 from dpproof.proofs_check.registry import as_json, lookup, statement_ids, statements, verify
 from dpproof.proofs_check.search import certificate
-from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula, make_goal
+from dpproof.proofs_check.statement import DEFINITION, Obligation, Statement, formula
 from dpproof.proofs_check.verdict import Verdict, derive
+from tests.proofs_check.hints import make_goal
 from tests.verified import results
 
 TWELVE = [

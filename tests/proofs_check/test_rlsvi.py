@@ -11,7 +11,7 @@ from dpproof.accountant.guarantees.notions import ZCDP, GaussianDP
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, account, attained_mu, published_rho
 from dpproof.proofs_check.registry import lookup
 from dpproof.proofs_check.search import prove, refute
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import make_goal
 
 CELL = {"N": "[1, inf)", "k": "[2, inf)"}
 LEAST = "(N+1)/N**2 >= k/(k-1)**2"

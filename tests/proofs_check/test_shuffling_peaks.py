@@ -11,7 +11,7 @@ import sympy
 
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.search import certificate, prove
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import make_goal
 
 SHARES = {"a": "(0, 1)", "b": "(0, 1)", "q": "(0, inf)"}
 SHARE = {"k": "[0, 1]", "q": "[0, inf)"}

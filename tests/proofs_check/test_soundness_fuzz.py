@@ -6,13 +6,12 @@ from itertools import product
 
 import pytest
 
-from dpproof.proofs_check.hints import IDENTITY, POSITIVE, bernstein, expect, positive
 from dpproof.proofs_check.kernel import Rejected, check
 from dpproof.proofs_check.kernel.arithmetic import point
 from dpproof.proofs_check.kernel.expressions import evaluate, substitute
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.search import certificate
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import IDENTITY, POSITIVE, bernstein, expect, make_goal, positive
 from tests.rows import tiered
 
 DOMAINS = [

@@ -5,14 +5,13 @@ from unittest import mock
 
 import pytest
 
-from dpproof.proofs_check.hints import expect, have, positive
 from dpproof.proofs_check.kernel import Rejected, check, expressions, logic
 from dpproof.proofs_check.kernel import certificate as checking
 from dpproof.proofs_check.kernel.arithmetic import INF, NEG_INF, Interval
 from dpproof.proofs_check.kernel.expressions import NAME, RESERVED, read
 from dpproof.proofs_check.kernel.goals import Range
 from dpproof.proofs_check.search import certificate
-from dpproof.proofs_check.statement import make_goal
+from tests.proofs_check.hints import expect, have, make_goal, positive
 from tests.proofs_check.walk import walked
 from tests.proofs_check.walk_values import Unclear, Undefined, value
 from tests.rows import tiered

@@ -1,20 +1,49 @@
-"""Functions that return proof nodes: steps of a proof, as JSON data that the kernel can check.
-
-A statement can have such a proof as a hint for the search. Formulas and relations are written as text. A hint need
-not be trusted, because the kernel checks it.
-"""
+"""Functions that return claims and proof nodes (steps of a proof) as data for the kernel, from formulas as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpproof.proofs_check.statement import expression, relation
+from dpproof.proofs_check.statement import Goal, expression, relation
 
 Node = Mapping[str, Any]
 IDENTITY: Node = {"leaf": "identity"}
 POSITIVE: Node = {"leaf": "positive"}
 RANGE: Node = {"leaf": "range"}
+
+
+def make_goal(
+    variables: Mapping[str, str],
+    goal: str,
+    *given: str,
+    integers: Iterable[str] = (),
+    random: Mapping[str, str] | None = None,
+    independent: Iterable[Iterable[str]] = (),
+) -> Goal:
+    """Return a claim in the format of the kernel, made from relations that are written as text.
+
+    ``variables`` gives the interval of each variable, ``goal`` is the relation to prove, and ``given`` are the
+    hypotheses. ``integers`` are variables that take whole numbers only. ``random`` gives random variables, each with
+    an interval that contains all its values. The goal may contain expectations ``E(...)``. A hypothesis with a random
+    variable outside an expectation must hold for all values of the variable. ``independent`` lists groups of random
+    variables; the groups are independent of each other.
+
+    >>> make_goal({"x": "[0, 1]"}, "1 >= x")["goal"]
+    ['>=', '1', 'x']
+
+    Raises:
+        ValueError: if a relation has none of ``>=``, ``>``, ``==``, or a formula cannot be read.
+    """
+    claim: dict[str, Any] = {"vars": dict(variables), "goal": relation(goal)}
+    if given:
+        claim["given"] = [relation(text) for text in given]
+    extra = {
+        "integers": sorted(integers),
+        "random": dict(random or {}),
+        "independent": [sorted(group) for group in independent],
+    }
+    return claim | {key: value for key, value in extra.items() if value}
 
 
 def positive(*multipliers: tuple[str, int] | tuple[str, int, int], reflect: Sequence[str] = ()) -> Node:
