@@ -57,6 +57,8 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     changed = None
     if "moved" in held:
         changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
+        if _conditions(changed["goal"]) != _conditions(claim["goal"]):
+            raise held["moved"].wrong("must keep the variables and the conditions of 'show': its instance satisfies them")
 
     def proofs() -> Proofs:
         hint = _instance(words, held["refuted"], claim) if "refuted" in held else None
@@ -67,6 +69,11 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
 
     text = "\n".join(row.text for row in rows if row.word in DECLARED)
     return Obligation(name, claim, note, None, changed, text, proofs)
+
+
+def _conditions(clause: Any) -> tuple[Any, Any]:
+    """Return the variables and the conditions of a clause."""
+    return (clause.get("all"), clause.get("if")) if type(clause) is dict else (None, None)
 
 
 def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:

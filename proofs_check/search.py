@@ -21,6 +21,7 @@ from dpproof.proofs_check.elaborate import UnfilledError, derivation
 from dpproof.proofs_check.kernel import Outcome, Rejected, check, goal_hash
 from dpproof.proofs_check.kernel.certificate import refute as point
 from dpproof.proofs_check.kernel.goals import Range, Task, task
+from dpproof.proofs_check.page import PageError
 from dpproof.proofs_check.registry import (
     FORMER,
     certificate_id,
@@ -28,7 +29,6 @@ from dpproof.proofs_check.registry import (
     lemmas,
     lookup,
     statement_ids,
-    statements,
 )
 from dpproof.proofs_check.statement import Goal, Obligation, Statement
 
@@ -238,7 +238,7 @@ def _search(identity: str) -> list[tuple[str, Found]]:
 def main(ids: Sequence[str] = ()) -> int:
     """Search for proofs of all claims of the statements with these ids, or of all statements, and store the proofs.
 
-    Return 1 if a claim stays open, 2 for an unknown id, and otherwise 0.
+    Return 1 if a claim stays open, 2 for an unknown id or a page that cannot be read, and otherwise 0.
     """
     for identity in ids:
         if identity not in {*statement_ids(), *FORMER}:
@@ -246,11 +246,16 @@ def main(ids: Sequence[str] = ()) -> int:
             rule = f"must be a statement id: {', '.join(known)}{nearest(identity, known)}"
             print(f"id ({identity!r}) {rule}", file=sys.stderr)
             return 2
-    with ProcessPoolExecutor() as executor:
-        rows = [row for some in executor.map(_search, ids or statement_ids()) for row in some]
+    try:
+        with ProcessPoolExecutor() as executor:
+            rows = [row for some in executor.map(_search, ids or statement_ids()) for row in some]
+    except PageError as error:
+        print(error, file=sys.stderr)
+        return 2
     for paper in {paper for paper, _ in rows}:
         keep(paper, {x.id: x.text for home, x in rows if home == paper and x.text is not None})
-    keep_assumed({certificate_id(x, y): y.goal for x in statements() if x.reason for y in x.obligations})
+    assumed = [x for x in map(lookup, ids or statement_ids()) if x.reason]
+    keep_assumed({certificate_id(x, y): y.goal for x in assumed for y in x.obligations})
     for _, x in rows:
         print(f"{x.id}: {'found' if x.text else f'open: {x.reason}'}")
     return int(any(x.text is None for _, x in rows))

@@ -53,10 +53,10 @@ def keep(paper: str, texts: Mapping[str, str]) -> None:
 
 
 def keep_assumed(claims: Mapping[str, Any]) -> None:
-    """Write the claims that are assumed, by id, for those who run the kernel alone."""
-    (FOLDER / "assumed.json").write_text(
-        json.dumps(claims, indent=1, sort_keys=True) + "\n", encoding="utf-8"
-    )
+    """Write claims that are assumed, by id, for those who run the kernel alone. Other ids stay in the file."""
+    path = FOLDER / "assumed.json"
+    rows = {**json.loads(path.read_text(encoding="utf-8")), **claims}
+    path.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 @cache
