@@ -19,7 +19,7 @@ from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.orders import Orders
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, rewards_odometer
+from dpproof.accountant.rl.rlsvi.odometer import RewardsFilter, _cost, rewards_odometer
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters, attained_mu, rho
 from dpproof.accountant.theorems.filters import (
     ApproxFilter,
@@ -295,6 +295,15 @@ def test_noise_beyond_the_doubles_is_not_free(scale):
     spender = RewardsFilter(p, 1.0)
     assert spender.admits(np.ones((10, 10, 1)))
     assert DIGITS.mpf(spender.spent) >= 10 * cost(p, 1, 1)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1.5e-323, 4e-308, 1e-300, 8e307, 1.7e308])
+@pytest.mark.parametrize("visits", [1, 2, 2**53])
+def test_noise_at_the_ends_of_the_doubles_is_charged_in_full(scale, visits):
+    """Doubles below 2^-1022 lose digits: the cost was a third too small there."""
+    p = RLSVIParameters(1, 1, 1, 10, scale)
+    charged = _cost(p, np.array([float(visits)]), 1)[0]
+    assert charged == np.inf or DIGITS.mpf(charged) >= cost(p, visits, 1) * (1 - DIGITS.mpf(2) ** -49)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0, 0.5, 2.0**54])

@@ -22,10 +22,12 @@ def _cost(parameters: RLSVIParameters, counts: npt.NDArray[np.float64], k: int) 
     """Return (N+1)/(2 beta_k N^2) for each count, 0 if N = 0; relative error at most 16 units.
 
     A numpy logarithm is assumed to be within 4 ulp (8 units). The eight roundings around it make up the rest.
-    The smallest normal number is added to cover underflow, and a noise variance too large for a double.
+    The smallest normal number is added to cover underflow, and a noise variance too large for a double. A noise
+    variance too small for a double costs infinity.
     """
-    twice_beta = 2 * parameters.beta_double * np.log(float(parameters.log_scale * k))
-    cost = parameters.divisor(counts) / (twice_beta * np.maximum(counts, 1.0) ** 2)
+    with np.errstate(divide="ignore", over="ignore"):
+        twice_beta = 2 * parameters.beta_double * np.log(float(parameters.log_scale * k))
+        cost = parameters.divisor(counts) / (twice_beta * np.maximum(counts, 1.0) ** 2)
     return np.where(counts > 0, cost + _SMALLEST, 0.0)
 
 

@@ -108,8 +108,10 @@ class RLSVIParameters(Parameters):
 
     @property
     def beta_double(self) -> float:
-        """The field `beta_factor` as a double, and infinity where it is too large for one."""
+        """The field `beta_factor` as a double. It is infinite from 2^1023 on, and 0 below 2^-1021."""
         factor = self.beta_factor
+        if factor < Fraction(1, 2**1021):
+            return 0.0
         return float(factor) if factor < 2**1023 else math.inf
 
     @staticmethod
@@ -152,12 +154,20 @@ def beta_above(parameters: RLSVIParameters, episode: int) -> Fraction:
 
     The result is a double, given as a fraction.
 
+    Raises:
+        ValueError: if the variance is too large for a double.
+
     >>> float(beta_above(RLSVIParameters(6, 2, 20, 1000), 1))
     148170.866...
     """
     with precision(_BITS):
         log = (flint.arb(parameters.log_scale) * episode).log()
-        return exact(round_up(arb_of(parameters.beta_factor) * log))
+        above = round_up(arb_of(parameters.beta_factor) * log)
+    if above == math.inf:
+        raise ValueError(
+            f"beta_scale ({parameters.beta_scale!r}) must be smaller: the noise variance is too large for a double"
+        )
+    return exact(above)
 
 
 def published_rho(parameters: RLSVIParameters) -> Bound:
@@ -211,7 +221,7 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
     with precision(_BITS):
         alone = (parameters.horizon - shared) * 2 * _sum_of_reciprocal_betas(parameters)
         terms = (
-            flint.arb(k) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
+            flint.arb(parameters.divisor(k - 1)) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
             for k in range(2, last + 1)
         )
         followed = shared * sum(terms, flint.arb(0)) / arb_of(parameters.beta_factor)
