@@ -139,16 +139,24 @@ class PolicyEvaluationParameters(Parameters):
         return RidgeBound(visits, weights, self.trajectories or 0, share)
 
 
-_STATEMENTS = {"lsw": "eval.theorem6.to_50", "lsl": "eval.theorem10.corrected"}
-_LIMITS = {"lsw": 50, "lsl": 15}
-"""The largest epsilon of these statements. Without a limit the paper's theorems are refuted."""
+_STATEMENTS = {"lsw": ("eval.theorem6.to_50", 50), "lsl": ("eval.theorem10.corrected", 15)}
+"""The statement behind the printed noise, and the largest epsilon for which it holds. The paper's own theorems, which
+have no limit, are refuted."""
+
+
+def _printed_statement(algorithm: str, beta: float) -> tuple[str, int]:
+    """Return the statement behind the printed noise with this smoothing, and the largest epsilon for which it holds."""
+    return ("eval.theorem10.small_beta", 50) if algorithm == "lsl" and beta < 1.5 else _STATEMENTS[algorithm]
+
+
 _SAMPLERS = {"lsw": "dpproof.DPLSW", "lsl": "dpproof.DPLSL"}
 _NOTES = (
     "sensitivity by eval.corollary3 (DP-LSW) or eval.corollary8 (DP-LSL), smoothed by eval.lemma4",
     "beta, the weights, the features and the bound on returns must not depend on the private data; visits "
     "used to choose beta must be planned or public",
-    "the printed constants are proved for epsilon up to 50 (DP-LSW) or 15 (DP-LSL), and for DP-LSL up to 50 "
-    "if the printed beta is at most 1.5; for every epsilon, what is printed is refuted",
+    "the printed constants are proved for the paper's algorithms with epsilon up to 50 (DP-LSW), up to 50 if beta is "
+    "below 1.5 (DP-LSL), and up to 15 otherwise; the printed theorems, which have no limit, are refuted",
+    "dpproof.DPLSW and dpproof.DPLSL round the smooth bound up; with printed constants they take epsilon up to 15 only",
 )
 
 
@@ -167,11 +175,10 @@ def account(parameters: PolicyEvaluationParameters, adjacency: Adjacency) -> Pri
         raise UnprovedAdjacencyError("policy-evaluation", adjacency, why)
     noise = parameters.constants
     found = guarantee_of(noise, parameters.dimension)
+    statement, limit = _printed_statement(parameters.algorithm, noise.beta)
     theirs = PublishedGuarantee(
-        _STATEMENTS[parameters.algorithm],
-        at_positive_delta(
-            partial(_printed_epsilon, noise, parameters.dimension, _LIMITS[parameters.algorithm])
-        ),
+        statement,
+        at_positive_delta(partial(_printed_epsilon, noise, parameters.dimension, limit)),
         found,
         "classic.smooth_gaussian",
     )
@@ -247,7 +254,8 @@ def _beside(parameters: PolicyEvaluationParameters, epsilon: Any, delta: Any) ->
         return _against_printed(parameters, jointly(*goal, parameters.dimension, bound), *goal, bound)
     if math.inf in (epsilon, delta) or not (exact(epsilon) > 0 and 0 < exact(delta) < 1):
         held = {"printed": None, "exact": parameters.constants.deviation(bound), "ratio": None}
-        return {"statement": _STATEMENTS[parameters.algorithm], "deviation": held}
+        statement, _ = _printed_statement(parameters.algorithm, parameters.constants.beta)
+        return {"statement": statement, "deviation": held}
     return _against_printed(parameters, parameters.constants, epsilon, delta, bound)
 
 
@@ -274,15 +282,14 @@ def _printed_by(algorithm: str, epsilon: Fraction, beta: float) -> dict[str, str
 
     ``beta`` is the printed smoothing, rounded down.
     """
-    if epsilon <= _LIMITS[algorithm]:
-        return {"statement": _STATEMENTS[algorithm]}
-    if algorithm == "lsl" and epsilon <= 50 and beta < 1.5:
-        return {"statement": "eval.theorem10.small_beta"}
+    statement, limit = _printed_statement(algorithm, beta)
+    if epsilon <= limit:
+        return {"statement": statement}
     ends = {
         "lsw": "eval.theorem6.to_50 ends at epsilon 50",
         "lsl": "eval.theorem10.corrected ends at epsilon 15, and eval.theorem10.small_beta at 50 and beta 1.5",
     }[algorithm]
-    remark = f"not proved here: {ends}; for every epsilon, what is printed is refuted"
+    remark = f"not proved here: {ends}; the printed theorem, which has no limit, is refuted"
     return {"statement": {"lsw": "eval.theorem6", "lsl": "eval.theorem10"}[algorithm], "remark": remark}
 
 

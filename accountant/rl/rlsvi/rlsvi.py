@@ -221,7 +221,8 @@ def attained_mu(parameters: RLSVIParameters) -> Bound:
     with precision(_BITS):
         alone = (parameters.horizon - shared) * 2 * _sum_of_reciprocal_betas(parameters)
         terms = (
-            flint.arb(parameters.divisor(k - 1)) / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
+            flint.arb(parameters.divisor(k - 1))
+            / ((k - 1) ** 2 * (flint.arb(parameters.log_scale) * k).log())
             for k in range(2, last + 1)
         )
         followed = shared * sum(terms, flint.arb(0)) / arb_of(parameters.beta_factor)
