@@ -58,7 +58,8 @@ def goal(name: str, note: str, rows: Sequence[Block]) -> Obligation:
     if "moved" in held:
         changed = {**claim, "goal": words.clause(held["moved"], held["moved"].rest.removeprefix("show "))}
         if _conditions(changed["goal"]) != _conditions(claim["goal"]):
-            raise held["moved"].wrong("must keep the variables and the conditions of 'show': its instance satisfies them")
+            rule = "must keep the variables and the conditions of 'show', because its instance satisfies them"
+            raise held["moved"].wrong(rule)
 
     def proofs() -> Proofs:
         hint = _instance(words, held["refuted"], claim) if "refuted" in held else None

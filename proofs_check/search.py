@@ -143,6 +143,25 @@ def refute(claim: Goal, seed: int = 0, tries: int = 2000) -> Node | None:
     return None
 
 
+def satisfiable(obligation: Obligation) -> bool:
+    """Return whether a point is found that satisfies the hypotheses of a claim of arithmetic.
+
+    Random variables are constants there. A point that refutes the changed claim satisfies the hypotheses, too.
+    """
+    claim, changed = obligation.goal, obligation.mutation
+    constants = {**claim["vars"], **claim.get("random", {})}
+    known = {"given": _constant(claim.get("given", [])), "integers": claim.get("integers", [])}
+    false = {"vars": constants, "goal": [">=", "0", "1"]} | {key: x for key, x in known.items() if x}
+    return bool(refute(false) or (changed and not claim.get("random") and refute(changed)))
+
+
+def _constant(e: Any) -> Any:
+    """Return formulas with x in place of the expectation E(x)."""
+    if type(e) is not list:
+        return e
+    return _constant(e[1]) if e[:1] == ["E"] else [_constant(x) for x in e]
+
+
 def _broken(read: Task, node: Node) -> bool:
     """Return whether a point refutes a claim. The claim is read once for all points, because that takes long."""
     try:

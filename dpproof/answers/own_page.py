@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpproof.proofs_check.page import read_statement
-from dpproof.proofs_check.registry import page_of, verify_page
-from dpproof.proofs_check.search import Found, found
+from dpproof.proofs_check.registry import certificate_id, page_of, verify_page
+from dpproof.proofs_check.search import Found, found, satisfiable
 from dpproof.proofs_check.verdict import Result
+
+_IMPOSSIBLE = (
+    "no values were found that satisfy all its hypotheses, so that they may contradict each other; mend them, or write "
+    "the claim as a theorem with an instance"
+)
 
 
 @dataclass(frozen=True)
@@ -37,5 +42,10 @@ def verify_own(path: Path) -> OwnPage:
                 f"{path}:1: the page names the statement {name!r}, which does not exist"
             ) from None
     claims = tuple(found(entry))
+    steps = {certificate_id(entry, x): x for x in entry.obligations if "vars" in x.goal}
+    claims = tuple(
+        replace(x, text=None, reason=_IMPOSSIBLE) if x.id in steps and not satisfiable(steps[x.id]) else x
+        for x in claims
+    )
     result = verify_page(entry, {x.id: x.text for x in claims if x.text is not None})
     return OwnPage(result, claims)

@@ -13,8 +13,11 @@ from dpproof.answers.coverage import Share, items, line
 from dpproof.cli.verify import _letter
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.registry import papers, statement_ids
+from dpproof.proofs_check.search import satisfiable
+from dpproof.proofs_check.statement import Obligation
 from dpproof.proofs_check.verdict import Verdict
 from dpproof.wording import result_words
+from tests.proofs_check.hints import make_goal
 from tests.rows import tiered
 from tests.verified import results
 
@@ -294,3 +297,42 @@ def test_another_row_is_no_part():
 
 def test_nothing_is_divided_by_nothing():
     assert "(-)" in line(Share(0, (), (), (), 0, ()))
+
+
+OWN = """# Every loss is small
+
+## Statement
+
+The loss is at most 0.
+
+## Goals
+
+### goal
+
+x is the loss
+
+```
+{}
+show 0 >= x + 5
+proof
+  positive
+    impossible times 7
+```
+"""
+
+
+@pytest.mark.parametrize(("interval", "code"), [("[1, 2]", 3), ("[-20, 2]", 0)])
+def test_a_lemma_of_ones_own_with_impossible_hypotheses_is_open(run, tmp_path, interval, code):
+    page = tmp_path / "lemma.md"
+    page.write_text(
+        OWN.format(f"for x in {interval}\ngiven impossible: -5 >= x").replace("times 7", "times 1")
+    )
+    ran = run("verify", page)
+    told = "no values were found that satisfy all its hypotheses" in ran.out.replace("\n", " ")
+    assert (ran.code, told) == (code, code == 3)
+
+
+def test_constants_satisfy_the_hypotheses_about_random_variables():
+    impossible = make_goal({}, "0 >= E(x)", "0 >= E(x)", random={"x": "[1, 2]"})
+    possible = make_goal({}, "0 >= E(x)", "0 >= E(x)", random={"x": "[-1, 2]"})
+    assert [satisfiable(Obligation("o", claim, "n")) for claim in (impossible, possible)] == [False, True]

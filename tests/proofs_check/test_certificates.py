@@ -15,7 +15,7 @@ from dpproof.proofs_check.kernel import arithmetic as ia
 from dpproof.proofs_check.kernel.expressions import evaluate
 from dpproof.proofs_check.kernel.goals import task
 from dpproof.proofs_check.registry import certificate_id, folder_of, statements
-from dpproof.proofs_check.search import certificate, prove, refute
+from dpproof.proofs_check.search import certificate, prove, refute, satisfiable
 from dpproof.proofs_check.search import main as search
 from tests.proofs_check.hints import make_goal
 from tests.rows import rows
@@ -124,6 +124,14 @@ def test_mutation_past_the_truth_is_rejected(entry, obligation):
         data["verdict"] == "PROVED" and "random" not in mutation
     ):  # a law is no point: that it is rejected must do
         assert proves(mutation, STORED[certificate_id(entry, obligation)]["mutation"], "REFUTED")
+
+
+@pytest.mark.slow
+@each
+def test_the_hypotheses_of_a_step_can_hold_together(entry, obligation):
+    """Where random variables must not be constant, people look at the hypotheses."""
+    if obligation.goal.get("given") and not obligation.goal.get("random"):
+        assert satisfiable(obligation) or stored(entry, obligation)["verdict"] == "REFUTED"
 
 
 @pytest.mark.slow
