@@ -55,7 +55,7 @@ CHANGES = [
         "ShiftedBinomial(parameters.trials,",
         "ShiftedBinomial(4 * parameters.trials,",
     ),
-    ("exponential", M + "noise.exponential", "/ parameters.scale", "/ (parameters.scale / 4)"),
+    ("exponential", M + "noise.exponential", "/ parameters.scale", "/ (parameters.scale / 1.5)"),
     ("exponential", A + "noise.exponential", "(1 if parameters.monotone else 2)", "1"),
     ("permute-and-flip", M + "noise.permute_and_flip", "/ parameters.scale", "/ (parameters.scale / 2)"),
     ("permute-and-flip", A + "noise.permute_and_flip", "2 * moved.moved", "moved.moved"),
@@ -109,7 +109,7 @@ CHANGES = [
         "central-counts",
         A + UCB + "central_counts",
         "Moved(parameters, changes, parameters.levels)",
-        "Moved(parameters, changes, 1)",
+        "Moved(parameters, changes, parameters.levels - 1)",
     ),
     (
         "central-counts",

@@ -360,8 +360,9 @@ def _checked(
         raise ValueError(f"shares ({shares!r}) must be a non-empty list of numbers in (0, 1]")
     claimed = curve.epsilon(delta).upper
     if not claimed < float("inf"):
+        such = ", such as 1e-5" if delta < 1e-5 else ""
         raise ValueError(
-            f"delta ({delta!r}) must be larger, such as 1e-5. The claim has no finite epsilon at this delta."
+            f"delta ({delta!r}) must be larger{such}. The claim has no finite epsilon at this delta."
         )
     return claimed
 

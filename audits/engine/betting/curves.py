@@ -64,8 +64,9 @@ def curve_points(curve: PrivacyCurve, delta: float, stated: float) -> tuple[Curv
     if math.isfinite(pure):
         return (CurvePoint(pure, 0.0),)
     if not math.isfinite(stated):
+        such = ", such as 1e-5" if delta < 1e-5 else ""
         raise ValueError(
-            f"delta ({delta!r}) must be larger, such as 1e-5. The claim has no finite epsilon at this delta."
+            f"delta ({delta!r}) must be larger{such}. The claim has no finite epsilon at this delta."
         )
     reach = min(stated, LIMIT)
     last = CurvePoint(reach, curve.delta(reach).upper)

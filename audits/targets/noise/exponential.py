@@ -15,7 +15,7 @@ from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.answers import Floats, Laplace, Repeated, flat, size
 from dpproof.audits.targets.primitive import Setting
 
-RARE = 0.1
+RARE = 0.3
 """The odds of the rare candidate on the input where it is more likely."""
 
 
