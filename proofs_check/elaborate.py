@@ -177,7 +177,7 @@ def _ends(kind: Kind, e: Any) -> list[Node]:
 
 
 def _pad(s: Sequent, node: Node) -> None:
-    """Add holes for the proofs that a node leaves out, and names that are not taken for the conditions of a sum."""
+    """Add holes for the proofs that a node leaves out, and rename a sum's conditions where a name is taken."""
     if "integrate" in node:
         node["conditions"] = [x if x not in s.facts else f"{x}_{node['index']}" for x in node["conditions"]]
     if "use" in node and node["use"] in s.facts:

@@ -201,17 +201,7 @@ def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] 
         page = parse(path.read_text(encoding="utf-8"), place, needed)
     except UnicodeDecodeError as error:
         raise PageError(f"{place}:1: the page must be text in UTF-8, but {error}") from None
-    if "verdict" in page.facts and page.fact("verdict") not in [x.value for x in Verdict]:
-        words = ", ".join(x.value for x in Verdict)
-        raise page.error(
-            page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
-        )
-    if empty := [
-        name
-        for name, lines in page.sections.items()
-        if name not in ("Goals", "Steps") and not _joined(x for _, x in lines)
-    ]:
-        raise page.error(1, f"section {empty[0]!r} must not be empty")
+    _refuse_gaps(page)
     formula = [line.strip() for _, line in page.parted(page.sections.get("Statement", []), "$$")[1]]
     try:
         return Statement(
@@ -241,6 +231,21 @@ def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] 
         )
     except ValueError as error:
         raise error if isinstance(error, PageError) else page.error(1, str(error)) from None
+
+
+def _refuse_gaps(page: Page) -> None:
+    """Raise an error for an unknown verdict, and for an empty section."""
+    if "verdict" in page.facts and page.fact("verdict") not in [x.value for x in Verdict]:
+        words = ", ".join(x.value for x in Verdict)
+        raise page.error(
+            page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
+        )
+    if empty := [
+        name
+        for name, lines in page.sections.items()
+        if name not in ("Goals", "Steps") and not _joined(x for _, x in lines)
+    ]:
+        raise page.error(1, f"section {empty[0]!r} must not be empty")
 
 
 def _source(page: Page, identity: str) -> Source:

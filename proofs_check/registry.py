@@ -189,24 +189,24 @@ def _checked(name: str, claim: Goal, allowed: Claims, find: Find) -> tuple[str, 
         return found.place, None
 
 
-_SAID: dict[tuple[str, str], tuple[Mapping[str, str], Outcome | None]] = {}
-"""What the kernel said in this process, by the hashes of certificate and claim: the hashes of the claims that the
-certificate uses, by id, and the outcome if these may be used. The outcome is None for a rejected certificate."""
+_CHECKED: dict[tuple[str, str], tuple[Mapping[str, str], Outcome | None]] = {}
+"""Certificates that the kernel has checked, by the hashes of certificate and claim. The first entry has the claims that
+the certificate uses, with their hashes. The second is the outcome if these may be used, or None if it was rejected."""
 
 
 def _decided(text: str, claim: Goal, allowed: Claims) -> Outcome:
     """Return the kernel's outcome. A certificate is checked once in a process for the same claim and lemmas."""
     key = (hashlib.sha256(text.encode()).hexdigest(), goal_hash(claim))
-    if key not in _SAID:
+    if key not in _CHECKED:
         data = load(text)
         uses = data.get("uses", {}) if type(data) is dict else {}
         if type(uses) is not dict or not _fit(uses, allowed):
             raise Rejected("the certificate uses a claim that may not be used")
         try:
-            _SAID[key] = uses, check(data, claim, allowed)
+            _CHECKED[key] = uses, check(data, claim, allowed)
         except Rejected:
-            _SAID[key] = uses, None
-    uses, outcome = _SAID[key]
+            _CHECKED[key] = uses, None
+    uses, outcome = _CHECKED[key]
     if outcome is None or not _fit(uses, allowed):
         raise Rejected("the kernel rejected the certificate")
     return outcome
@@ -230,17 +230,17 @@ def check_in_processes(ids: Sequence[str]) -> None:
         lemmas(lookup(name))
     shares = [ids[k :: 20 * workers] for k in range(20 * workers)]
     with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), gc.disable) as pool:
-        for found in pool.map(_said_of, shares):
-            _SAID.update(found)
+        for found in pool.map(_checked_of, shares):
+            _CHECKED.update(found)
 
 
-def _said_of(ids: Iterable[str]) -> Mapping[tuple[str, str], tuple[Mapping[str, str], Outcome | None]]:
+def _checked_of(ids: Iterable[str]) -> Mapping[tuple[str, str], tuple[Mapping[str, str], Outcome | None]]:
     """Return what the kernel says of the certificates of statements, as if all claims that they use were proved."""
-    before = set(_SAID)
+    before = set(_CHECKED)
     for entry in map(lookup, ids):
         for obligation in () if entry.reason else entry.obligations:
             _outcome(entry, obligation, lemmas(entry), stored)
-    return {key: said for key, said in _SAID.items() if key not in before}
+    return {key: x for key, x in _CHECKED.items() if key not in before}
 
 
 def _outcome(

@@ -232,7 +232,8 @@ def _statement(identity: str, console: Console) -> None:
         console.print(f"  {escape(line)}")
     for obligation in entry.obligations:
         word = "goal" if obligation.name in entry.goals else "step"
-        console.print(f"  {word} {obligation.name}: {escape(obligation.note)}")
+        name = "" if obligation.name == word else f" {obligation.name}"
+        console.print(f"  {word}{name}: {escape(obligation.note)}")
         console.print(indent(obligation.text, "    "), markup=False, highlight=False, soft_wrap=True)
     if entry.rests_on:
         console.print(f"rests on: {', '.join(entry.rests_on)}")

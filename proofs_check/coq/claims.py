@@ -18,7 +18,7 @@ from dpproof.proofs_check.registry import certificate_id, lookup, statement_ids
 from dpproof.proofs_check.statement import Goal
 
 EXPECTED, EXTRA = "expected", "extra"
-"""The names of the files about expectations and with more tactics, and how the names of files that need them begin."""
+"""The names of two Coq files that others import: one about expectations, and one with more tactics."""
 HEADS = {
     EXPECTED: expectations.SOURCE,
     EXTRA: Path(__file__).with_name("extra.v"),

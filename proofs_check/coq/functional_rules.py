@@ -191,7 +191,7 @@ class _Applied:
         self.labels: list[str] = []
 
     def all(self) -> None:
-        """Give everything of which the theorem speaks."""
+        """Write the values for the sets, functions, integrals and hypotheses of the theorem."""
         self.sets()
         self.functions()
         self.integrals()

@@ -157,8 +157,8 @@ def test_what_another_process_said_counts_only_while_the_lemmas_are_proved(monke
     """The processes ask the kernel as if every lemma were proved."""
     lost = "rlsvi.lemma12.run"
     assert lost in load(certificates.stored("rlsvi.theorem13.goal").text)["uses"]
-    said = registry._said_of(["rlsvi.theorem13"])
-    monkeypatch.setattr(registry, "_SAID", dict(said))
+    said = registry._checked_of(["rlsvi.theorem13"])
+    monkeypatch.setattr(registry, "_CHECKED", dict(said))
     monkeypatch.setattr(registry, "stored", lambda name: certificates.stored(name if name != lost else ""))
     assert verify(["rlsvi.theorem13"])[0].verdict is Verdict.OPEN
     monkeypatch.undo()

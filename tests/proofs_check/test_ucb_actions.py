@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from dpproof.mechanisms.rl.private_ucb import _kernels as kernels
+
 
 def entries(path, read_last: bool) -> dict:
     """Return the entries of the arrays of a trajectory: states 2..H+1, actions 2..H, costs 1..H; s_1 = a_1 = 0."""
@@ -48,32 +50,32 @@ def test_change_of_what_is_read(steps: int) -> None:
     assert farthest(steps, read_last=True) == 6 * steps - 3
 
 
-def optimistic(counts, costs, moves, value, following: int):
-    """Return Q and V of PRIVATE-UCB with E1 = E2 = 0 and a bonus of 1/sqrt(n), for all steps."""
-    steps, states, _ = counts.shape
-    q, v = np.zeros_like(costs), np.zeros((steps + 1, states))
-    for h in reversed(range(steps)):
-        n = np.maximum(1, counts[h])
-        q[h] = np.clip((costs[h] + moves[h] @ v[h + 1]) / n - 1 / np.sqrt(n), 0, following + steps - h)
-        v[h] = value(q[h], h)
-    return q, v
-
-
-@pytest.mark.parametrize("learner", ["vi", "po"])
-def test_last_transitions_are_not_read(learner: str) -> None:
-    """Q does not change with the transitions of the last step, but with those of the step before."""
+@pytest.mark.parametrize("improve", [kernels.improve_greedily, kernels.evaluate])
+def test_last_transitions_are_not_read(improve) -> None:
+    """The learners' values do not change with the transitions of the last step, but with those of the step before."""
+    H, S, A = 3, 2, 2
     rng = np.random.default_rng(0)
-    counts = rng.integers(20, 40, size=(3, 2, 2)).astype(float)
-    costs = counts * rng.uniform(0.6, 1, size=counts.shape)
-    moves = rng.uniform(5, 20, size=(3, 2, 2, 2))
-    policy = rng.dirichlet([1, 1], size=(3, 2))
-    value = (lambda q, h: q.min(axis=1)) if learner == "vi" else (lambda q, h: (q * policy[h]).sum(axis=1))
-    before, _ = optimistic(counts, costs, moves, value, 1)
+    model = kernels.empty_model(H, S, A)
+    model.means[:] = rng.uniform(0.6, 1, model.means.shape)
+    model.chances[:] = rng.uniform(0.4, 0.6, model.chances.shape)
+    rule = kernels.Rule(0.0, np.full(H, 0.1), np.zeros(H), 0, 0.0, 0.0, 0.0, False, 9, False)
+
+    def values(moves):
+        flat, cells = np.zeros((H, S)), np.zeros((H, S * A))
+        mixed = np.full((A, H * S), 1.0 / A)
+        working = (np.zeros((1, 1)), np.zeros(S * A), np.zeros(S), np.zeros(H * S), np.zeros(1), np.zeros(1))
+        path = (np.zeros((H, S * A), np.int64), np.zeros((H, 2), np.int64))
+        learner = kernels.Learner(
+            flat.astype(np.int64), mixed, mixed, np.zeros((H + 1, S)), cells, *path, *working
+        )
+        improve(model._replace(chances=moves), rule, learner)
+        return learner.values
+
+    before = values(model.chances)
     for h, same in ((2, True), (1, False)):
-        changed = moves.copy()
-        changed[h] += rng.uniform(1, 2, size=changed[h].shape)
-        after, _ = optimistic(counts, costs, changed, value, 1)
-        assert np.array_equal(before, after) == same
+        changed = model.chances.copy()
+        changed[h] += 0.1
+        assert np.array_equal(before, values(changed)) == same
 
 
 def digits(n: int) -> int:
@@ -91,7 +93,7 @@ def test_printed_noise() -> None:
 
 
 def test_policies_of_small_steps() -> None:
-    """Two runs of PRIVATE-UCB-PO with any Q: the ratio of the chances of actions is at most the bound of section 6."""
+    """Two runs of PRIVATE-UCB-PO with any Q: the ratio of the chances of actions is at most the bound of section 4."""
     rng = np.random.default_rng(1)
     K, H, A = 6, 3, 2
     eta = math.sqrt(2 * math.log(A) / (H * H * K))
