@@ -6,6 +6,7 @@ and each statement is a page (docs/reference/pages.md).
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import importlib
@@ -15,7 +16,7 @@ import pkgutil
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -217,19 +218,22 @@ def _fit(uses: Mapping[str, str], allowed: Claims) -> bool:
 
 
 def check_in_processes(ids: Sequence[str]) -> None:
-    """Have the kernel check the certificates of many statements in one process for each processor.
+    """Have the kernel check the certificates of many statements in one process for each processor, at most 8.
 
     `verify` then knows what the kernel said. For few statements, with one processor, beside other threads, or where
     processes cannot be forked, nothing happens, because new processes would cost more than they save.
     """
-    workers = os.cpu_count() or 1
+    workers = min(os.cpu_count() or 1, 8)
     forks = "fork" in multiprocessing.get_all_start_methods() and threading.active_count() == 1
     if len(ids) < 100 or workers == 1 or not forks:
         return
     for name in ids:  # the pages are read once, before the fork
         lemmas(lookup(name))
     shares = [ids[k :: 20 * workers] for k in range(20 * workers)]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), gc.disable) as pool:
+    with (
+        contextlib.suppress(BrokenExecutor),  # then this process checks the rest alone
+        ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), gc.disable) as pool,
+    ):
         for found in pool.map(_checked_of, shares):
             _CHECKED.update(found)
 
