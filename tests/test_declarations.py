@@ -7,7 +7,10 @@ without its ceiling, another probability of a noise bit, sums instead of message
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import importlib
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from dpproof.accountant.catalogue import CATALOGUE, accountant_for
+from dpproof.accountant.claims.parameters import Choice
 from dpproof.proofs_check.registry import lookup, statements
 from tests.rows import rows
 
@@ -182,11 +186,25 @@ OTHERS = [
 ROWS = [(AGREES.format(name), *change) for name, *change in CHANGES] + OTHERS
 
 
+def variants(parameters):
+    """The example, and the example with each word of each choice, if the accountant takes them together."""
+    yield parameters
+    for field in dataclasses.fields(parameters):
+        words = [x.words for x in field.metadata.values() if isinstance(x, Choice)]
+        for word in words[0] if words else ():
+            with contextlib.suppress(ValueError):
+                yield dataclasses.replace(parameters, **{field.name: word})
+
+
 def test_the_page_of_a_guarantee_names_the_sampler_of_every_mechanism_that_rests_on_it():
     for name, leaf in CATALOGUE.items():
         accountant = accountant_for(name)
-        for relation in accountant.relations:
-            statement = lookup(accountant.account(accountant.example, relation).statement)
+        found = set()
+        for relation, parameters in itertools.product(accountant.relations, variants(accountant.example)):
+            with contextlib.suppress(ValueError):
+                found.add(accountant.account(parameters, relation).statement)
+        assert found
+        for statement in map(lookup, sorted(found)):
             samplers = [x for x in statement.sampled_by if x == f"dpproof.mechanisms.{leaf}:sample"]
             assert samplers or (accountant.unsampled and statement.sampled_by), (name, statement.id)
 
