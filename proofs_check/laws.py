@@ -9,9 +9,7 @@ from __future__ import annotations
 
 LAWS = {
     "binomial.mass": "Binomial(N, p) has the mass C(N, q) p^q (1-p)^(N-q) at q; N - X is Binomial(N, 1-p)",
-    "chi-square.mgf": "a chi-square variable with d degrees has E exp(l X) = (1 - 2l)^(-d/2) for l < 1/2",
     "gaussian.density": "N(m, v) has the density exp(-(x-m)^2/(2v))/sqrt(2 pi v), which integrates to one",
-    "gaussian.moments": "a standard normal variable has mean 0 and variance 1",
     "gaussian.tail": "a standard normal variable is above t with probability erfc(t/sqrt 2)/2",
     "laplace.density": "Lap(b) has the density exp(-|x|/b)/(2b), which is symmetric",
     "laplace.tail": "a Laplace variable of scale b is above t >= 0 with probability exp(-t/b)/2",

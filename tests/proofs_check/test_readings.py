@@ -22,7 +22,6 @@ STANDING = (Verdict.PROVED, Verdict.STEPS, Verdict.GIVEN, Verdict.SUBDOMAIN)
 FAMILIES = {
     "laplace": r"Laplace variable|Laplace noise [A-Z]|Lap\(|exp\(-\|[a-z]\|\)/2",
     "gaussian": r"standard normal|\berfc\b|N\(0, v\)",
-    "chi-square": r"chi-square variable",
     "discrete-gaussian": r"N_Z\(",
     "student": r"Student",
 }
