@@ -10,9 +10,9 @@ from tests.verified import verified
 
 ITEMS = {
     "sdp.lemma9.path": "PROVED",
-    "sdp.lemma9.reference": "STEPS PROVED",
+    "sdp.lemma9.reference": "PROVED",
     "sdp.lemma21.stages": "PROVED",
-    "sdp.theorem6.regret.reference": "STEPS PROVED",
+    "sdp.theorem6.regret.reference": "PROVED",
     "sdp.corollary11.mixture": "STEPS PROVED",
     "sdp.corollary11.first_policy": "STEPS PROVED",
     "sdp.corollary11.regret": "REFUTED",

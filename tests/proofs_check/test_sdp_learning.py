@@ -12,15 +12,15 @@ from tests.verified import verified
 
 ITEMS = {
     "sdp.theorem6.regret": "REFUTED",
-    "sdp.theorem6.regret.repaired": "STEPS PROVED",
+    "sdp.theorem6.regret.repaired": "PROVED",
     "sdp.theorem6.regret.every_constant": "STEPS PROVED",
     "sdp.theorem6.switching": "PROVED",
     "sdp.lemma7": "REFUTED",
     "sdp.lemma8": "PROVED ON A SUBDOMAIN",
-    "sdp.lemma7.repaired": "STEPS PROVED",
+    "sdp.lemma7.repaired": "PROVED",
     "sdp.lemma8.stopped": "PROVED",
     "sdp.lemma9": "REFUTED",
-    "sdp.lemma9.repaired": "STEPS PROVED",
+    "sdp.lemma9.repaired": "PROVED",
     "sdp.lemma9.single.every_constant": "STEPS PROVED",
     "sdp.lemma16": "PROVED ON A SUBDOMAIN",
     "sdp.lemma17": "REFUTED",
