@@ -118,7 +118,7 @@ def test_calibration_shows_other_noise_and_notes(visits):
     assert found["printed"]["deviation"]["exact"] <= kinds["Laplace-log-normal"] < kinds["Student's t"]
     shown = asked("calibrate", "--visits", file).output
     assert "Student's t" in shown
-    assert shown.count("note: ") == len(found["notes"]) == 3
+    assert shown.count("note: ") == len(found["notes"]) == 4
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_printed_noise_is_called_proved_only_where_a_statement_proves_it():
     for more, dimension, target, statement in (
         ((), 1, "50", "eval.theorem6.to_50"),
         ((), 1, "51", "eval.theorem6"),
-        (lsl, 1, "15", "eval.theorem10.corrected"),
+        (lsl, 1, "15", "eval.theorem10.small_beta"),
         (lsl, 1, "40", "eval.theorem10"),  # the printed beta is 2.5
         (lsl, 40, "40", "eval.theorem10.small_beta"),
         (lsl, 40, "51", "eval.theorem10"),
