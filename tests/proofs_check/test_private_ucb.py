@@ -34,7 +34,7 @@ EXPECTED = {
     "ucb.corollary5_5.vi": "PROVED ON A SUBDOMAIN",
     "ucb.corollary5_5.vi_printed": "REFUTED",
     "ucb.lemmaA_1": "PROVED",
-    "ucb.lemmaA_2": "STEPS PROVED",
+    "ucb.lemmaA_2": "PROVED",
     "ucb.lemmaA_3": "PROVED",
     "ucb.lemmaB_1": "PROVED",
     "ucb.central_privacy": "PROVED",
