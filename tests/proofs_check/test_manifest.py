@@ -102,10 +102,10 @@ def test_every_changed_condition_is_noticed(name):
 
 def test_a_union_bound_that_is_deleted_opens_the_theorem_and_what_rests_on_it(monkeypatch):
     """With all obligations but the last one gone the theorem stood, and every test passed."""
-    theorem = lookup("ucb.theorem3_2.four_delta")
+    theorem = lookup("ucb.lemma5_1.utility.domain")
     assert theorem.obligations[-1].name == "union"
     put(monkeypatch, replace(theorem, obligations=theorem.obligations[-1:], rests_on=()))
-    found, above = verify(["ucb.theorem3_2.four_delta", "ucb.corollary5_5.po"])
+    found, above = verify(["ucb.lemma5_1.utility.domain", "ucb.corollary5_2.regret"])
     assert (found.verdict, above.verdict) == (Verdict.OPEN, Verdict.OPEN)
     assert any("missing" in line for line in found.changed)
     assert not above.changed
