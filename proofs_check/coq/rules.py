@@ -118,6 +118,11 @@ def _proof(claim: Any, node: Node, extra: bool) -> str:
     return f"{head}{found}{opening}first [ lra | solve [{chain}] | nra ]."
 
 
+def _absurd(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
+    out, labels = proved(w, subs)
+    return f"{out}exfalso. exact (Rlt_irrefl 0 {labels[0]})."
+
+
 def _equal(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     p, (a, b) = Printer(s.known), (w.fresh("E"), w.fresh("E"))
     first, second = w.all(subs)
@@ -209,4 +214,5 @@ def _law(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
 RULES: Mapping[str, Template] = {
     "arith": _arith, "fix": _fix, "have": _have, "exact": _exact, "same": _same, "equal": _equal, "use": _use,
     "cases": _cases, "whole": _whole, "induct": _induct, "rewrite": _rewrite, "law": _law,
+    "absurd": _absurd,
 }  # fmt: skip

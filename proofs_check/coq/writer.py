@@ -45,8 +45,8 @@ class Writer:
     def script(self, s: Sequent, node: Node) -> str:
         """Return tactics that prove a sequent, from a node of a derivation."""
         kind = next(k for k in DERIVATIONS if k in node)
-        if kind not in self.templates or node.get("kind") == "first":
-            raise UntranslatableError(f"a node {kind!r} of this form has no counterpart in Coq")
+        if kind not in self.templates:
+            raise UntranslatableError(f"a node {kind!r} has no counterpart in Coq")
         subs: list[tuple[Sequent, Any]] = []
         DERIVATIONS[kind](s, dict(node), lambda inner, sub: subs.append((inner, sub)))
         return self.templates[kind](self, s, node, subs)
