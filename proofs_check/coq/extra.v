@@ -45,22 +45,26 @@ Ltac defined ::= first
     | |- context [?a - (?a - ?b)] => replace (a - (a - b)) with b by ring; nonzero
     | |- context [ln (?n / ?d)] =>
         assert (1 <= n / d) by (apply ge1_div; [ lt0 | apply Rle_trans with 1; [ le1 | ge1 ] ]); first [ sign | nonzero ]
+    | |- ?e <> 0 => ring_simplify e; nonzero
     end ].
+Ltac reach ::= first
+  [ lra | sign
+  | match goal with |- ln _ < 0 => apply ln_neg; [ lt0 | lra ] | |- ln _ <= 0 => apply ln_nonpos; [ lt0 | lra ] end
+  | itv | ge1 | gt1 | le1 | lt1 ].
 (* The distance of something from an end of its interval is not negative. *)
 Ltac distance e := try first
   [ assert (0 < e) by first [ lra | lt0 | itv ] | assert (0 <= e) by first [ lra | np_le1 | le0 | itv | monotone | nra ] ].
 (* Exponentials, logarithms and roots of products, sums and powers as the kernel writes them. *)
 Lemma exp_is a b : 0 < b -> ln b = a -> exp a = b. Proof. intros P <-. now apply exp_ln. Qed.
 Lemma sqrt_is a b : 0 <= b -> b * b = a -> sqrt a = b. Proof. intros P <-. now apply R_sqrt.sqrt_square. Qed.
-Lemma ln_4 : ln 4 = 2 * ln 2. Proof. replace 4 with (2 * 2) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_6 : ln 6 = ln 2 + ln 3. Proof. replace 6 with (2 * 3) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_8 : ln 8 = 3 * ln 2. Proof. replace 8 with (2 * 4) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_9 : ln 9 = 2 * ln 3. Proof. replace 9 with (3 * 3) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_10 : ln 10 = ln 2 + ln 5. Proof. replace 10 with (2 * 5) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_12 : ln 12 = 2 * ln 2 + ln 3. Proof. replace 12 with (4 * 3) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_16 : ln 16 = 4 * ln 2. Proof. replace 16 with (4 * 4) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_32 : ln 32 = 5 * ln 2. Proof. replace 32 with (4 * 8) by ring. rewrite ln_mult, ln_4, ln_8; lra. Qed.
-Ltac ln_numbers := rewrite ?ln_4, ?ln_6, ?ln_8, ?ln_9, ?ln_10, ?ln_12, ?ln_16, ?ln_32.
+(* The logarithm of a whole number is the sum of those of its factors. *)
+Fixpoint divisor (n : nat) (d p : Z) : Z := match n with
+  | O => p
+  | S m => if (p <? d * d)%Z then p else if (p mod d =? 0)%Z then d else divisor m (d + 1) p end.
+Ltac ln_numbers := repeat match goal with |- context [ln (IZR (Zpos ?p))] =>
+  let d := eval compute in (divisor 100 2 (Zpos p)) in let q := eval compute in (Zpos p / d)%Z in
+  tryif constr_eq d (Zpos p) then fail else
+    replace (ln (IZR (Zpos p))) with (ln (IZR d) + ln (IZR q)) by (rewrite <- ln_mult by lra; f_equal; lra) end.
 Lemma sqrt_inverse a : 0 < a -> sqrt (/ a) = / sqrt a.
 Proof. intros H. replace (/ a) with (1 / a) by (field; lra). rewrite sqrt_quotient, sqrt_1; lra. Qed.
 Ltac rewritten_atoms := unfold Rdiv; expand_ln; simpl INR; ln_numbers;
