@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpproof.proofs_check.coq import export, script
-from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.export import interval, name, relation_data
 from dpproof.proofs_check.coq.formula import ANALYTIC, Printer, within
 from dpproof.proofs_check.coq.writer import (
@@ -88,8 +87,7 @@ def _arith(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     needed = _occurring(claim, node["proof"])
     claim["vars"] = {v: x for v, x in claim["vars"].items() if v in needed}
     claim["integers"] = [v for v in claim["integers"] if v in needed]
-    label = f"{w.label}__a{len(w.arithmetic)}"
-    w.arithmetic.append(Lemma(label, export.proved(claim), _proof(claim, node["proof"], w.extra)))
+    label = w.lemma(export.proved(claim), _proof(claim, node["proof"], w.extra))
     p, back = Printer(s.known), {v: e for e, v in view.names.items()}
     values = " ".join(p.term(back.get(v, v)) for v in claim["vars"])
     return f"finish ({label} {values})."
