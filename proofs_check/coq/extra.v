@@ -173,6 +173,13 @@ Ltac first_body := let i := fresh "i" in let W := fresh in let C := fresh in let
 Lemma on_within {A} (I : functional A) (L : lawful I) r s v : lin I s v ->
   (forall y, pts I y -> - s y <= r y) -> (forall y, pts I y -> r y <= s y) -> on I r.
 Proof. intros [S _]. now apply on_between. Qed.
+(* Clauses that are equal after their sides are written as linear combinations. *)
+Ltac alike := first [ solve [ congr ] | lazymatch goal with
+  | |- (?A -> ?B) = (?C -> ?D) => apply imp_eq; alike
+  | |- (forall _, _) = (forall _, _) => apply all_eq; intros ?; alike
+  | |- (_ /\ _) = (_ /\ _) => apply (f_equal2 and); alike
+  | |- (_ <= _) = (_ <= _) => apply (f_equal2 Rle); argument
+  end ].
 (* Facts about weighted integrals, too. *)
 Ltac close ::= cbn [val on pts weighted finite]; cbv beta; repeat match goal with |- _ /\ _ => split end;
   first [ exact I | assumption | kinds | fit | intro; split_all; close

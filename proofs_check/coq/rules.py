@@ -178,14 +178,15 @@ def _induct(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     hyps = f"forall {v} : R, whole {v} -> {lo} <= {v} -> ({at_v}) -> {after}"
     first = p.clause(base[0].goal)
     merged = first.count(" /\\ ") != p.clause(rest, 1).count(" /\\ ")  # two conditions may become one
-    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); congr"
+    same = "alike" if w.extra else "congr"
+    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); {same}"
     out = asserted(b, first, w.script(*base))
     out += asserted(c, hyps, f"intros {v} K_{v}_0 K_{v}_1 {e}. {w.script(*step)}")
     return (
         f"{out}refine (whole_ind (fun b_0 : R => {p.clause(rest, 1)}) {lo} _ _ _); cbv beta.\n"
         f"{{ kinds. }}\n{{ {begin}. }}\n"
         f"{{ intros {v} ? ? {e}. refine (cast _ _ ({c} {v} _ _ (cast _ _ {e} _)) _); "
-        "[ assumption | assumption | congr | congr ]. }"
+        f"[ assumption | assumption | {same} | {same} ]. }}"
     )
 
 
