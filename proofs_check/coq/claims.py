@@ -11,7 +11,7 @@ from dpproof.proofs_check.coq import expectations
 from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.export import UntranslatableError, lemma_name, proved, refuted
 from dpproof.proofs_check.coq.files import Part
-from dpproof.proofs_check.coq.script import EXTRA_KINDS, kinds, proof, refutation
+from dpproof.proofs_check.coq.script import needs_extra, proof, refutation
 from dpproof.proofs_check.coq.theorem import analytic, used, written
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.registry import certificate_id, lookup, statement_ids
@@ -83,7 +83,7 @@ class Claims:
 
     def needs_extra(self, identity: str) -> bool:
         """Return whether only the tactics of ``extra.v`` can follow the proof of a claim."""
-        return kinds(self.certificate(identity)["proof"], EXTRA_KINDS)
+        return needs_extra(self.certificate(identity)["proof"])
 
     def arithmetic(self, identity: str, extra: bool = False) -> list[Lemma]:
         """Return the lemma of a claim of arithmetic, if the kernel accepts its certificate, after those it needs.

@@ -45,6 +45,82 @@ def number(value: Fraction) -> str:
     return f"(- {text})" if value < 0 else f"({text})" if value.denominator > 1 else text
 
 
+class Formulas:
+    """Writes formulas, which are JSON lists or tuples of the kernel, and when they are defined."""
+
+    def variable(self, e: str) -> str:
+        """Return the Coq name of a variable."""
+        return name(e)
+
+    def term(self, e: Tree) -> str:
+        """Return a formula as a Coq term."""
+        if isinstance(e, Fraction | int):
+            return number(Fraction(e))
+        if isinstance(e, str):
+            return "PI" if e == "pi" else number(Fraction(e)) if NUMBER.match(e) else self.variable(e)
+        return self.value(e[0], e[1:])
+
+    def value(self, op: str, args: Sequence[Any]) -> str:
+        """Return an operation and its arguments as a Coq term."""
+        if op == "pi":
+            return "PI"
+        if op == "sum":
+            lo, hi, body = map(self.term, args[1:])
+            return f"(sumR {lo} {hi} (fun {self.variable(args[0])} : R => {body}))"
+        if op == "^":
+            power = f"({self.term(args[0])} ^ {abs(int(args[1]))})"
+            return power if int(args[1]) >= 0 else f"(/ {power})"
+        if op == "neg" or op in FUNCTIONS:
+            return f"({FUNCTIONS.get(op, '-')} {self.term(args[0])})"
+        if op not in ("+", "-", "*", "/"):
+            raise UntranslatableError(f"the operation {op} cannot be translated to Coq")
+        text = self.term(args[0])
+        for x in args[1:]:
+            text = f"({text} {op} {self.term(x)})"
+        return text
+
+    def binder(self, e: Sequence[Any]) -> tuple[list[str], str]:
+        """Return when a sum is defined, beside its body and its ends, and for which points its body must be."""
+        i = self.variable(e[1])
+        return [], f"{i} : R, whole {i} -> {self.term(e[2])} <= {i} -> {i} <= {self.term(e[3])}"
+
+    def defined(self, e: Tree) -> Iterator[str]:
+        """Yield the conditions under which a formula is defined, innermost first."""
+        if isinstance(e, str | Fraction | int):
+            return
+        op, args = e[0], e[1:]
+        if op == "sum" or op[0] == "~":
+            for x in args[1:-1]:
+                yield from self.defined(x)
+            own, points = self.binder(e)
+            yield from own
+            if body := list(dict.fromkeys(self.defined(args[-1]))):
+                yield f"forall {points} -> {conjunction(body)}"
+            return
+        for x in args[:1] if op == "^" else args:
+            yield from self.defined(x)
+        if op == "/":
+            yield from (f"{self.term(x)} <> 0" for x in args[1:] if not _nonzero_literal(x))
+        elif op == "^" and int(args[1]) < 0:
+            yield f"{self.term(args[0])} <> 0"
+        elif op == "log":
+            yield f"0 < {self.term(args[0])}"
+        elif op == "sqrt":
+            yield f"0 <= {self.term(args[0])}"
+
+    def conditions(self, *relations: Tree) -> list[str]:
+        """Return the conditions under which the formulas in these relations are defined."""
+        return list(dict.fromkeys(c for r in relations for side in r[1:] for c in self.defined(side)))
+
+    def compared(self, r: Tree) -> str:
+        """Return a relation alone, with the smaller side first."""
+        return f"{self.term(r[2])} {SIGNS[r[0]]} {self.term(r[1])}"
+
+
+def _nonzero_literal(x: Tree) -> bool:
+    return (isinstance(x, Fraction) or (isinstance(x, str) and bool(NUMBER.match(x)))) and Fraction(x) != 0
+
+
 def term(e: Tree) -> str:
     """Return a formula as a Coq term.
 
@@ -54,33 +130,7 @@ def term(e: Tree) -> str:
     Raises:
         UntranslatableError: for an operation that the export does not know.
     """
-    match e:
-        case Fraction() | int():
-            return number(Fraction(e))
-        case str():
-            return "PI" if e == "pi" else number(Fraction(e)) if NUMBER.match(e) else name(e)
-    op, args = e[0], e[1:]
-    if op == "pi":
-        return "PI"
-    if op == "sum":
-        return f"(sumR {term(args[1])} {term(args[2])} (fun {name(args[0])} : R => {term(args[3])}))"
-    if op == "^":
-        power = f"({term(args[0])} ^ {abs(int(args[1]))})"
-        return power if int(args[1]) >= 0 else f"(/ {power})"
-    if op in FUNCTIONS:
-        return f"({FUNCTIONS[op]} {term(args[0])})"
-    if op == "neg":
-        return f"(- {term(args[0])})"
-    if op not in ("+", "-", "*", "/"):
-        raise UntranslatableError(f"the operation {op} cannot be translated to Coq")
-    return _chain(op, [term(x) for x in args])
-
-
-def _chain(op: str, texts: Sequence[str]) -> str:
-    total = texts[0]
-    for text in texts[1:]:
-        total = f"({total} {op} {text})"
-    return total
+    return Formulas().term(e)
 
 
 def relation(r: Tree) -> str:
@@ -89,40 +139,12 @@ def relation(r: Tree) -> str:
     >>> relation([">", "1", "x"])
     'v_x < 1'
     """
-    return f"{term(r[2])} {SIGNS[r[0]]} {term(r[1])}"
-
-
-def _defined(e: Tree) -> Iterator[str]:
-    """Yield the conditions under which a formula is defined, innermost first."""
-    if isinstance(e, str | Fraction | int) or not e:
-        return
-    op, args = e[0], e[1:]
-    if op == "sum":
-        yield from (c for x in args[1:3] for c in _defined(x))
-        if body := list(dict.fromkeys(_defined(args[3]))):
-            i = name(args[0])
-            ends = f"{term(args[1])} <= {i} -> {i} <= {term(args[2])}"
-            yield f"forall {i} : R, whole {i} -> {ends} -> {conjunction(body)}"
-        return
-    for x in args[:1] if op == "^" else args:
-        yield from _defined(x)
-    if op == "/":
-        yield from (f"{term(x)} <> 0" for x in args[1:] if not _nonzero_literal(x))
-    elif op == "^" and int(args[1]) < 0:
-        yield f"{term(args[0])} <> 0"
-    elif op == "log":
-        yield f"0 < {term(args[0])}"
-    elif op == "sqrt":
-        yield f"0 <= {term(args[0])}"
-
-
-def _nonzero_literal(x: Tree) -> bool:
-    return isinstance(x, str) and bool(NUMBER.match(x)) and Fraction(x) != 0
+    return Formulas().compared(r)
 
 
 def conditions(*relations: Tree) -> list[str]:
     """Return, as Coq texts, the conditions under which the formulas in these relations are defined."""
-    return list(dict.fromkeys(c for r in relations for side in r[1:] for c in _defined(side)))
+    return Formulas().conditions(*relations)
 
 
 def bounds(variable: str, interval: str) -> list[str]:

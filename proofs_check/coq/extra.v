@@ -19,21 +19,52 @@ Ltac np_le1 := match goal with
   | |- 0 <= 0 - _ => apply Rle_0_minus; np
   | |- 0 <= 1 - exp _ => apply Rle_0_minus, exp_le1; np
   end.
+Lemma np_both a b : a <= 0 -> b <= 0 -> 0 <= a * b. Proof. nra. Qed.
+(* Signs by structure, where factors may be negative. *)
+Ltac signed := lazymatch goal with
+  | |- 0 <= _ + _ => first [ apply Rplus_le_le_0_compat; signed | le0 ]
+  | |- 0 <= _ * _ => first [ le0 | apply np_both; np | apply Rmult_le_pos; signed ]
+  | |- _ => le0
+  end.
+(* A monotone function of a variable between numbers. *)
+Lemma ln_least a b c : 0 < b -> b <= a -> c <= ln b -> 0 <= ln a - c.
+Proof. intros P H B. assert (L := Rcomplements.ln_le b a P H). lra. Qed.
+Lemma ln_most a b c : 0 < a -> a <= b -> ln b <= c -> 0 <= c - ln a.
+Proof. intros P H B. assert (L := Rcomplements.ln_le a b P H). lra. Qed.
+Lemma sqrt_least a b c : b <= a -> c <= sqrt b -> 0 <= sqrt a - c.
+Proof. intros H B. assert (L := sqrt_le_1_alt b a H). lra. Qed.
+Ltac monotone := match goal with
+  | H : ?b <= ?a |- 0 <= ln ?a - _ => apply (ln_least a b); [ lt0 | exact H | itv ]
+  | H : ?a <= ?b |- 0 <= _ - ln ?a => apply (ln_most a b); [ lt0 | exact H | itv ]
+  | H : ?b <= ?a |- 0 <= sqrt ?a - _ => apply (sqrt_least a b); [ exact H | itv ]
+  end.
+Ltac defined ::= first
+  [ match goal with |- ?a + ?b - ?b <> 0 => replace (a + b - b) with a by ring; nonzero end | nonzero | sign | nra | itv
+  | apply Rgt_not_eq; unfold Rgt; first [ nra | itv ] | apply Rlt_not_eq; first [ nra | itv ]
+  | match goal with
+    | |- context [?a - (?a - ?b)] => replace (a - (a - b)) with b by ring; nonzero
+    | |- context [ln (?n / ?d)] =>
+        assert (1 <= n / d) by (apply ge1_div; [ lt0 | apply Rle_trans with 1; [ le1 | ge1 ] ]); first [ sign | nonzero ]
+    | |- ?e <> 0 => ring_simplify e; nonzero
+    end ].
+Ltac reach ::= first
+  [ lra | sign
+  | match goal with |- ln _ < 0 => apply ln_neg; [ lt0 | lra ] | |- ln _ <= 0 => apply ln_nonpos; [ lt0 | lra ] end
+  | itv | ge1 | gt1 | le1 | lt1 ].
 (* The distance of something from an end of its interval is not negative. *)
 Ltac distance e := try first
-  [ assert (0 < e) by first [ lra | lt0 | itv ] | assert (0 <= e) by first [ lra | np_le1 | le0 | itv | nra ] ].
+  [ assert (0 < e) by first [ lra | lt0 | itv ] | assert (0 <= e) by first [ lra | np_le1 | le0 | itv | monotone | nra ] ].
 (* Exponentials, logarithms and roots of products, sums and powers as the kernel writes them. *)
 Lemma exp_is a b : 0 < b -> ln b = a -> exp a = b. Proof. intros P <-. now apply exp_ln. Qed.
 Lemma sqrt_is a b : 0 <= b -> b * b = a -> sqrt a = b. Proof. intros P <-. now apply R_sqrt.sqrt_square. Qed.
-Lemma ln_4 : ln 4 = 2 * ln 2. Proof. replace 4 with (2 * 2) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_6 : ln 6 = ln 2 + ln 3. Proof. replace 6 with (2 * 3) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_8 : ln 8 = 3 * ln 2. Proof. replace 8 with (2 * 4) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_9 : ln 9 = 2 * ln 3. Proof. replace 9 with (3 * 3) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_10 : ln 10 = ln 2 + ln 5. Proof. replace 10 with (2 * 5) by ring. rewrite ln_mult; lra. Qed.
-Lemma ln_12 : ln 12 = 2 * ln 2 + ln 3. Proof. replace 12 with (4 * 3) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_16 : ln 16 = 4 * ln 2. Proof. replace 16 with (4 * 4) by ring. rewrite ln_mult, ln_4; lra. Qed.
-Lemma ln_32 : ln 32 = 5 * ln 2. Proof. replace 32 with (4 * 8) by ring. rewrite ln_mult, ln_4, ln_8; lra. Qed.
-Ltac ln_numbers := rewrite ?ln_4, ?ln_6, ?ln_8, ?ln_9, ?ln_10, ?ln_12, ?ln_16, ?ln_32.
+(* The logarithm of a whole number is the sum of those of its factors. *)
+Fixpoint divisor (n : nat) (d p : Z) : Z := match n with
+  | O => p
+  | S m => if (p <? d * d)%Z then p else if (p mod d =? 0)%Z then d else divisor m (d + 1) p end.
+Ltac ln_numbers := repeat match goal with |- context [ln (IZR (Zpos ?p))] =>
+  let d := eval compute in (divisor 100 2 (Zpos p)) in let q := eval compute in (Zpos p / d)%Z in
+  tryif constr_eq d (Zpos p) then fail else
+    replace (ln (IZR (Zpos p))) with (ln (IZR d) + ln (IZR q)) by (rewrite <- ln_mult by lra; f_equal; lra) end.
 Lemma sqrt_inverse a : 0 < a -> sqrt (/ a) = / sqrt a.
 Proof. intros H. replace (/ a) with (1 / a) by (field; lra). rewrite sqrt_quotient, sqrt_1; lra. Qed.
 Ltac rewritten_atoms := unfold Rdiv; expand_ln; simpl INR; ln_numbers;
@@ -42,7 +73,7 @@ Ltac rewritten_atoms := unfold Rdiv; expand_ln; simpl INR; ln_numbers;
   repeat match goal with |- context [sqrt (/ ?a)] => rewrite (sqrt_inverse a) by lt0 end;
   expand_exp; expand_sqrt; merge; inverses.
 Ltac small_terms := rewrite ?Rminus_0_r, ?Rplus_0_r, ?Rmult_0_r, ?Rmult_0_l, ?ln_1.
-Ltac even_roots := first [ equal_with_roots | merge; rewrite ?pow2_sqrt by le0; field; sides ].
+Ltac even_roots := first [ equal_with_roots | merge; rewrite ?pow2_sqrt by signed; field; sides ].
 Ltac is_exp x y := let H := fresh in
   assert (H : x = y) by (apply exp_is; [ lt0 | unfold Rdiv; expand_ln; simpl INR; ln_numbers; small_terms; first [ ring | field; sides | merge; first [ ring | field; sides ] ] ]);
   rewrite H; clear H.
@@ -51,7 +82,7 @@ Ltac is_log x y a := let H := fresh in
     unfold Rdiv; expand_ln; simpl INR; ln_numbers; small_terms; first [ ring | field; sides | merge; first [ ring | field; sides ] ]);
   rewrite H; clear H.
 Ltac is_sqrt x y := let H := fresh in
-  assert (H : x = y) by (apply sqrt_is; [ le0 | even_roots ]); rewrite H; clear H.
+  assert (H : x = y) by (apply sqrt_is; [ le0 | first [ even_roots | rewritten_atoms; even_roots ] ]); rewrite H; clear H.
 Ltac evenly := first
   [ by_identity
   | rewritten_atoms; first [ ring | hide_atoms; first [ field; sides | equal_with_roots ] ]
@@ -68,7 +99,7 @@ Ltac weigh_strictly w := match goal with |- 0 < ?e => apply (weighed_strictly e 
 Ltac square_of a ::=
   let r := fresh "r" in let Q := fresh "Q" in let E := fresh "E" in
   remember (sqrt a) as r eqn:Q in *;
-  assert (E : a = r ^ 2) by (rewrite Q; symmetry; apply pow2_sqrt; le0);
+  assert (E : a = r ^ 2) by (rewrite Q; symmetry; apply pow2_sqrt; signed);
   first [ assert (0 < r) by (rewrite Q; apply sqrt_lt_R0; lt0) | assert (0 <= r) by (rewrite Q; apply sqrt_pos) ];
   clear Q; first [ subst a | symmetry in E ].
 (* The whole numbers in an interval, one by one. *)
@@ -122,6 +153,33 @@ Proof.
   - apply telescope_most; try assumption. intros i I L M. rewrite (H i I L M). lra.
   - apply telescope_least; try assumption. intros i I L M. rewrite (H i I L M). lra.
 Qed.
+Lemma terms_first n lo f : terms (S n) lo f = f lo + terms n (lo + 1) f.
+Proof.
+  induction n as [|n I]; [simpl; rewrite Rplus_0_r; ring |].
+  change (terms (S (S n)) lo f) with (terms (S n) lo f + f (lo + INR (S n))). rewrite I, S_INR. simpl.
+  replace (lo + 1 + INR n) with (lo + (INR n + 1)) by ring. ring.
+Qed.
+Lemma sum_first lo hi f : whole lo -> whole hi -> lo <= hi -> sumR lo hi f = f lo + sumR (lo + 1) hi f.
+Proof.
+  intros [a ->] [b ->] H. apply le_IZR in H. unfold sumR. rewrite <- (plus_IZR a 1), !count_whole.
+  replace (Z.to_nat (b - a + 1)) with (S (Z.to_nat (b - (a + 1) + 1))) by lia. rewrite terms_first.
+  now rewrite plus_IZR.
+Qed.
+Lemma first_or i lo : whole i -> whole lo -> lo <= i -> lo + 1 <= i \/ i = lo.
+Proof. intros W V [H|H]; [left; now apply whole_lt | now right]. Qed.
+Ltac first_body := let i := fresh "i" in let W := fresh in let C := fresh in let D := fresh in let e := fresh "e" in
+  intros i W C D; first [ exfalso; lra
+  | destruct (first_or i _ W ltac:(kinds) C) as [e|e]; [ close | subst i; close ] ].
+Lemma on_within {A} (I : functional A) (L : lawful I) r s v : lin I s v ->
+  (forall y, pts I y -> - s y <= r y) -> (forall y, pts I y -> r y <= s y) -> on I r.
+Proof. intros [S _]. now apply on_between. Qed.
+(* Clauses that are equal after their sides are written as linear combinations. *)
+Ltac alike := first [ solve [ congr ] | lazymatch goal with
+  | |- (?A -> ?B) = (?C -> ?D) => apply imp_eq; alike
+  | |- (forall _, _) = (forall _, _) => apply all_eq; intros ?; alike
+  | |- (_ /\ _) = (_ /\ _) => apply (f_equal2 and); alike
+  | |- (_ <= _) = (_ <= _) => apply (f_equal2 Rle); argument
+  end ].
 (* Facts about weighted integrals, too. *)
 Ltac close ::= cbn [val on pts weighted finite]; cbv beta; repeat match goal with |- _ /\ _ => split end;
   first [ exact I | assumption | kinds | fit | intro; split_all; close

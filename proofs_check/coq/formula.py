@@ -6,17 +6,13 @@ docs/notes/coq.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import FUNCTIONS, SIGNS, UntranslatableError, conjunction, name, number
-from dpproof.proofs_check.kernel.expressions import Expr
-from dpproof.proofs_check.kernel.expressions import node as tree
+from dpproof.proofs_check.coq.export import Formulas, conjunction, name, number
 from dpproof.proofs_check.kernel.goals import Relation
 from dpproof.proofs_check.kernel.instances import Theorem, theorem
-from dpproof.proofs_check.kernel.terms import binds
 from dpproof.proofs_check.kernel.theorems import MEASURES, Clause, Kind, Reader, Signature
 from dpproof.proofs_check.kernel.theory import LAWS, THEOREMS
 
@@ -49,7 +45,7 @@ def within(kind: Kind, x: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Printer:
+class Printer(Formulas):
     """Writes formulas, relations and clauses. The signature says over which points an integral runs."""
 
     known: Signature
@@ -58,84 +54,34 @@ class Printer:
         """Return the kind of the points of an integral."""
         return {**self.known.integrals, **MEASURES}[head].over
 
-    def term(self, e: Expr) -> str:
-        """Return a formula as a Coq term."""
-        if type(e) is Fraction:
-            return number(e)
-        if type(e) is str:
-            return variable(e)
-        return self._value(tree(e))
+    def variable(self, e: str) -> str:
+        """Return the Coq name of a variable."""
+        return variable(e)
 
-    def _value(self, e: tuple[Any, ...]) -> str:
-        op, args = e[0], e[1:]
-        if op == "pi":
-            return "PI"
-        if op == "sum":
-            lo, hi, body = map(self.term, args[1:])
-            return f"(sumR {lo} {hi} (fun {variable(args[0])} : R => {body}))"
+    def value(self, op: str, args: Sequence[Any]) -> str:
+        """Return an operation and its arguments as a Coq term."""
         if op[0] == "~":
-            return f"(val {self.integral(e)} {self.function(e)})"
+            return f"(val {self.integral((op, *args))} {self.function((op, *args))})"
         if op[0] == "@":
             head = BUILT_IN.get(op[1:], f"f_{op[1:]}")
             return f"({' '.join([head, *map(self.term, args)])})"
-        if op == "^":
-            power = f"({self.term(args[0])} ^ {abs(args[1])})"
-            return power if args[1] >= 0 else f"(/ {power})"
-        if op == "neg":
-            return f"(- {self.term(args[0])})"
-        if op in FUNCTIONS:
-            return f"({FUNCTIONS[op]} {self.term(args[0])})"
-        if op not in ("+", "-", "*", "/"):
-            raise UntranslatableError(f"the operation {op} cannot be translated to Coq")
-        text = self.term(args[0])
-        for x in args[1:]:
-            text = f"({text} {op} {self.term(x)})"
-        return text
+        return super().value(op, args)
 
-    def integral(self, e: tuple[Any, ...]) -> str:
+    def integral(self, e: Sequence[Any]) -> str:
         """Return an integral with its parameters as a functional."""
         return f"({' '.join([f'I_{e[0][1:]}', *map(self.term, e[2:-1])])})"
 
-    def function(self, e: tuple[Any, ...]) -> str:
-        """Return the body of an integral or a sum as a function."""
-        kind = Kind() if e[0] == "sum" else self.over(e[0][1:])
-        return f"(fun {variable(e[1])} : {carrier(kind)} => {self.term(e[-1])})"
+    def function(self, e: Sequence[Any]) -> str:
+        """Return the body of an integral as a function."""
+        return f"(fun {variable(e[1])} : {carrier(self.over(e[0][1:]))} => {self.term(e[-1])})"
 
-    def defined(self, e: Expr) -> Iterator[str]:
-        """Yield the conditions under which a formula is defined, innermost first."""
-        if type(e) is not tuple:
-            return
-        op = e[0]
-        if binds(e):
-            for x in e[2:-1]:
-                yield from self.defined(x)
-            body, i = list(dict.fromkeys(self.defined(e[-1]))), variable(e[1])
-            if op == "sum":
-                lo, hi = map(self.term, e[2:-1])
-                head = f"forall {i} : R, whole {i} -> {lo} <= {i} -> {i} <= {hi} -> "
-            else:
-                yield f"on {self.integral(e)} {self.function(e)}"
-                head = f"forall {i} : {carrier(self.over(op[1:]))}, pts {self.integral(e)} {i} -> "
-            yield from [head + conjunction(body)] if body else []
-            return
-        for x in e[1:2] if op == "^" else e[1:]:
-            yield from self.defined(x)
-        if op == "/":
-            yield from (f"{self.term(x)} <> 0" for x in e[2:] if type(x) is not Fraction or x == 0)
-        elif op == "^" and e[2] < 0:
-            yield f"{self.term(e[1])} <> 0"
-        elif op == "log":
-            yield f"0 < {self.term(e[1])}"
-        elif op == "sqrt":
-            yield f"0 <= {self.term(e[1])}"
-
-    def conditions(self, x: Relation) -> list[str]:
-        """Return the conditions under which both sides of a relation are defined."""
-        return list(dict.fromkeys(c for side in (x.left, x.right) for c in self.defined(side)))
-
-    def compared(self, x: Relation) -> str:
-        """Return the comparison of a relation alone."""
-        return f"{self.term(x.right)} {SIGNS[x.rel]} {self.term(x.left)}"
+    def binder(self, e: Sequence[Any]) -> tuple[list[str], str]:
+        """Return when a sum or an integral is defined, and for which points its body must be."""
+        if e[0] == "sum":
+            return super().binder(e)
+        i, integral = variable(e[1]), self.integral(e)
+        own = f"on {integral} {self.function(e)}"
+        return [own], f"{i} : {carrier(self.over(e[0][1:]))}, pts {integral} {i}"
 
     def relation(self, x: Relation) -> str:
         """Return a relation: its sides are defined and compare as it says."""

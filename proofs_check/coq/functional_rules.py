@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpproof.proofs_check.coq.export import UntranslatableError, conjunction, name, number
+from dpproof.proofs_check.coq.export import conjunction, name, number
 from dpproof.proofs_check.coq.formula import (
     LEBESGUE,
     Printer,
     carrier,
     functions,
     quantified,
+    variable,
     within,
 )
 from dpproof.proofs_check.coq.writer import (
@@ -33,7 +34,7 @@ from dpproof.proofs_check.kernel.deduction import Sequent, value
 from dpproof.proofs_check.kernel.expressions import node as tree
 from dpproof.proofs_check.kernel.goals import Range
 from dpproof.proofs_check.kernel.instances import Instance, Theorem, counterexample, theorem
-from dpproof.proofs_check.kernel.integrals import frame
+from dpproof.proofs_check.kernel.integrals import _pointwise, frame
 from dpproof.proofs_check.kernel.terms import canonical, total
 from dpproof.proofs_check.kernel.theorems import REAL, Kind
 from dpproof.proofs_check.kernel.theory import THEOREMS
@@ -87,17 +88,20 @@ def _inner(r: Range) -> Fraction:
 
 def _dominated(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     p, (low, below), (high, above), (inner, rest) = Printer(s.known), *subs
-    e, b = (tree(canonical(s.reader().number(node[key]))) for key in ("dominated", "by"))
-    if b[0] != e[0]:
-        raise UntranslatableError("a bound that is linear in several integrals has no counterpart in Coq")
+    e, bound = (tree(canonical(s.reader().number(node[key]))) for key in ("dominated", "by"))
     over = p.over(e[0][1:])
     y, first = _point(w, low, node["index"], over, [], below)
     z, second = _point(w, high, node["index"], over, [], above)
     text = p.relation(inner.facts[node["as"]].then)
+    if bound[0] == e[0]:
+        within_bound = f"on_between {p.integral(e)} ltac:(kinds) _ {p.function(bound)}); [ assumption"
+    else:
+        body = f"(fun {variable('$0')} : {carrier(over)} => {p.term(_pointwise(bound, e, '$0'))})"
+        by_parts = "linear ltac:(apply lin_atom; assumption)"
+        within_bound = f"on_within {p.integral(e)} ltac:(kinds) _ {body} {p.term(bound)}); [ {by_parts}"
     proof = (
-        f"open_all. split_all; {SPLIT}"
-        f"first [ reflexivity | solve [ eapply (on_between {p.integral(e)} ltac:(kinds) _ {p.function(b)}); "
-        f"[ assumption | at_points {y} | at_points {z} ] ] | at_body {y} | close ]."
+        f"open_all. split_all; {SPLIT}first [ reflexivity | "
+        f"solve [ eapply ({within_bound} | at_points {y} | at_points {z} ] ] | at_body {y} | close ]."
     )
     return (
         first
@@ -115,7 +119,7 @@ def _sum(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     proof = (
         f"open_all. split_all; {SPLIT}first "
         f"[ solve [ symmetry; etransitivity; [ apply {lemma}; [ kinds | kinds | assumption ] | cbv beta; congr ] ] "
-        "| close | last_body ]."
+        f"| close | {'first' if node['kind'] == 'first' else 'last'}_body ]."
     )
     text = p.relation(inner.facts[node["as"]].then)
     return out + asserted(w.fact(node["as"]), text, proof) + clear(labels) + w.script(inner, rest)

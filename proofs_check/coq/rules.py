@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpproof.proofs_check.coq import export, script
-from dpproof.proofs_check.coq.compiler import Lemma
 from dpproof.proofs_check.coq.export import interval, name, relation_data
 from dpproof.proofs_check.coq.formula import ANALYTIC, Printer, within
 from dpproof.proofs_check.coq.writer import (
@@ -88,8 +87,7 @@ def _arith(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     needed = _occurring(claim, node["proof"])
     claim["vars"] = {v: x for v, x in claim["vars"].items() if v in needed}
     claim["integers"] = [v for v in claim["integers"] if v in needed]
-    label = f"{w.label}__a{len(w.arithmetic)}"
-    w.arithmetic.append(Lemma(label, export.proved(claim), _proof(claim, node["proof"], w.extra)))
+    label = w.lemma(export.proved(claim), _proof(claim, node["proof"], w.extra))
     p, back = Printer(s.known), {v: e for e, v in view.names.items()}
     values = " ".join(p.term(back.get(v, v)) for v in claim["vars"])
     return f"finish ({label} {values})."
@@ -116,6 +114,11 @@ def _proof(claim: Any, node: Node, extra: bool) -> str:
     opening = body[: apart.end()] if apart else ""
     chain = body[len(opening) :].rstrip(".").replace(". ", "; ")
     return f"{head}{found}{opening}first [ lra | solve [{chain}] | nra ]."
+
+
+def _absurd(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
+    out, labels = proved(w, subs)
+    return f"{out}exfalso. exact (Rlt_irrefl 0 {labels[0]})."
 
 
 def _equal(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
@@ -175,14 +178,15 @@ def _induct(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
     hyps = f"forall {v} : R, whole {v} -> {lo} <= {v} -> ({at_v}) -> {after}"
     first = p.clause(base[0].goal)
     merged = first.count(" /\\ ") != p.clause(rest, 1).count(" /\\ ")  # two conditions may become one
-    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); congr"
+    same = "alike" if w.extra else "congr"
+    begin = entailed(b, base[0].goal) if merged else f"apply (cast _ _ {b}); {same}"
     out = asserted(b, first, w.script(*base))
     out += asserted(c, hyps, f"intros {v} K_{v}_0 K_{v}_1 {e}. {w.script(*step)}")
     return (
         f"{out}refine (whole_ind (fun b_0 : R => {p.clause(rest, 1)}) {lo} _ _ _); cbv beta.\n"
         f"{{ kinds. }}\n{{ {begin}. }}\n"
         f"{{ intros {v} ? ? {e}. refine (cast _ _ ({c} {v} _ _ (cast _ _ {e} _)) _); "
-        "[ assumption | assumption | congr | congr ]. }"
+        f"[ assumption | assumption | {same} | {same} ]. }}"
     )
 
 
@@ -209,4 +213,5 @@ def _law(w: Writer, s: Sequent, node: Node, subs: Subs) -> str:
 RULES: Mapping[str, Template] = {
     "arith": _arith, "fix": _fix, "have": _have, "exact": _exact, "same": _same, "equal": _equal, "use": _use,
     "cases": _cases, "whole": _whole, "induct": _induct, "rewrite": _rewrite, "law": _law,
+    "absurd": _absurd,
 }  # fmt: skip

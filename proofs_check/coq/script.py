@@ -95,16 +95,17 @@ def refutation(claim: Goal, node: Node) -> str:
     return "".join(f"exists {x}. " for x in point_values(node["point"], claim)) + "refuted."
 
 
-EXTRA_KINDS = ("enumerated", "bernstein", "telescope")
-"""The kinds of nodes that need the tactics of extra.v."""
+EXTRA_KINDS = {("leaf", "enumerated"), ("leaf", "bernstein"), ("leaf", "telescope"), ("kind", "first")}
+"""What nodes say that need the tactics of extra.v. A bound that is linear in several integrals needs them, too."""
 
 
-def kinds(node: Any, wanted: Sequence[str]) -> bool:
-    """Return whether a node of one of these kinds occurs in a proof."""
+def needs_extra(node: Any) -> bool:
+    """Return whether a node of a proof needs the tactics of extra.v."""
     if isinstance(node, dict):
-        own = any(x in node or node.get("leaf") == x for x in wanted)
-        return own or any(kinds(x, wanted) for x in node.values())
-    return isinstance(node, list) and any(kinds(x, wanted) for x in node)
+        own = {("leaf", x) for x in node} | {(x, node[x]) for x in ("leaf", "kind") if x in node}
+        linear = "dominated" in node and node["by"][0] in ("+", "-", "*", "/", "neg")
+        return linear or bool(own & EXTRA_KINDS) or any(map(needs_extra, node.values()))
+    return isinstance(node, list) and any(map(needs_extra, node))
 
 
 def proof(claim: Goal, node: Node, extra: bool = False) -> str:

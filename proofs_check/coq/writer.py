@@ -42,11 +42,19 @@ class Writer:
         """Return the Coq name of a fact."""
         return "F_" + re.sub(r"[^A-Za-z0-9_]", lambda m: f"_{ord(m[0])}_", str(label))
 
+    def lemma(self, statement: str, proof: str) -> str:
+        """Return the name of a lemma of arithmetic. Equal ones share it."""
+        known = next((x for x in self.arithmetic if (x.statement, x.proof) == (statement, proof)), None)
+        if known is None:
+            known = Lemma(f"{self.label}__a{len(self.arithmetic)}", statement, proof)
+            self.arithmetic.append(known)
+        return known.name
+
     def script(self, s: Sequent, node: Node) -> str:
         """Return tactics that prove a sequent, from a node of a derivation."""
         kind = next(k for k in DERIVATIONS if k in node)
-        if kind not in self.templates or node.get("kind") == "first":
-            raise UntranslatableError(f"a node {kind!r} of this form has no counterpart in Coq")
+        if kind not in self.templates:
+            raise UntranslatableError(f"a node {kind!r} has no counterpart in Coq")
         subs: list[tuple[Sequent, Any]] = []
         DERIVATIONS[kind](s, dict(node), lambda inner, sub: subs.append((inner, sub)))
         return self.templates[kind](self, s, node, subs)

@@ -1,5 +1,6 @@
 """Theorems in Coq: the statement says what the theorem says, and a theorem with a wrong constant is refused."""
 
+import json
 import shutil
 from dataclasses import replace
 from functools import cache
@@ -7,10 +8,12 @@ from functools import cache
 import pytest
 
 from dpproof.proofs_check.coq import record
-from dpproof.proofs_check.coq.claims import Claims
+from dpproof.proofs_check.coq.claims import EXTRA, Claims
 from dpproof.proofs_check.coq.files import Part, built
 from dpproof.proofs_check.coq.formula import stated
-from dpproof.proofs_check.coq.theorem import TEMPLATES
+from dpproof.proofs_check.coq.script import needs_extra
+from dpproof.proofs_check.coq.theorem import TEMPLATES, written
+from dpproof.proofs_check.kernel import check, goal_hash
 from dpproof.proofs_check.kernel.certificate import DERIVATIONS
 from dpproof.proofs_check.kernel.instances import theorem
 from dpproof.proofs_check.registry import certificate_id, lookup, statements
@@ -23,6 +26,62 @@ SMALL = [
     "classic.triangle.goal",
 ]  # fmt: skip
 """Small theorems that together use every rule."""
+
+WHOLE = ["n", "integers [1, inf)"]
+F, G, BOTH = (["nu", "y", x] for x in (["f", "y"], ["g", "y"], ["+", ["f", "y"], ["g", "y"]]))
+COEFFICIENTS = {"arith": [], "proof": {"leaf": "positive"}}
+EQUATION = {"arith": [], "proof": {"leaf": "identity"}}
+MADE = {
+    "first": (
+        {
+            "functions": {"f": {"takes": ["integers"], "gives": "real"}},
+            "goal": {
+                "all": [WHOLE],
+                "then": [
+                    "==",
+                    ["sum", "i", "1", "n", ["f", "i"]],
+                    ["+", ["f", "1"], ["sum", "i", "2", "n", ["f", "i"]]],
+                ],
+            },
+        },
+        {
+            "fix": ["n"], "assume": [], "sub": {
+                "sum": ["sum", "i", "1", "n", ["f", "i"]], "kind": "first", "as": "parts",
+                "proofs": [COEFFICIENTS, {"same": {}}], "sub": {"exact": "parts"},
+            },
+        },
+        ("\"2\"", "\"3\""),
+    ),
+    "absurd": (
+        {"goal": {"all": [["x", "[2, inf)"]], "if": [[">=", "1", "x"]], "then": ["==", "x", "5"]}},
+        {
+            "fix": ["x"], "assume": ["small"],
+            "sub": {"absurd": {"arith": ["small"], "proof": {"leaf": "positive", "multipliers": [["1", 0]]}}},
+        },
+        ("\"1\"", "\"3\""),
+    ),
+    "linear": (
+        {
+            "sets": ["Y"],
+            "functions": {x: {"takes": ["Y"], "gives": "[0, inf)"} for x in "fg"},
+            "integrals": {"nu": {"takes": [], "over": "Y"}},
+            "given": {"one": [">=", "2", F], "two": [">=", "1", G]},
+            "goal": [">=", "3", BOTH],
+        },
+        {
+            "dominated": BOTH, "by": ["+", F, G], "index": "z", "below": COEFFICIENTS, "above": EQUATION, "as": "on",
+            "sub": {
+                "integrate": [">=", ["+", F, G], BOTH], "over": ["nu"], "index": "z", "conditions": [],
+                "proof": EQUATION, "as": "sum", "sub": {
+                    "arith": ["one", "two", "sum"],
+                    "proof": {"leaf": "positive", "multipliers": [["1", 0], ["1", 1], ["1", 2]]},
+                },
+            },
+        },
+        ("\"3\"", "\"2\""),
+    ),
+}  # fmt: skip
+"""Theorems that together use the rules that the small ones do not, with proofs, and what makes them false."""
 REFUTED = "ucb.lemma5_1.privacy.levels.base_two"
 """A small theorem that an instance refutes."""
 
@@ -139,11 +198,38 @@ def mutated(part):
 @needs_coq
 def test_coq_proves_theorems_with_every_rule_and_refuses_them_with_a_wrong_constant(tmp_path):
     made = parts()
-    assert set().union(*(rules(claims().certificate(x)["proof"]) for x in SMALL)) >= TEMPLATES.keys()
+    proofs = [*(claims().certificate(x)["proof"] for x in SMALL), *(x[1] for x in MADE.values())]
+    assert set().union(*map(rules, proofs)) >= TEMPLATES.keys()
     false = [mutated(x) for x in made if {*x.claims} & {claims().key(y) for y in SMALL}]
     assert len(false) == len(SMALL)
     wrong = built([*made, *false], tmp_path, 200)
     assert wrong.keys() == {x.name for x in false}
+
+
+def made(name, claim, proof):
+    """The file of a theorem with a proof that the kernel accepts."""
+    certificate = {
+        "v": 1, "id": name, "claim": claim, "claim_sha256": goal_hash(claim), "verdict": "PROVED", "prec": 80,
+        "proof": proof,
+    }  # fmt: skip
+    assert check(certificate, claim).verdict == "PROVED"
+    return Part(name, tuple(written(name, claim, certificate, {}, {}, {"": False}, extra=True)), (EXTRA,))
+
+
+@pytest.mark.slow
+@needs_coq
+def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(tmp_path):
+    heads, _ = claims().parts((), ())
+    true, false = [], []
+    for name, (claim, proof, (old, new)) in MADE.items():
+        assert needs_extra(proof) or name == "absurd"
+        true.append(made(name, claim, proof))
+        wrong = stated(theorem(json.loads(json.dumps(claim).replace(old, new, 1))), lebesgue=False).text
+        *arithmetic, last = true[-1].lemmas
+        false.append(
+            replace(true[-1], name=f"{name}_moved", lemmas=(*arithmetic, replace(last, statement=wrong)))
+        )
+    assert built([*heads, *true, *false], tmp_path, 200).keys() == {x.name for x in false}
 
 
 @pytest.mark.slow
