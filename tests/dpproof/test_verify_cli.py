@@ -130,25 +130,25 @@ def test_how_many_certificates_were_checked_where_they_are_and_what_is_trusted(r
 
 
 def test_an_account_says_how_much_it_takes_on_trust(run):
-    asked = ["--sampling-rate", 0.01, "--noise-multiplier", 1, "--steps", 10, "--adjacency", "add-remove"]
-    answer = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--json").json
-    shown = run("account", "dp-sgd", *asked, "--delta", "1e-6", "--verbose").out
+    asked = ["--leaves", 6, "--scale", 4, "--sensitivity", 1, "--adjacency", "by-sensitivity"]
+    answer = run("account", "laplace-tree", *asked, "--delta", "1e-6", "--json").json
+    shown = run("account", "laplace-tree", *asked, "--delta", "1e-6", "--verbose").out
     many = len(answer["assumptions"])
     assert many > 1
-    assert (answer["readings_all"], answer["laws_all"]) == (1, ["gaussian.density"])
-    trusted = f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.dp_sgd"
+    assert (answer["readings_all"], answer["laws_all"]) == (1, ["laplace.density"])
+    trusted = f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.tree_laplace"
     assert trusted in shown
-    assert run("explain", "classic.dp_sgd").out.count("given: ") == many
+    assert run("explain", "classic.tree_laplace").out.count("given: ") == many
 
 
 @pytest.mark.slow
 def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
-    """It said "0 assumptions" of a theorem that rests on 63 lines of prose."""
-    ran = run("verify", "sdp.theorem6.regret.repaired", "--json")
+    """It said "0 assumptions" of a theorem that rested on 63 lines of prose."""
+    ran = run("verify", "ucb.central_exact", "--json")
     (entry,) = ran.json["statements"]
-    assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 1, [])
+    assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 3, [])
     assert ran.json["readings_all"] == entry["readings_all"] > entry["readings_own"]
-    shown = run("verify", "sdp.theorem6.regret.repaired").out
+    shown = run("verify", "ucb.central_exact").out
     assert f"{entry['readings_all']} readings" in shown
     assert "0 assumptions" not in shown
 
@@ -156,15 +156,15 @@ def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
 def test_explain_shows_every_reading_and_law(run):
     from dpproof.proofs_check.registry import verify
 
-    found = verify(["classic.smooth_gaussian_renyi"])[0]
-    shown = " ".join(run("explain", "classic.smooth_gaussian_renyi").out.split())
+    found = verify(["ucb.central_exact"])[0]
+    shown = " ".join(run("explain", "ucb.central_exact").out.split())
     own, many = len(found.own_readings), len(found.readings)
     assert own > 1
     assert f"verdict: STEPS PROVED ({many} readings)" in shown
     assert all(" ".join(text.split()) in shown for text in found.readings)
     assert f"readings: {own} of its own, {many} with all it rests on" in shown
-    assert "law gaussian.density: N(m, v) has the density" in shown
-    assert "Coq: not cross-checked" in shown
+    assert "law laplace.tail: a Laplace variable of scale b is above t >= 0" in shown
+    assert "Coq: cross-checked by Coq" in shown
 
 
 def test_lemma_6_is_shown_as_what_it_is(run):

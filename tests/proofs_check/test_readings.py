@@ -74,11 +74,6 @@ def test_proved_is_one_goal_and_nothing_else():
     assert results()["sdp.lemma16.rare_pair"].verdict is Verdict.PROVED
 
 
-def test_the_theorems_of_the_papers_are_steps():
-    assert results()["sdp.theorem6.regret.repaired"].verdict is Verdict.STEPS
-    assert len(results()["sdp.theorem6.regret.repaired"].readings) >= 11
-
-
 def test_theorems_that_are_goals_leave_nothing_to_read():
     for name in (
         "rlsvi.theorem13",
@@ -86,6 +81,8 @@ def test_theorems_that_are_goals_leave_nothing_to_read():
         "ucb.theorem3_2.four_delta",
         "ucb.theorem4_2.four_delta",
         "sdp.lemma10.privacy.bits",
+        "sdp.theorem6.regret.repaired",
+        "eval.theorem32.corrected",
         "eval.theorem6.to_50",
         "expert.theorem5_3",
     ):
