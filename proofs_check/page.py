@@ -234,12 +234,14 @@ def read_statement(identity: str, path: Path, place: str, needed: Iterable[str] 
 
 
 def _refuse_gaps(page: Page) -> None:
-    """Raise an error for an unknown verdict, and for an empty section."""
+    """Raise an error for an unknown verdict, for readings beside goals, and for an empty section."""
     if "verdict" in page.facts and page.fact("verdict") not in [x.value for x in Verdict]:
         words = ", ".join(x.value for x in Verdict)
         raise page.error(
             page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
         )
+    if page.goals and "Readings" in page.sections:
+        raise page.error(1, "a page with '## Goals' must not have '## Readings': the kernel derives its goals")
     if empty := [
         name
         for name, lines in page.sections.items()

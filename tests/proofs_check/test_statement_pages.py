@@ -118,6 +118,7 @@ def test_a_page_gives_the_claim_and_its_proof(tmp_path):
         ("- verdict: PROVED\n", "- verdict: PROVED\n- laws: `a`; `b`\n", "6: fact 'laws' (`a`; `b`) must list ids"),
         ("For x", "<!-- not --> For x", "9: a page must not have hidden text"),
         ("### square", "Read on.\n\n### square", "13: section 'Steps' must have nothing before its first '### '"),
+        ("## Steps", "## Readings\n\n- Read.\n\n## Goals", "1: a page with '## Goals' must not have '## Readings'"),
         ("```\n", "```\n```\n", "17: one block between two lines ``` must end the section or the step"),
         ("for x in [0, 1]\n", "for x in [0, 1]\nfor x in [0, 2]\n", "19: line 'for x in [0, 2]' names a second"),
         ("tight", "  given x >= 0\ntight", "21: line 'given x >= 0' must not be indented below 'show x >= x**2'"),
