@@ -6,6 +6,7 @@ The module of a verb is imported only when the verb is used, so the list of verb
 from __future__ import annotations
 
 import importlib
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -60,6 +61,7 @@ click.version_option(__version__, message="dpproof %(version)s")(app)
 
 def main() -> None:
     """Run the command line. A bad input gives one line, and an internal error is reported as such."""
+    gc.set_threshold(50_000)  # pages and formulas are many, and none of them is garbage in a circle
     sys.path.insert(0, "")  # callables of the project one stands in
     import_from(Path.cwd())
     if sys.argv[1:2] in (["account"], ["calibrate"]):
