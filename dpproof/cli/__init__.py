@@ -5,8 +5,8 @@ The module of a verb is imported only when the verb is used, so the list of verb
 
 from __future__ import annotations
 
-import importlib
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Mapping
