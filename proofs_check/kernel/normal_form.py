@@ -120,11 +120,10 @@ class Field:
         """
         if all(self._symbol(s).range.lo == ia.ZERO and s not in reflect for m in p for s, _ in m):
             return p
-        total: Poly = {}
-        for m, c in p.items():
-            factors = [raised(self._affine(s, reflect), k) for s, k in m]
-            total = plus(total, reduce(times, factors, constant(c)))
-        return total
+        moved = ([raised(self._affine(s, reflect), k) for s, k in m] for m in p)
+        return plus(
+            *(reduce(times, factors, constant(c)) for factors, c in zip(moved, p.values(), strict=True))
+        )
 
     def positive(self, p: Poly, reflect: frozenset[str] = frozenset()) -> bool | None:
         """Return True if p > 0 is certified, False if only p >= 0 is certified, and otherwise None.

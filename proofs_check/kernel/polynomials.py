@@ -33,13 +33,15 @@ def negative(p: Poly) -> Poly:
     return {m: -c for m, c in p.items()}
 
 
-def plus(a: Poly, b: Poly) -> Poly:
-    """Return the sum of two polynomials."""
-    if not a or not b:
-        return a or b
-    out = dict(a)
-    for m, c in b.items():
-        out[m] = out[m] + c if m in out else c
+def plus(*polynomials: Poly) -> Poly:
+    """Return the sum of polynomials."""
+    first, *others = [p for p in polynomials if p] or [{}]
+    if not others:
+        return first
+    out = dict(first)
+    for p in others:
+        for m, c in p.items():
+            out[m] = out[m] + c if m in out else c
     return {m: c for m, c in out.items() if c}
 
 
