@@ -50,6 +50,7 @@ EXPECTED = {
     "rlsvi.tight_renyi": "PROVED",
     "rlsvi.printed_gaussian": "PROVED GIVEN",
     "rlsvi.state_neighbours": "STEPS PROVED",
+    "rlsvi.state_neighbours.cell": "PROVED",
 }
 
 
