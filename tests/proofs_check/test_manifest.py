@@ -141,7 +141,7 @@ def test_coq_checked_nothing_of_what_lost_a_claim(monkeypatch):
 
 
 def test_one_command_lists_and_agrees_to_a_change(monkeypatch, tmp_path, capsys):
-    entry = lookup("rlsvi.state_neighbours")
+    entry = lookup("ucb.lemma4_1")
     put(monkeypatch, replace(entry, obligations=entry.obligations[:-1]))
     last = entry.obligations[-1].name
     monkeypatch.setattr(manifest, "RECORD", tmp_path / "manifest.json")

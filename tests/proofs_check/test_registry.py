@@ -49,7 +49,8 @@ EXPECTED = {
     "rlsvi.tight_joint": "PROVED GIVEN",
     "rlsvi.tight_renyi": "PROVED",
     "rlsvi.printed_gaussian": "PROVED GIVEN",
-    "rlsvi.state_neighbours": "STEPS PROVED",
+    "rlsvi.state_neighbours": "PROVED",
+    "rlsvi.state_neighbours.cell": "PROVED",
 }
 
 
