@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from dpproof.proofs_check.coq import record
-from dpproof.proofs_check.coq.claims import EXPECTED, EXTRA, Claims
+from dpproof.proofs_check.coq.claims import ERFC, EXPECTED, EXTRA, Claims
 from dpproof.proofs_check.coq.compiler import (
     CoqError,
     Lemma,
@@ -103,7 +103,7 @@ def _tried(claims: Claims, ids: Iterable[str], extra: bool) -> list[str]:
                 print(f"not exported: {identity}: {error}")
     heads, _ = claims.parts((), ())
     built(heads, FOLDER, ALL)
-    needs = "".join(f"Require Import {x}.\n" for x in (BASE, EXPECTED, *[EXTRA] * extra))
+    needs = "".join(f"Require Import {x}.\n" for x in (BASE, EXPECTED, *[EXTRA] * extra, ERFC))
     rows = list(lemmas.items())
     batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,11 +18,12 @@ from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.registry import certificate_id, lookup, statement_ids
 from dpproof.proofs_check.statement import Goal
 
-EXPECTED, EXTRA = "expected", "extra"
-"""The names of two Coq files that others import: one about expectations, and one with more tactics."""
+EXPECTED, EXTRA, ERFC = "expected", "extra", "erfc"
+"""The names of Coq files that others import: about expectations, with more tactics, and about erfc."""
 HEADS = {
     EXPECTED: expectations.SOURCE,
     EXTRA: Path(__file__).with_name("extra.v"),
+    ERFC: Path(__file__).with_name("erfc.v"),
 }
 
 
@@ -85,6 +87,10 @@ class Claims:
         """Return whether only the tactics of ``extra.v`` can follow the proof of a claim."""
         return needs_extra(self.certificate(identity)["proof"])
 
+    def has_erfc(self, identity: str) -> bool:
+        """Return whether a claim or its proof has erfc, which ``erfc.v`` defines."""
+        return f'"{ERFC}"' in json.dumps([self.all[identity], self.certificate(identity)["proof"]])
+
     def arithmetic(self, identity: str, extra: bool = False) -> list[Lemma]:
         """Return the lemma of a claim of arithmetic, if the kernel accepts its certificate, after those it needs.
 
@@ -129,7 +135,8 @@ class Claims:
         names = {x: lemma_name(y) for x, y in first.items()}
         line = {**{x: self.line(y) for x, y in first.items()}, "": self.line(identity)}
         lemmas = tuple(written(label, claim, certificate, below, names, line, extra))
-        needs = sorted({held[self.key(x)] for x in below}) + [EXTRA] * extra
+        erfc = any(map(self.has_erfc, [identity, *below]))
+        needs = sorted({held[self.key(x)] for x in below}) + [EXTRA] * extra + [ERFC] * erfc
         return Part(label, lemmas, tuple(needs), {self.key(identity): label})
 
     def parts(
@@ -154,8 +161,9 @@ class Claims:
         for identity in sorted(x for x in chosen if self.is_arithmetic(x) and self.key(x) in arithmetic):
             key = self.key(identity)
             more = key in extra or self.needs_extra(identity)
-            needs = [EXPECTED] * self.is_expected(identity) + [EXTRA] * more
             try:
+                needs = [EXPECTED] * self.is_expected(identity) + [EXTRA] * more
+                needs += [ERFC] * self.has_erfc(identity)
                 found = self.arithmetic(identity, more)
             except (UntranslatableError, Rejected, LookupError) as error:
                 reasons[key] = f"{identity}: {error}"

@@ -16,7 +16,7 @@ from dpproof.proofs_check.kernel.goals import Range, Relation
 from dpproof.proofs_check.statement import Goal
 
 Tree = Any  # a formula as JSON lists, or as the kernel's tuples
-FUNCTIONS = {"exp": "exp", "log": "ln", "sqrt": "sqrt"}
+FUNCTIONS = {"exp": "exp", "log": "ln", "sqrt": "sqrt", "erfc": "erfc"}
 SIGNS = {">=": "<=", ">": "<", "==": "="}
 NUMBER = re.compile(r"-?[0-9]+(/[0-9]+)?\Z", re.ASCII)
 INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])\Z", re.ASCII)

@@ -17,7 +17,7 @@ import pytest
 from dpproof.proofs_check.certificates import stored
 from dpproof.proofs_check.coq import __main__ as command
 from dpproof.proofs_check.coq import compiler, expectations, export, record
-from dpproof.proofs_check.coq.claims import EXPECTED, EXTRA, HEADS
+from dpproof.proofs_check.coq.claims import ERFC, EXPECTED, EXTRA, HEADS
 from dpproof.proofs_check.coq.compiler import CoqError, Lemma
 from dpproof.proofs_check.coq.files import Part, built
 from dpproof.proofs_check.coq.script import proof
@@ -38,11 +38,11 @@ TABLE = {x.id: x for x in statements()}
 
 def value(text, at):
     """A Coq term over the reals, evaluated by mpmath."""
-    text = re.sub(r"\bln\b", "mpmath.log", re.sub(r"\b(exp|sqrt)\b", r"mpmath.\1", text))
+    text = re.sub(r"\bln\b", "mpmath.log", re.sub(r"\b(exp|sqrt|erfc)\b", r"mpmath.\1", text))
     text = text.replace("PI", "mpmath.pi").replace("(/ ", "(1 / ").replace("^", "**")
     text = re.sub(r"(?<![\w.])(\d+)(?![\w.])", r"mpmath.mpf(\1)", text)
     text = re.sub(r"\*\* mpmath\.mpf\((\d+)\)", r"** \1", text)
-    text = re.sub(r"mpmath\.(log|exp|sqrt) (?=\S)", r"mpmath.\1 @ ", text)
+    text = re.sub(r"mpmath\.(log|exp|sqrt|erfc) (?=\S)", r"mpmath.\1 @ ", text)
     return eval(_calls(text), {"mpmath": mpmath}, at)  # the text comes from the export under test
 
 
@@ -231,6 +231,26 @@ def test_coq_tells_true_claims_from_false_ones_with_more_tactics(tmp_path):
         for name, (claim, node) in WITH_EXTRA.items()
     ]
     assert built([*heads(), *parts], tmp_path, 200).keys() == {x for x in WITH_EXTRA if x.endswith("_false")}
+
+
+@pytest.mark.slow
+@needs_coq
+def test_coq_refutes_a_false_bound_of_erfc_and_not_a_true_one(tmp_path):
+    cases = {
+        "integral": "erfc(1/2) >= 479500122186954/1000000000000000",
+        "integral_true": "erfc(1/2) >= 479500122186953/1000000000000000",
+        "negative": "1 > erfc(-1/2)",
+        "negative_true": "erfc(-1/2) > 1",
+        "tail": "exp(110)*erfc(21/2) >= 1/20",
+        "tail_true": "1/20 >= exp(110)*erfc(21/2)",
+        "sum": "erfc(1/3) + erfc(-1/3) > 2 + 1/10**9",
+        "sum_true": "erfc(1/3) + erfc(-1/3) >= 2 - 1/10**9",
+    }
+    parts = [
+        Part(name, (Lemma(name, export.refuted(make_goal({}, text)), "refuted."),), (ERFC,))
+        for name, text in cases.items()
+    ]
+    assert built([*heads(), *parts], tmp_path, 200).keys() == {x for x in cases if x.endswith("_true")}
 
 
 @pytest.mark.slow
