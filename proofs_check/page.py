@@ -241,7 +241,9 @@ def _refuse_gaps(page: Page) -> None:
             page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
         )
     if page.goals and "Readings" in page.sections:
-        raise page.error(1, "a page with '## Goals' must not have '## Readings': the kernel derives its goals")
+        raise page.error(
+            1, "a page with '## Goals' must not have '## Readings': the kernel derives its goals"
+        )
     if empty := [
         name
         for name, lines in page.sections.items()

@@ -136,7 +136,9 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
     many = len(answer["assumptions"])
     assert many > 1
     assert (answer["readings_all"], answer["laws_all"]) == (1, ["laplace.density"])
-    trusted = f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.tree_laplace"
+    trusted = (
+        f"taken on trust: {many} assumptions, 1 reading, 1 law; see dpproof explain classic.tree_laplace"
+    )
     assert trusted in shown
     assert run("explain", "classic.tree_laplace").out.count("given: ") == many
 
