@@ -146,11 +146,11 @@ def test_an_account_says_how_much_it_takes_on_trust(run):
 @pytest.mark.slow
 def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
     """It said "0 assumptions" of a theorem that rested on 63 lines of prose."""
-    ran = run("verify", "ucb.central_exact", "--json")
+    ran = run("verify", "ucb.lemma4_1", "--json")
     (entry,) = ran.json["statements"]
-    assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 3, [])
+    assert (entry["verdict"], entry["readings_own"], entry["assumptions"]) == ("STEPS PROVED", 4, [])
     assert ran.json["readings_all"] == entry["readings_all"] > entry["readings_own"]
-    shown = run("verify", "ucb.central_exact").out
+    shown = run("verify", "ucb.lemma4_1").out
     assert f"{entry['readings_all']} readings" in shown
     assert "0 assumptions" not in shown
 
@@ -158,15 +158,15 @@ def test_nothing_is_said_to_be_taken_on_trust_alone_where_readings_are(run):
 def test_explain_shows_every_reading_and_law(run):
     from dpproof.proofs_check.registry import verify
 
-    found = verify(["ucb.central_exact"])[0]
-    shown = " ".join(run("explain", "ucb.central_exact").out.split())
+    found = verify(["classic.shuffled_sums.few"])[0]
+    shown = " ".join(run("explain", "classic.shuffled_sums.few").out.split())
     own, many = len(found.own_readings), len(found.readings)
     assert own > 1
     assert f"verdict: STEPS PROVED ({many} readings)" in shown
     assert all(" ".join(text.split()) in shown for text in found.readings)
     assert f"readings: {own} of its own, {many} with all it rests on" in shown
-    assert "law laplace.tail: a Laplace variable of scale b is above t >= 0" in shown
-    assert "Coq: cross-checked by Coq" in shown
+    assert "law binomial.mass: Binomial(N, p) has the mass C(N, q) p^q (1-p)^(N-q) at q" in shown
+    assert "Coq: not cross-checked" in shown
 
 
 def test_lemma_6_is_shown_as_what_it_is(run):
