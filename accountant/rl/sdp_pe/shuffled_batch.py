@@ -109,7 +109,9 @@ def account(parameters: ShuffledBatchParameters, adjacency: Adjacency) -> Privac
     )
 
 
-_PAIR = "one user in another cell (state and action) at every step, with reward 1, whatever the other users hold"
+_PAIR = (
+    "one user in another cell (state and action) at every step, with reward 1, whatever the other users hold"
+)
 
 
 def _published(parameters: ShuffledBatchParameters, own: BatchLoss) -> PublishedGuarantee:
