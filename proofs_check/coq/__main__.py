@@ -23,7 +23,7 @@ from dpproof.proofs_check.coq.compiler import (
     version,
 )
 from dpproof.proofs_check.coq.export import UntranslatableError
-from dpproof.proofs_check.coq.files import BASE, IMPORTS, Part, assumptions, built
+from dpproof.proofs_check.coq.files import BASE, IMPORTS, Part, assumptions, built, locked, packed
 from dpproof.proofs_check.kernel import Rejected
 from dpproof.proofs_check.registry import lookup, statements
 
@@ -34,7 +34,9 @@ OPTIONAL = "COQ_OPTIONAL"
 PROBE = "From Coquelicot Require Import Coquelicot.\nFrom Interval Require Import Tactic.\n"
 PROBING, STEP, THEOREM, ALL = 60, 20, 300, 900
 """Seconds for the libraries, a step, a new file, a recorded file."""
-FOLDER = Path("build", "coq")
+CACHE = "DPPROOF_COQ_CACHE"
+"""The environment variable with the folder of compiled files. What did not change there is not compiled again."""
+FOLDER = Path(os.environ.get(CACHE) or Path("build", "coq"))
 BATCH = 20
 
 
@@ -158,13 +160,14 @@ def main(arguments: Sequence[str] = ()) -> int:
     if coq is None:
         return _absent()
     try:
-        search = "--search" in arguments
-        extra = set[str]()
-        if search:
-            parts, extra = _searched([x for x in arguments if x != "--search"])
-        else:
-            parts = _recorded()
-        _verify(parts)
+        with locked(FOLDER):
+            search = "--search" in arguments
+            extra = set[str]()
+            if search:
+                parts, extra = _searched([x for x in arguments if x != "--search"])
+            else:
+                parts = packed(_recorded())
+            _verify(parts)
     except CoqError as error:
         print(f"make coq: FAILED: {error}")
         return 1

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpproof.proofs_check.coq.compiler import PRELUDE, CoqError, Lemma, foundations, place
+from dpproof.proofs_check.coq.compiler import PRELUDE, CoqError, Lemma, foundations, place, version
 
 FUNCTIONALS = Path(__file__).with_name("functionals.v")
 BASE = "base"
@@ -38,6 +40,61 @@ class Part:
         """The file as Coq source text."""
         needed = "".join(f"Require Import {x}.\n" for x in (BASE, *self.needs))
         return IMPORTS + needed + self.head + "\n".join(x.text for x in self.lemmas)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep other processes from compiling in a folder, which is made if it does not exist."""
+    path.mkdir(parents=True, exist_ok=True)
+    with (path / "lock").open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def packed(parts: Sequence[Part], size: int = 200_000) -> list[Part]:
+    """Return the same lemmas in fewer files, because every file loads Coq's libraries, which takes about a second.
+
+    The files of theorems ("paper__statement__claim") are put together if they need parts of the same depth, up to
+    ``size`` characters. Each part must come after those that it needs.
+    """
+    heads = [x.name for x in parts if x.head]
+    depth, groups = dict[str, int](), dict[tuple[str, ...], list[Part]]()
+    for part in parts:
+        depth[part.name] = 1 + max((depth[x] for x in part.needs), default=0)
+        paper, theorem, _ = part.name.partition("__")
+        label = (
+            (paper, str(depth[part.name]), *(x for x in heads if x in part.needs)) if theorem else (paper,)
+        )
+        groups.setdefault(label, []).append(part)
+    rows = [(label, x) for label, group in groups.items() for x in enumerate(_shared(group, size))]
+    names = {
+        x.name: "_".join((*label, *[f"pack{k}"] * (len(label) > 1))) for label, (k, row) in rows for x in row
+    }
+    return [_joined(names, heads, row) for _, (_, row) in rows]
+
+
+def _shared(parts: Sequence[Part], size: int) -> list[list[Part]]:
+    """Return the parts in groups of at most ``size`` characters, or of one part."""
+    rows, length = [list[Part]()], 0
+    for part in parts:
+        length += len(part.text)
+        if rows[-1] and length > size:
+            rows.append([])
+            length = len(part.text)
+        rows[-1].append(part)
+    return rows
+
+
+def _joined(names: Mapping[str, str], heads: Sequence[str], parts: Sequence[Part]) -> Part:
+    """Return one part with the lemmas of all. ``names`` are the new names of parts by their old ones."""
+    needs = {names[x] for part in parts for x in part.needs}
+    return Part(
+        names[parts[0].name],
+        tuple(x for part in parts for x in part.lemmas),
+        (*sorted(needs - {*heads}), *(x for x in heads if x in needs)),
+        {key: name for part in parts for key, name in part.claims.items()},
+        parts[0].head,
+    )
 
 
 def base() -> str:
@@ -75,7 +132,7 @@ class Folder:
 def built(parts: Sequence[Part], path: Path, seconds: float) -> dict[str, str]:
     """Compile parts, each after those that it needs. Return what is wrong with those that Coq does not accept."""
     path.mkdir(parents=True, exist_ok=True)
-    folder = Folder(path, seconds, {BASE: _hash(base())})
+    folder = Folder(path, seconds, {BASE: _hash(f"{version()}{base()}")})
     if error := folder.compiled(BASE, base(), folder.keys[BASE]):
         return {BASE: error, **{x.name: "the tactics do not compile" for x in parts}}
     wrong: dict[str, str] = {}

@@ -4,12 +4,14 @@ import json
 import shutil
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 
 import pytest
 
 from dpproof.proofs_check.coq import record
 from dpproof.proofs_check.coq.claims import EXTRA, Claims
-from dpproof.proofs_check.coq.files import Part, built
+from dpproof.proofs_check.coq.compiler import Lemma
+from dpproof.proofs_check.coq.files import Part, built, packed
 from dpproof.proofs_check.coq.formula import stated
 from dpproof.proofs_check.coq.script import needs_extra
 from dpproof.proofs_check.coq.theorem import TEMPLATES, written
@@ -230,6 +232,30 @@ def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(tmp_pa
             replace(true[-1], name=f"{name}_moved", lemmas=(*arithmetic, replace(last, statement=wrong)))
         )
     assert built([*heads, *true, *false], tmp_path, 200).keys() == {x.name for x in false}
+
+
+def test_packed_files_have_the_same_lemmas_and_need_only_earlier_files():
+    head = Part("head", (), head="Definition x := 0.")
+    few = [
+        Part(
+            f"p__{level}_{k}",
+            (Lemma(f"l{level}{k}", "0 = 0", "lra."),),
+            needs,
+            {f"{level}{k}": f"l{level}{k}"},
+        )
+        for level, needs in enumerate([("head",), ("p__0_1",), ("p__1_2", "head")])
+        for k in range(3)
+    ]
+    for size, files in ((10**6, 4), (1, 10)):
+        found = packed([head, *few], size)
+        assert len(found) == files
+        assert sorted(x for part in found for x in part.claims.items()) == sorted(
+            x for part in few for x in part.claims.items()
+        )
+        assert {x for part in found for x in part.lemmas} == {x for part in few for x in part.lemmas}
+        before = list(accumulate(({x.name} for x in found), set.union, initial=set()))
+        assert all({*part.needs} <= known for part, known in zip(found, before, strict=False))
+        assert found[-1].needs[-1] == "head", "the tactics of a head must be imported last"
 
 
 @pytest.mark.slow
