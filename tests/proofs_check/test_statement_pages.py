@@ -149,6 +149,40 @@ def test_an_error_names_the_line_and_the_rule(old, new, told, tmp_path):
         read(PAGE.replace(old, new, 1), tmp_path)
 
 
+THEOREM = """## Goals
+
+### goal
+
+```
+set Y
+for a in [0, inf)
+function f(Y) in [0, 1]
+given small: for y in Y: f(y) <= a
+show for y in Y: f(y) <= a + 1
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("<= a + 1", "<= a # + 1", "has a character that no formula has"),
+        ("f(y) <= a\n", "f(y) <= a # + 5\n", "has a character that no formula has"),
+        ("<= a + 1", "<= \uff41 + 1", "has a character that no formula has"),
+        ("given", "for a in [5, 6]\ngiven", "declares 'a' a second time"),
+        ("given", "function f(Y) in [1, 1]\ngiven", "declares 'f' a second time"),
+        ("given", "integral f over Y\ngiven", "declares 'f' a second time"),
+        ("given", "set Y\ngiven", "declares 'Y' a second time"),
+        ("## Goals", "## Rules\n\n- Riemann's hypothesis.\n\n## Goals", "must not have '## Rules'"),
+    ],
+)
+def test_a_page_shows_the_theorem_that_is_proved(old, new, told, tmp_path):
+    page = PAGE[: PAGE.index("## Steps")] + THEOREM
+    assert read(page, tmp_path).goals == ("goal",)
+    with pytest.raises(PageError, match=re.escape(told)):
+        read(page.replace(old, new, 1), tmp_path)
+
+
 def test_the_pages_of_a_paper_are_listed_once():
     ids = statement_ids()
     assert len(ids) == len(set(ids)) >= 374
