@@ -240,11 +240,10 @@ def _refuse_gaps(page: Page) -> None:
         raise page.error(
             page.facts["verdict"][0], f"the verdict ({page.fact('verdict')}) must be one of: {words}"
         )
-    for name in ("Readings", "Rules"):
-        if page.goals and name in page.sections:
-            raise page.error(
-                1, f"a page with '## Goals' must not have '## {name}': the kernel derives its goals"
-            )
+    if page.goals and "Readings" in page.sections:
+        raise page.error(
+            1, "a page with '## Goals' must not have '## Readings': the kernel derives its goals"
+        )
     if empty := [
         name
         for name, lines in page.sections.items()

@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from dpproof.proofs_check.kernel import check
+from dpproof.proofs_check.kernel import Outcome, check
 from dpproof.proofs_check.page import PageError, read_statement
 from dpproof.proofs_check.registry import lookup, page_of, statement_ids, statements
 from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import Statement
+from dpproof.proofs_check.verdict import Verdict, derive
 from tests.rows import rows, tiered
 
 EVERY_LINE = ("ucb.lemma5_1.privacy.cells", "classic.azuma", "expert.composition", "eval.lemma1.corrected",
@@ -173,7 +174,6 @@ show for y in Y: f(y) <= a + 1
         ("given", "function f(Y) in [1, 1]\ngiven", "declares 'f' a second time"),
         ("given", "integral f over Y\ngiven", "declares 'f' a second time"),
         ("given", "set Y\ngiven", "declares 'Y' a second time"),
-        ("## Goals", "## Rules\n\n- Riemann's hypothesis.\n\n## Goals", "must not have '## Rules'"),
     ],
 )
 def test_a_page_shows_the_theorem_that_is_proved(old, new, told, tmp_path):
@@ -181,6 +181,12 @@ def test_a_page_shows_the_theorem_that_is_proved(old, new, told, tmp_path):
     assert read(page, tmp_path).goals == ("goal",)
     with pytest.raises(PageError, match=re.escape(told)):
         read(page.replace(old, new, 1), tmp_path)
+
+
+def test_a_theorem_of_analysis_that_goals_assume_is_an_assumption(tmp_path):
+    page = PAGE[: PAGE.index("## Steps")] + "## Rules\n\n- Tonelli's theorem\n\n" + THEOREM
+    found = derive(read(page, tmp_path), [("", Outcome("PROVED", frozenset({"arith"}), None))], {})
+    assert (found.verdict, found.assumptions) == (Verdict.GIVEN, ("Tonelli's theorem",))
 
 
 def test_the_pages_of_a_paper_are_listed_once():
