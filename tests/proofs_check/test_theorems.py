@@ -72,6 +72,32 @@ def test_a_false_version_keeps_the_conditions_of_its_goal():
         read(text)
 
 
+def timeless(claim):
+    """Givens that equate two values of a function, with a variable that only a condition names, as a step its time."""
+    clauses = {name: x for name, x in claim.get("given", {}).items() if type(x) is dict}
+    for name, clause in clauses.items():
+        relation, left, right = clause["then"]
+        changes = relation == "==" and type(left) is type(right) is list and left[0] == right[0]
+        if changes and left[0] in claim.get("functions", {}):
+            yield from ((name, v) for v, _ in clause.get("all", ()) if not mentions(clause["then"], v))
+
+
+def mentions(e, name):
+    return e == name or (type(e) is list and any(mentions(x, name) for x in e[1:]))
+
+
+def test_what_stays_the_same_at_some_times_has_the_time():
+    """Otherwise it stays the same at all times, as soon as the condition holds at one of them."""
+    text = (
+        "set G\nfunction place(integers) in integers\nfunction next(G) in G\nfunction state(integers, G) in real\n"
+        "given keep: for integers t in [0, 9]; g in G if 1 > place(t): state({}, next(g)) == state({}, g)\n"
+        "show for g in G: state(0, g) >= 0\nproof\n  by"
+    )
+    assert [*timeless(read(text.format("1", "1")).goal)] == [("keep", "t")]
+    assert not [*timeless(read(text.format("t + 1", "t")).goal)]
+    assert {certificate_id(*pair): found for pair in THEOREMS if (found := [*timeless(pair[1].goal)])} == {}
+
+
 def test_a_page_without_goals_needs_a_false_version_too():
     """Its only theorem is the statement, and not a lemma: the hypotheses might be impossible."""
     entry = replace(lookup("classic.triangle"), goals=())
