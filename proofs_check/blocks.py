@@ -15,6 +15,9 @@ class StepError(ValueError):
         self.number = number
 
 
+PLAIN = re.compile(r"[\w\s.,()+*/=<>-]*", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Block:
     """A line of a step, with the lines that are indented below it."""
@@ -36,6 +39,16 @@ class Block:
     def wrong(self, rule: str) -> StepError:
         """Return an error for this line."""
         return StepError(self.number, f"line {self.text!r} {rule}")
+
+    def plain(self, text: str) -> str:
+        """Return the text of a formula in this line. Raise an error for a character that no formula has.
+
+        Such characters could be read in another way than people read them: a # begins a comment, and a letter that is
+        raised is read as one that is not.
+        """
+        if not PLAIN.fullmatch(text):
+            raise self.wrong("has a character that no formula has")
+        return text
 
     def alone(self) -> Block:
         """Return the block. Raise an error if lines are indented below it, because nobody would read them."""

@@ -23,8 +23,9 @@ class Words:
 
     def formula(self, row: Block, text: str) -> Any:
         """Return a formula in the kernel's format."""
+        plain = row.plain(text)
         try:
-            return _lists(parse(expanded(text.strip()), self.calls))
+            return _lists(parse(expanded(plain.strip()), self.calls))
         except ValueError as error:
             raise StepError(row.number, str(error)) from None
 

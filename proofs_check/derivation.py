@@ -91,10 +91,17 @@ def _theorem(words: Words, rows: Sequence[Block]) -> dict[str, Any]:
     return found
 
 
+def _new(row: Block, claim: Mapping[str, Any], name: str) -> str:
+    """Return a name that a line declares. Raise an error if an earlier line declares it, too."""
+    if any(name in claim[part] for part in ("sets", "functions", "integrals")):
+        raise row.wrong(f"declares {name!r} a second time")
+    return name
+
+
 def _set(words: Words, row: Block, claim: dict[str, Any]) -> None:
     names = re.findall(NAME, row.rest)
     words.sets += names
-    claim["sets"] += names
+    claim["sets"] += [_new(row, claim, name) for name in names]
 
 
 def _takes(text: str | None) -> list[str]:
@@ -105,19 +112,20 @@ def _integral(words: Words, row: Block, claim: dict[str, Any]) -> None:
     found = row.match(rf"({NAME})(?:\((.*?)\))? over (.+)", "nu over Y")
     takes = _takes(found[2])
     words.calls[found[1]] = len(takes) + 2
-    claim["integrals"][found[1]] = {"takes": takes, "over": found[3].strip()}
+    claim["integrals"][_new(row, claim, found[1])] = {"takes": takes, "over": found[3].strip()}
 
 
 def _function(words: Words, row: Block, claim: dict[str, Any]) -> None:
     found = row.match(rf"({NAME})\((.*?)\) in (.+)", "f(integers, H) in [0, inf)")
     takes = _takes(found[2])
     words.calls[found[1]] = len(takes)
-    claim["functions"][found[1]] = {"takes": takes, "gives": found[3].strip()}
+    claim["functions"][_new(row, claim, found[1])] = {"takes": takes, "gives": found[3].strip()}
 
 
 def _constant(words: Words, row: Block, claim: dict[str, Any]) -> None:
     names, kind = words.binder(row, row.rest)
-    claim["functions"].update({name: {"takes": [], "gives": kind} for name in names})
+    for name in names:
+        claim["functions"][_new(row, claim, name)] = {"takes": [], "gives": kind}
 
 
 def _given(words: Words, row: Block, claim: dict[str, Any]) -> None:

@@ -33,18 +33,15 @@ It is None after ``mono``, where the kernel drops some hypotheses. There they ha
 """
 
 
-PLAIN = re.compile(r"[\w\s.,()+*/=<>-]*", re.ASCII)
-"""A formula. Other characters are refused; a # would begin a comment."""
 NAMED = re.compile(r"([A-Za-z_]\w*): *", re.ASCII)
 BUILT_IN = ("from", "to", "earlier", "reflect")
 """Names that a hypothesis may not have: proofs give them a meaning of their own."""
 
 
 def _formula(block: Block, text: str, read: Callable[[str], Any] = expression) -> Any:
-    if not PLAIN.fullmatch(text):
-        raise block.wrong("has a character that no formula has")
+    plain = block.plain(text)
     try:
-        return read(expanded(text))
+        return read(expanded(plain))
     except ValueError as error:
         raise StepError(block.number, str(error)) from None
     except RecursionError:

@@ -211,7 +211,8 @@ def derive(
             f"but must be those of {sorted({*statement.parts, *statement.rests_on})}"
         )
     if statement.goals and not statement.reason:
-        domain, assumptions, readings = statement.domain, _used(outcomes, granted or {}), {}
+        domain, readings = statement.domain, {}
+        assumptions = _merged(statement.rules, _used(outcomes, granted or {}))
         core = _core_of_goals(statement, outcomes)
     else:
         domain, assumptions = _domain(statement, below), _assumptions(statement, below)

@@ -5,13 +5,16 @@ file of the package, such as ``rlsvi.jsonl``, needs no folder.
 
 The exit code is 0 if every certificate is accepted, 1 if one is rejected, 2 if one cannot be read. A certificate is
 checked against the claim in its own file. Only the registry compares this claim with the claim in the paper. A
-certificate that uses other claims names them with their hashes. They are looked up in the folder of the package and
-in the given files; check their certificates, too. The answer marks those that are assumed and have no certificate.
+certificate that uses other claims names them with their hashes. Their certificates are looked up in the folder of the
+package and in the given files, and are checked first. The answer marks the claims that are assumed and have no
+certificate.
 """
 
 import sys
-from functools import cache
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from dpproof.proofs_check.kernel.arithmetic import Rejected
 from dpproof.proofs_check.kernel.certificate import check, goal_hash, load
@@ -27,7 +30,7 @@ def main(paths: list[str]) -> int:
     if not paths or {"-h", "--help"} & set(paths):
         print(USAGE)
         return 0 if paths else 2
-    worst = 0
+    worst, library = 0, Library(paths)
     for path in paths:
         try:
             found = _certificates(path)
@@ -35,7 +38,7 @@ def main(paths: list[str]) -> int:
             print(f"{path}: unreadable: {getattr(error, 'strerror', None) or error}")
             worst = 2
             continue
-        worst = max([worst, *(_one(place, text, paths) for place, text in found)])
+        worst = max([worst, *(_one(place, text, library) for place, text in found)])
     return worst
 
 
@@ -61,40 +64,59 @@ def _text(name: str) -> str:
     )
 
 
-@cache
-def _claims(files: tuple[str, ...]) -> dict[str, object]:
-    """Return the claims by id that these files, and those of the package, have certificates of; and assumed claims."""
-    places = [*map(str, sorted(FOLDER.glob("*.jsonl"))), *(x.rpartition(":")[0] or x for x in files)]
-    rows = (load(text) for place in places for _, text in _certificates(place))
-    return {row["id"]: row["claim"] for row in rows} | _assumed()
+class Library:
+    """The certificates of the package and of some files, by id, and the claims that are known to be proved."""
+
+    def __init__(self, files: list[str]) -> None:
+        self.places = [*map(str, sorted(FOLDER.glob("*.jsonl"))), *(x.rpartition(":")[0] or x for x in files)]
+        self.assumed: dict[str, Any] = load((FOLDER / "assumed.json").read_text(encoding="utf-8"))
+        self.proved = dict(self.assumed)
+
+    @cached_property
+    def rows(self) -> dict[str, Any]:
+        """The certificates by id. Those that cannot be read are left out."""
+        found: dict[str, Any] = {}
+        for place in self.places:
+            with suppress(OSError, UnicodeDecodeError):
+                for _, text in _certificates(place):
+                    with suppress(Rejected, KeyError, TypeError):
+                        row = load(text)
+                        found[row["id"]] = row
+        return found
+
+    def used(self, certificate: Any, above: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the claims that a certificate uses, after the kernel has accepted certificates that prove them.
+
+        Raises:
+            Rejected: if one of them has no certificate, is refuted, or uses itself. ``above`` are the claims whose
+                certificates use this one.
+        """
+        for name in certificate.get("uses", {}):
+            if name in above:
+                raise Rejected(f"{name} is used in its own proof")
+            if name not in self.proved:
+                row = self.rows.get(name, {"claim": None})
+                if check(row, row["claim"], self.used(row, (*above, name))).verdict != "PROVED":
+                    raise Rejected(f"it uses {name}, which is refuted")
+                self.proved[name] = row["claim"]
+        return {name: self.proved[name] for name in certificate.get("uses", {})}
 
 
-@cache
-def _assumed() -> dict[str, object]:
-    """Return the claims that the package assumes, by id. They have no certificates."""
-    claims: dict[str, object] = load((FOLDER / "assumed.json").read_text(encoding="utf-8"))
-    return claims
-
-
-def _one(path: str, text: str, files: list[str]) -> int:
+def _one(path: str, text: str, library: Library) -> int:
     try:
         certificate = load(text)
-        claim = certificate["claim"]
-        wanted = certificate.get("uses", {})
-        used = (
-            {name: claim for name, claim in _claims(tuple(files)).items() if name in wanted} if wanted else {}
-        )
-    except (Rejected, KeyError, TypeError, IndexError) as error:
-        print(f"{path}: unreadable: {error}")
-        return 2
-    try:
+        claim, identity = certificate["claim"], certificate["id"]
+        used = library.used(certificate, (identity,))
         verdict = check(certificate, claim, used).verdict
-        names = [name + " (assumed)" * (name in _assumed()) for name in sorted(used)]
-        given = f", given {', '.join(names)}" if names else ""
-        print(f"{path}: {verdict} {certificate['id']}, claim {goal_hash(claim)}{given}")
     except Rejected as reason:
         print(f"{path}: rejected: {reason}")
         return 1
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        print(f"{path}: unreadable: {error}")
+        return 2
+    names = [name + " (assumed)" * (name in library.assumed) for name in sorted(used)]
+    given = f", given {', '.join(names)}" if names else ""
+    print(f"{path}: {verdict} {identity}, claim {goal_hash(claim)}{given}")
     return 0
 
 

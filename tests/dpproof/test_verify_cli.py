@@ -194,7 +194,7 @@ def test_a_statement_that_lost_an_obligation_is_named(run, monkeypatch):
     ran = run("verify", "rlsvi")
     assert ran.code == 1
     assert "rlsvi.eq2: recorded PROVED, found OPEN" in ran.err
-    assert "not as agreed: obligations: goal missing" in " ".join(ran.out.split())
+    assert "not as agreed: obligations: goal, change missing" in " ".join(ran.out.split())
 
 
 def test_a_domain_does_not_hide_an_assumption():

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dpproof.proofs_check.certificates import FOLDER
 from dpproof.proofs_check.kernel import Rejected, check, goal_hash, load
 from dpproof.proofs_check.kernel import arithmetic as ia
+from dpproof.proofs_check.kernel.__main__ import main as kernel_alone
 from dpproof.proofs_check.registry import certificate_id, statements
 from dpproof.proofs_check.search import certificate, prove, refute
 from tests.proofs_check.hints import make_goal
@@ -220,6 +221,56 @@ def test_kernel_runs_without_any_installed_package(tmp_path):
     broken.write_text("{")
     codes = [run_kernel(str(path)).returncode for path in (good, bad, broken, tmp_path / "absent")]
     assert codes == [0, 1, 2, 2]
+
+
+FALSE = {"goal": [">", "0", "0"]}
+"""0 > 0. A lemma with this claim proves it."""
+CITED = {"apply": "own.lemma.goal", "sets": {}, "functions": {}, "integrals": {}, "given": {}, "as": "a", "sub": {
+    "exact": "a"}}  # fmt: skip
+REFUTES = {"sets": {}, "functions": {}, "integrals": {}, "given": {}, "at": [], "in": [], "if": [], "side": "below",
+           "against": {"arith": [], "proof": {"leaf": "positive"}}}  # fmt: skip
+
+
+def theorem_certificate(name, verdict, proof, *uses):
+    key = goal_hash(FALSE)
+    row = {
+        "v": 1,
+        "id": name,
+        "claim": FALSE,
+        "claim_sha256": key,
+        "verdict": verdict,
+        "prec": 80,
+        "proof": proof,
+    }
+    return row | {"uses": dict.fromkeys(uses, key)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([("own.lemma.goal", "PROVED", CITED, "own.lemma.goal")], "own.lemma.goal is used in its own proof"),
+        (
+            [
+                ("own.first.goal", "PROVED", CITED, "own.lemma.goal"),
+                ("own.lemma.goal", "PROVED", CITED | {"apply": "own.first.goal"}, "own.first.goal"),
+            ],
+            "is used in its own proof",
+        ),
+        (
+            [("own.lemma.goal", "REFUTED", REFUTES), ("own.last.goal", "PROVED", CITED, "own.lemma.goal")],
+            "it uses own.lemma.goal, which is refuted",
+        ),
+        ([("own.last.goal", "PROVED", CITED, "own.lemma.goal")], "rejected"),
+    ],
+    ids=["itself", "circle", "refuted", "missing"],
+)
+def test_kernel_alone_rejects_what_cites_a_claim_that_is_not_proved(rows, says, tmp_path, capsys):
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(theorem_certificate(*row)) + "\n" for row in rows), encoding="utf-8")
+    assert kernel_alone([str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert says in printed
+    assert "PROVED" not in printed
 
 
 @pytest.mark.slow

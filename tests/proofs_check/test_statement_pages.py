@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from dpproof.proofs_check.kernel import check
+from dpproof.proofs_check.kernel import Outcome, check
 from dpproof.proofs_check.page import PageError, read_statement
 from dpproof.proofs_check.registry import lookup, page_of, statement_ids, statements
 from dpproof.proofs_check.search import certificate
 from dpproof.proofs_check.statement import Statement
+from dpproof.proofs_check.verdict import Verdict, derive
 from tests.rows import rows, tiered
 
 EVERY_LINE = ("ucb.lemma5_1.privacy.cells", "classic.azuma", "expert.composition", "eval.lemma1.corrected",
@@ -147,6 +148,45 @@ def test_an_error_names_the_line_and_the_rule(old, new, told, tmp_path):
     assert PAGE.count(old) >= 1
     with pytest.raises(PageError, match=re.escape(told)):
         read(PAGE.replace(old, new, 1), tmp_path)
+
+
+THEOREM = """## Goals
+
+### goal
+
+```
+set Y
+for a in [0, inf)
+function f(Y) in [0, 1]
+given small: for y in Y: f(y) <= a
+show for y in Y: f(y) <= a + 1
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("<= a + 1", "<= a # + 1", "has a character that no formula has"),
+        ("f(y) <= a\n", "f(y) <= a # + 5\n", "has a character that no formula has"),
+        ("<= a + 1", "<= \uff41 + 1", "has a character that no formula has"),
+        ("given", "for a in [5, 6]\ngiven", "declares 'a' a second time"),
+        ("given", "function f(Y) in [1, 1]\ngiven", "declares 'f' a second time"),
+        ("given", "integral f over Y\ngiven", "declares 'f' a second time"),
+        ("given", "set Y\ngiven", "declares 'Y' a second time"),
+    ],
+)
+def test_a_page_shows_the_theorem_that_is_proved(old, new, told, tmp_path):
+    page = PAGE[: PAGE.index("## Steps")] + THEOREM
+    assert read(page, tmp_path).goals == ("goal",)
+    with pytest.raises(PageError, match=re.escape(told)):
+        read(page.replace(old, new, 1), tmp_path)
+
+
+def test_a_theorem_of_analysis_that_goals_assume_is_an_assumption(tmp_path):
+    page = PAGE[: PAGE.index("## Steps")] + "## Rules\n\n- Tonelli's theorem\n\n" + THEOREM
+    found = derive(read(page, tmp_path), [("", Outcome("PROVED", frozenset({"arith"}), None))], {})
+    assert (found.verdict, found.assumptions) == (Verdict.GIVEN, ("Tonelli's theorem",))
 
 
 def test_the_pages_of_a_paper_are_listed_once():
