@@ -11,10 +11,7 @@ from __future__ import annotations
 from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-PAPER, VERSION = (
-    "Preserving Expert-Level Privacy in Offline Reinforcement Learning (Sharma et al.)",
-    " (2024)",
-)
+PAPER, VERSION = "arXiv:2411.13598", "v1"
 _OPEN = "(0, inf)"
 _RELEASE = {"E": _OPEN, "delta": "(0, 1)", "T": "[1, inf)", "L": "[1, inf)"}
 _COUNT = {"epsilon": _OPEN, "x": "(0, 1)"}

@@ -11,10 +11,7 @@ from __future__ import annotations
 from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-PAPER, VERSION = (
-    "Chowdhury and Zhou, Differentially private regret minimization in episodic MDPs",
-    " (AAAI 2022)",
-)
+PAPER, VERSION = "arXiv:2112.10599", "v1"
 _DOMAIN = {
     **dict.fromkeys(("S", "A", "H", "K"), "[1, inf)"),
     "epsilon": "(0, inf)",

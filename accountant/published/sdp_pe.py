@@ -10,7 +10,7 @@ from __future__ import annotations
 from dpproof.accountant.published.formula import Formula, PublishedFormula
 from dpproof.accountant.published.sources import Source
 
-PAPER, VERSION = "SDP-PE (Bai, Talebi, Zhao, Cheng and Chen)", " (2026)"
+PAPER, VERSION = "arXiv:2411.11647", "v3"
 _DOMAIN = {"tau": "(0, inf)", "epsilon": "(0, 1)", "beta": "(0, 1)"}
 _STATEMENT, _ITEM = "sdp.lemma10.privacy.sum", "Lemma 10 (proof, step 1)"
 

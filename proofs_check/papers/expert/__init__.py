@@ -9,7 +9,7 @@ PAPER = Paper(
     name="expert",
     prefix="expert",
     title="Preserving expert-level privacy in offline reinforcement learning",
-    citation="Sharma, Vinod, Thakurta, Agarwal, Balle, Dann and Raghuveer, 2024",
+    citation="Sharma, Vinod, Thakurta, Agarwal, Balle, Dann and Raghuveer, 2024, arXiv:2411.13598v1",
     deployment=Deployment(
         "selective-dpsgd",
         {"sampling_rate": 0.0853333, "branch_probability": 0.5, "noise_multiplier": 10.0, "steps": 100_000},

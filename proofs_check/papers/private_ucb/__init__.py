@@ -9,7 +9,7 @@ PAPER = Paper(
     name="private-ucb",
     prefix="ucb",
     title="Differentially private regret minimization in episodic Markov decision processes",
-    citation="Chowdhury and Zhou, AAAI 2022",
+    citation="Chowdhury and Zhou, AAAI 2022, arXiv:2112.10599v1",
     deployment=Deployment(
         "central-counts",
         {"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "printed_epsilon": 1.0},

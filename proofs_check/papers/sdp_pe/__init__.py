@@ -9,7 +9,7 @@ PAPER = Paper(
     name="sdp-pe",
     prefix="sdp",
     title="Near-optimal reinforcement learning with shuffle differential privacy",
-    citation="Bai, Talebi, Zhao, Cheng and Chen, 2026",
+    citation="Bai, Talebi, Zhao, Cheng and Chen, 2026, arXiv:2411.11647v3",
     deployment=Deployment(
         "shuffled-count", {"users": 11142, "threshold": 5571.0, "encoding": "bits"}, Adjacency.REPLACE, "1e-6"
     ),
