@@ -137,11 +137,18 @@ def account(parameters: TreeParameters, adjacency: Adjacency = Adjacency.BY_SENS
         adjacency,
         TrustModel.CENTRAL,
         _RELEASED,
-        "classic.tree_gaussian",
+        _statement(parameters, adjacency),
         attained=Attained(GaussianDP(low), pair),
         notes=assumed(parameters.contributions, adjacency),
         sensitivity=contribution(parameters, adjacency),
     )
+
+
+def _statement(parameters: TreeParameters, adjacency: Adjacency) -> str:
+    """Return the page that covers the result. The norm for several leaves is no formal goal."""
+    doubled = adjacency is not Adjacency.REPLACE or parameters.contributions == SIGNED
+    one_leaf = parameters.participations == 1 and doubled
+    return "classic.tree_gaussian" if one_leaf else "classic.tree_gaussian.exact"
 
 
 def _mus(parameters: TreeParameters, adjacency: Adjacency) -> list[flint.arb]:

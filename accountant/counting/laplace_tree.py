@@ -224,11 +224,17 @@ def account(
         adjacency,
         TrustModel.CENTRAL,
         _RELEASED,
-        "classic.tree_laplace",
+        _statement(parameters, adjacency),
         attained=Attained(found, pair) if alternatives else None,
         notes=assumed(parameters.contributions, adjacency) + _notes(parameters, composed=bool(alternatives)),
         sensitivity=contribution(parameters, adjacency),
     )
+
+
+def _statement(parameters: LaplaceTreeParameters, adjacency: Adjacency) -> str:
+    """Return the page that covers the result. Only the guarantee of one changed leaf is a formal goal."""
+    one_leaf = parameters.participations == 1 and adjacency is not Adjacency.REPLACE
+    return "classic.tree_laplace" if one_leaf else "classic.tree_laplace.exact"
 
 
 def _notes(parameters: LaplaceTreeParameters, composed: bool) -> tuple[str, ...]:
