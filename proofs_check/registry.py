@@ -41,6 +41,8 @@ FORMER = {
     "sdp.lemma10.privacy.as_meant": "sdp.lemma10.privacy.bits",
     "sdp.lemma10.utility.tails_as_meant": "sdp.lemma10.utility.tails_to_mean",
     "sdp.lemma14.as_meant": "sdp.lemma14.large_error",
+    "ucb.lemma5_1.privacy.printed": "ucb.lemma5_1.privacy",
+    "ucb.lemma5_4.privacy.printed": "ucb.lemma5_4.privacy",
 }
 """Former ids of statements, and alternative names, each with the present id.
 
