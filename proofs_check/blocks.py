@@ -48,6 +48,8 @@ class Block:
         """
         if not PLAIN.fullmatch(text):
             raise self.wrong("has a character that no formula has")
+        if found := re.search(r"(?<![\w.])[0-9]\w*_", text):
+            raise self.wrong(f"has the number {found[0]!r}, which must have digits only")
         return text
 
     def alone(self) -> Block:

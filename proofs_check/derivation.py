@@ -95,10 +95,13 @@ def _new(row: Block, claim: Mapping[str, Any], name: str) -> str:
     """Return a name that a line declares. Raise an error if an earlier line declares it, too."""
     if any(name in claim[part] for part in ("sets", "functions", "integrals")):
         raise row.wrong(f"declares {name!r} a second time")
+    if name == "inf":
+        raise row.wrong("must not declare 'inf', which is the end of an interval")
     return name
 
 
 def _set(words: Words, row: Block, claim: dict[str, Any]) -> None:
+    row.match(rf"{NAME}(?:, {NAME})*", "Y, Z")
     names = re.findall(NAME, row.rest)
     words.sets += names
     claim["sets"] += [_new(row, claim, name) for name in names]

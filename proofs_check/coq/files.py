@@ -47,7 +47,11 @@ def locked(path: Path) -> Iterator[None]:
     """Keep other processes from compiling in a folder, which is made if it does not exist."""
     path.mkdir(parents=True, exist_ok=True)
     with (path / "lock").open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another process that compiles in {path}", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

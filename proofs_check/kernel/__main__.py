@@ -71,6 +71,8 @@ class Library:
         self.places = [*map(str, sorted(FOLDER.glob("*.jsonl"))), *(x.rpartition(":")[0] or x for x in files)]
         self.assumed: dict[str, Any] = load((FOLDER / "assumed.json").read_text(encoding="utf-8"))
         self.proved = dict(self.assumed)
+        self.below = {name: {name} for name in self.assumed}
+        """The assumed claims that the proof of each claim uses, directly or not."""
 
     @cached_property
     def rows(self) -> dict[str, Any]:
@@ -99,6 +101,7 @@ class Library:
                 if check(row, row["claim"], self.used(row, (*above, name))).verdict != "PROVED":
                     raise Rejected(f"it uses {name}, which is refuted")
                 self.proved[name] = row["claim"]
+                self.below[name] = set().union(*(self.below[x] for x in row.get("uses", {})))
         return {name: self.proved[name] for name in certificate.get("uses", {})}
 
 
@@ -108,13 +111,14 @@ def _one(path: str, text: str, library: Library) -> int:
         claim, identity = certificate["claim"], certificate["id"]
         used = library.used(certificate, (identity,))
         verdict = check(certificate, claim, used).verdict
-    except Rejected as reason:
+    except (Rejected, RecursionError) as reason:
         print(f"{path}: rejected: {reason}")
         return 1
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         print(f"{path}: unreadable: {error}")
         return 2
-    names = [name + " (assumed)" * (name in library.assumed) for name in sorted(used)]
+    assumed = set().union(*(library.below[name] for name in used))
+    names = [name + " (assumed)" * (name in assumed) for name in sorted({*used, *assumed})]
     given = f", given {', '.join(names)}" if names else ""
     print(f"{path}: {verdict} {identity}, claim {goal_hash(claim)}{given}")
     return 0

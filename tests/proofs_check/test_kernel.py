@@ -278,6 +278,9 @@ def test_kernel_alone_accepts_every_certificate_and_names_what_is_assumed():
     ran = run_kernel(*(path.name for path in FOLDER.glob("*.jsonl")))
     assert (ran.returncode, b"rejected" in ran.stdout) == (0, False), ran.stdout[-1000:]
     assert b"given classic.normal_sum.goal (assumed)" in ran.stdout
+    lines = ran.stdout.decode().splitlines()
+    row = next(x for x in lines if " PROVED classic.gaussian_attained.goal," in x)
+    assert "classic.normal_tail.right (assumed)" in row, "an assumption below the claims that are used"
 
 
 def test_the_stored_assumptions_are_those_of_the_pages():

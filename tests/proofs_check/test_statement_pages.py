@@ -174,6 +174,9 @@ show for y in Y: f(y) <= a + 1
         ("given", "function f(Y) in [1, 1]\ngiven", "declares 'f' a second time"),
         ("given", "integral f over Y\ngiven", "declares 'f' a second time"),
         ("given", "set Y\ngiven", "declares 'Y' a second time"),
+        ("set Y\n", "set Y # and Z\n", "must have the form: set Y, Z"),
+        ("for a in", "for inf in", "must not declare 'inf'"),
+        ("<= a + 1", "<= a + 1_0", "has the number '1_', which must have digits only"),
     ],
 )
 def test_a_page_shows_the_theorem_that_is_proved(old, new, told, tmp_path):
@@ -187,6 +190,20 @@ def test_a_theorem_of_analysis_that_goals_assume_is_an_assumption(tmp_path):
     page = PAGE[: PAGE.index("## Steps")] + "## Rules\n\n- Tonelli's theorem\n\n" + THEOREM
     found = derive(read(page, tmp_path), [("", Outcome("PROVED", frozenset({"arith"}), None))], {})
     assert (found.verdict, found.assumptions) == (Verdict.GIVEN, ("Tonelli's theorem",))
+
+
+ANALYSIS = re.compile(r"orders|orders_pair|reflection|shift_(mass|pair|test)")
+"""Names of hypotheses that are theorems about integrals, such as Tonelli's theorem."""
+
+
+def test_hypotheses_that_are_theorems_of_analysis_are_rules():
+    silent = [
+        entry.id
+        for entry in statements()
+        for x in entry.obligations
+        if "vars" not in x.goal and any(map(ANALYSIS.fullmatch, x.goal.get("given", ()))) and not entry.rules
+    ]
+    assert silent == []
 
 
 def test_the_pages_of_a_paper_are_listed_once():
