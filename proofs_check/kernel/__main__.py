@@ -108,6 +108,10 @@ class Library:
 def _one(path: str, text: str, library: Library) -> int:
     try:
         certificate = load(text)
+    except Rejected as error:
+        print(f"{path}: unreadable: {error}")
+        return 2
+    try:
         claim, identity = certificate["claim"], certificate["id"]
         used = library.used(certificate, (identity,))
         verdict = check(certificate, claim, used).verdict

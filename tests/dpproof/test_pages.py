@@ -146,6 +146,13 @@ def test_what_is_refuted_or_restricted_has_its_paragraph(name):
     assert speaks_of(name, NAMED)
 
 
+def test_the_findings_state_the_verdicts_of_today():
+    words = "|".join(sorted((x.value for x in Verdict), key=len, reverse=True))
+    stated = re.findall(rf"`((?:{PREFIXES})\.[A-Za-z0-9_.]+)`,\s+`({words})`", FINDINGS)
+    assert len(stated) > 20
+    assert [(name, verdict) for name, verdict in stated if lookup(name).expected != verdict] == []
+
+
 def test_a_missing_paragraph_would_be_noticed():
     assert not speaks_of("rlsvi.lemma6", NAMED - {"rlsvi.lemma6"})
     assert not speaks_of("ucb.lemma5_1.utility.printed", {"ucb.lemma5_1.privacy", "ucb"})

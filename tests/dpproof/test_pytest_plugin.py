@@ -290,7 +290,7 @@ def test_guessed(privacy):
 """)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*sensitivity is missing. Under replace neighbours*"])
-    rests = "*rests on: classic.laplace, PROVED; assumptions: 0, readings: 0, laws: 0"
+    rests = "*rests on: classic.laplace, PROVED GIVEN; assumptions: 3, readings: 0, laws: 0"
     result.stdout.fnmatch_lines(
         ["*certified  epsilon at most*", rests, "*released bits: in real*", "*scipy's fft*"]
     )

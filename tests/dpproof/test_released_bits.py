@@ -234,7 +234,7 @@ def test_a_claim_file_and_its_report_show_them(run, tmp_path):
     text = "assumed and not proved"
     assert text in (tmp_path / "made" / "index.html").read_text()
     assert text in (tmp_path / "found.md").read_text()
-    rests = f"PROVED; assumptions: 0, readings: {claim['account']['readings_all']}"
+    rests = f"PROVED GIVEN; assumptions: 3, readings: {claim['account']['readings_all']}"
     assert rests in (tmp_path / "found.md").read_text()
 
 
