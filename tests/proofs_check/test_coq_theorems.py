@@ -234,6 +234,11 @@ def test_rules_that_need_more_tactics_prove_a_theorem_and_not_a_false_one(tmp_pa
     assert built([*heads, *true, *false], tmp_path, 200).keys() == {x.name for x in false}
 
 
+def test_an_instance_may_name_a_function_like_a_node():
+    assert not needs_extra({"apply": "demo.goal", "functions": {"leaf": {"is": "1"}}})
+    assert needs_extra({"arith": [], "proof": {"leaf": "bernstein"}})
+
+
 def test_packed_files_have_the_same_lemmas_and_need_only_earlier_files():
     head = Part("head", (), head="Definition x := 0.")
     few = [
