@@ -102,7 +102,9 @@ EXTRA_KINDS = {("leaf", "enumerated"), ("leaf", "bernstein"), ("leaf", "telescop
 def needs_extra(node: Any) -> bool:
     """Return whether a node of a proof needs the tactics of extra.v."""
     if isinstance(node, dict):
-        own = {("leaf", x) for x in node} | {(x, node[x]) for x in ("leaf", "kind") if type(node.get(x)) is str}
+        own = {("leaf", x) for x in node} | {
+            (x, node[x]) for x in ("leaf", "kind") if type(node.get(x)) is str
+        }
         linear = "dominated" in node and node["by"][0] in ("+", "-", "*", "/", "neg")
         return linear or bool(own & EXTRA_KINDS) or any(map(needs_extra, node.values()))
     return isinstance(node, list) and any(map(needs_extra, node))
