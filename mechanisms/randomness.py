@@ -11,7 +11,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -100,6 +100,8 @@ class Randomness:
     """
 
     generator: np.random.Generator
+    words: Callable[[int], NDArray[np.uint64]] | None = field(default=None, repr=False)
+    """Another source of random 64-bit words for exact samplers, such as one that records the words."""
 
     @property
     def simulated(self) -> bool:

@@ -48,6 +48,8 @@ def words_of(randomness: Randomness) -> WordSource:
     >>> words_of(Randomness.of(None)) is system_words
     True
     """
+    if randomness.words is not None:
+        return randomness.words
     return seeded_words(randomness.generator) if randomness.simulated else system_words
 
 

@@ -1,0 +1,1 @@
+"""Private agents that learn from users: any Gymnasium environment with finitely many observations and actions."""

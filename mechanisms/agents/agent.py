@@ -1,0 +1,408 @@
+"""Private agents: they learn from users, one episode each, and act for the next ones under a certified guarantee.
+
+An agent is made with `make`, the function behind `dpproof.agent`. It is driven by `Agent.train` in a Gymnasium
+environment, or by `Agent.user` wherever users come from. The guarantee covers every policy that the agent uses, and
+so everything that other users see. A user's own actions may depend on the same user's earlier observations: this is
+joint differential privacy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.parameters import Parameters
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
+from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Weights
+from dpproof.mechanisms.agents.policy import Policy, drawn
+from dpproof.mechanisms.agents.task import Task
+from dpproof.mechanisms.randomness import Randomness, guaranteed
+
+
+class UserSeenError(ValueError):
+    """Raised for a user who comes a second time. The guarantee is for one episode of each user."""
+
+
+class BudgetSpentError(ValueError):
+    """Raised when all users that the guarantee allows have taken part."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What an agent promises, and the accountant that certifies it.
+
+    Attributes:
+        mechanism: the command-line name of the mechanism.
+        parameters: its parameters.
+        adjacency: the neighbouring relation.
+        epsilon, delta: the guarantee that was asked for.
+    """
+
+    mechanism: str
+    parameters: Parameters
+    adjacency: Adjacency
+    epsilon: Any
+    delta: Any
+
+    def result(self) -> PrivacyResult:
+        """Return the certified guarantee of the mechanism."""
+        from dpproof.accountant.asking import account
+
+        return account(self.mechanism, adjacency=self.adjacency, **self.parameters.as_json())
+
+    @property
+    def title(self) -> str:
+        """The title of the mechanism."""
+        return accountant_for(self.mechanism).title
+
+
+class Agent:
+    """A private agent. `make` (`dpproof.agent`) makes it.
+
+    Args:
+        name: the algorithm's name.
+        task: the public facts about the problem.
+        promise: the guarantee.
+        learner: the algorithm.
+        randomness: the source of the noise, which decides whether the agent is a simulation.
+        journal: where users are noted.
+    """
+
+    def __init__(
+        self, name: str, task: Task, promise: Promise, learner: Learner, randomness: Randomness, journal: Memory
+    ) -> None:
+        self._name, self._task, self._promise, self._learner = name, task, promise, learner
+        self._randomness, self._journal = randomness, journal
+        self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
+        self._open: set[bytes] = set()
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        seen = f"{self.users} of {self._task.episodes} users seen"
+        return f"<agent {self._name}: {seen}; {self._told}>"
+
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled.
+
+        Raises:
+            TypeError: always. A copy would draw noise on the same users twice. ``save`` writes what may be published.
+        """
+        raise TypeError("An agent must not be copied, because noise on the same users would be drawn twice. Use save().")
+
+    @property
+    def _told(self) -> str:
+        if self.simulated:
+            return "a simulation, which has no guarantee"
+        p = self._promise
+        return f"epsilon {p.epsilon} at delta {p.delta}, {p.adjacency.value}"
+
+    @property
+    def name(self) -> str:
+        """The name of the algorithm."""
+        return self._name
+
+    @property
+    def task(self) -> Task:
+        """The public facts about the problem."""
+        return self._task
+
+    @property
+    def promise(self) -> Promise:
+        """The guarantee that was asked for, and the mechanism that keeps it."""
+        return self._promise
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the noise comes from a seed. If so, no guarantee holds."""
+        return self._randomness.simulated
+
+    @property
+    def users(self) -> int:
+        """The number of users so far, including those who left."""
+        return self._learner.users
+
+    @property
+    def result(self) -> PrivacyResult:
+        """The certified guarantee of all policies of the whole run, which also holds at every moment of it.
+
+        Raises:
+            SimulationError: the noise comes from a seed.
+        """
+        return guaranteed(self.simulated, self._promise.result)
+
+    @property
+    def policy(self) -> Policy:
+        """The present policy. It is covered by the guarantee, and may be published."""
+        with self._lock:
+            return Policy(self._task.observations, self._task.actions, self._learner.weights)
+
+    def act(self, observation: Any, step: int = 0) -> Any:
+        """Return an action of the present policy for an observation at a step, counted from 0.
+
+        Raises:
+            ValueError: an observation that was not declared, or a step beyond the horizon.
+        """
+        return self.policy.act(observation, step, self._draws)
+
+    def user(self, person: str | None = None) -> Session:
+        """Return the session of the next user, a context manager.
+
+        Leave the session normally to count the user. Leave it by an error, or by `Session.abort`, and the user is
+        counted as absent: the place is used up, and nothing of the episode is kept.
+
+        Args:
+            person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
+                that the user is a new one.
+
+        Raises:
+            BudgetSpentError: all users that the guarantee allows have taken part.
+            UserSeenError: the person has already taken part, or is taking part.
+        """
+        with self._lock:
+            self._room()
+            digest = None if person is None else self._journal.digest(person)
+            if digest is not None and (digest in self._open or self._journal.knows(digest)):
+                raise UserSeenError(
+                    f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
+                    "a new person, or account for several episodes of a user by group privacy."
+                )
+            if digest is not None:
+                self._open.add(digest)
+            return Session(self, self._task, self._learner.weights, digest)
+
+    def _room(self) -> None:
+        if self.users >= self._task.episodes:
+            raise BudgetSpentError(
+                f"episodes ({self._task.episodes}) are over. The guarantee covers no further user; the policy may "
+                "still be used by act(), which costs nothing."
+            )
+
+    def _finish(self, digest: bytes | None, path: Path | None) -> None:
+        """Count a user, or pass over an absent one."""
+        with self._lock:
+            self._open.discard(digest or b"")
+            self._room()
+            if path is not None:
+                self._learner.check(path)
+            self._journal.commit(self.users, Entry(digest, path))
+            self._advance(path)
+
+    def _advance(self, path: Path | None) -> None:
+        if path is None:
+            self._learner.skip()
+        else:
+            self._learner.see(path)
+
+    def replay(self, entries: Iterator[Entry]) -> None:
+        """Repeat the users of a journal. `make` calls this method."""
+        for entry in entries:
+            self._advance(entry.path)
+
+    def train(
+        self,
+        env: Any,
+        episodes: int | None = None,
+        seed: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Floats:
+        """Learn from episodes in a Gymnasium environment. Each episode is a new user.
+
+        Training that was interrupted goes on with another call. The user of the interrupted episode is absent.
+
+        Args:
+            env: an environment with the spaces that were declared.
+            episodes: the number of episodes; as many as the guarantee still allows without it.
+            seed: a seed for the environment. It makes the users reproducible, not the noise.
+            progress: a function that gets the number of finished episodes and of all episodes after each one.
+
+        Returns:
+            The sum of rewards of each episode. No guarantee covers these sums: they are the users' data.
+
+        Raises:
+            ValueError: the spaces or the time limit of the environment do not fit, a reward is outside its range, or
+                an observation was not declared. The user is absent then, and nothing is released.
+        """
+        wanted = self._task.episodes - self.users if episodes is None else episodes
+        check_environment(self._task, env)
+        returns = np.zeros(wanted)
+        for number in range(wanted):
+            with self.user() as user:
+                returns[number] = _play(user, env, seed if number == 0 else None)
+            if progress is not None:
+                progress(number + 1, wanted)
+        return returns
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def save(self, path: str | FilePath) -> None:
+        """Write the agent's passport: its policy and its guarantee, but no user's data and no seed.
+
+        Raises:
+            ValueError: the name of the file does not end in ``.npz``.
+        """
+        from dpproof.mechanisms.agents.passport import write  # it imports this module
+
+        write(self, path)
+
+
+@dataclass(eq=False)
+class Session:
+    """The episode of one user. `Agent.user` makes it; use it as a context manager.
+
+    The policy is that of the moment when the session began. Observations that the user makes and actions that are
+    chosen stay in the session until it ends normally.
+    """
+
+    _agent: Agent
+    _task: Task
+    _weights: Weights
+    _digest: bytes | None
+    _states: list[int] = field(default_factory=list)
+    _actions: list[int] = field(default_factory=list)
+    _gains: list[float] = field(default_factory=list)
+    _done: bool = False
+    _closed: bool = False
+
+    @property
+    def step(self) -> int:
+        """The number of steps so far."""
+        return len(self._gains)
+
+    @property
+    def done(self) -> bool:
+        """Whether the episode is over: it ended, was cut off, or has as many steps as the horizon."""
+        return self._done or self.step == self._task.horizon
+
+    def act(self, observation: Any) -> Any:
+        """Return the action for an observation. It must be the one that the last step led to.
+
+        Raises:
+            ValueError: an observation that was not declared or is not the last one, or an episode that is over.
+        """
+        self._running("act")
+        state = self._task.observations.number(observation)
+        if not self._states:
+            self._states.append(state)
+        if state != self._states[-1]:
+            raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
+        row = self._weights[self.step, state]
+        action = drawn(row, self._agent._draws)  # noqa: SLF001 (the session is a part of its agent)
+        self._actions[self.step :] = [action]
+        return self._task.actions.value(action)
+
+    def observe(
+        self, reward: float, observation: Any, *, terminated: bool = False, truncated: bool = False, action: Any = None
+    ) -> None:
+        """Note what followed the last action.
+
+        Args:
+            reward: the reward, in the declared range.
+            observation: the next observation.
+            terminated: whether the episode ended in this observation, so that no reward can follow.
+            truncated: whether the episode was cut off, by a time limit for example.
+            action: the action that was taken, if it is another one than ``act`` returned.
+
+        Raises:
+            ValueError: a value that was not declared, or a call before ``act``. The session is unchanged then.
+        """
+        self._running("observe")
+        if len(self._actions) == self.step:
+            raise ValueError("observe() must come after act(). Call act(observation) in every step.")
+        gain = self._task.gain(reward)
+        chosen = self._actions[-1] if action is None else self._task.actions.number(action)
+        after = self._task.states if terminated else self._task.observations.number(observation)
+        self._actions[-1] = chosen
+        self._gains.append(gain)
+        self._states.append(after)
+        self._done = bool(terminated or truncated)
+
+    def abort(self) -> None:
+        """End the session without the user's data. The user counts as absent."""
+        if not self._closed:
+            self._closed = True
+            self._agent._finish(self._digest, None)  # noqa: SLF001
+
+    def finish(self) -> None:
+        """End the session and count the user. Leaving the context manager normally does the same."""
+        if self._closed:
+            return
+        if not self._gains:
+            self.abort()
+            return
+        n = self.step
+        path = Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
+        self._closed = True
+        self._agent._finish(self._digest, path)  # noqa: SLF001
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            with suppress(BudgetSpentError):
+                self.abort()
+
+    def _running(self, name: str) -> None:
+        if self._closed:
+            raise ValueError(f"{name}() must not be called after the session has ended")
+        if self._done:
+            raise ValueError(f"{name}() must not be called after the episode is over")
+        if self.step == self._task.horizon:
+            raise ValueError(
+                f"horizon ({self._task.horizon}) must be at least the number of steps of an episode. Make the agent "
+                "with a longer horizon, or cut episodes off with gymnasium.wrappers.TimeLimit."
+            )
+
+
+def _play(user: Session, env: Any, seed: int | None) -> float:
+    """Play one episode, and return the sum of its rewards."""
+    observation, _ = env.reset(seed=seed)
+    total = 0.0
+    over = False
+    while not over:
+        action = user.act(observation)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        user.observe(reward, observation, terminated=terminated, truncated=truncated)
+        total += float(reward)
+        over = terminated or truncated
+    return total
+
+
+def check_environment(task: Task, env: Any) -> None:
+    """Raise an error unless an environment has the declared spaces and a time limit within the horizon.
+
+    Raises:
+        ValueError: the message names the value, the rule and the remedy.
+    """
+    from dpproof.mechanisms.agents.spaces import FiniteSpace
+
+    for name, wanted, space in (
+        ("observation", task.observations, env.observation_space),
+        ("action", task.actions, env.action_space),
+    ):
+        if hasattr(space, "n") and FiniteSpace.of(name, space).values != wanted.values:
+            raise ValueError(
+                f"the {name} space of env ({space}) must be the declared one with {wanted.size} values"
+            )
+    limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    if limit is not None and limit > task.horizon:
+        raise ValueError(
+            f"horizon ({task.horizon}) must be at least the time limit of env ({limit}). Make the agent with that "
+            f"horizon, or wrap the environment: gymnasium.wrappers.TimeLimit(env, {task.horizon})."
+        )

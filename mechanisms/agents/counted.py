@@ -1,0 +1,298 @@
+"""Learners that plan from private counts: PRIVATE-UCB by value iteration and by policy optimisation, and DP-UCBVI.
+
+A user adds to two families of counters: the sums of gains, one counter for each state and action, and the numbers of
+transitions, one for each possible next state as well. Gains are rounded to multiples of 1/grains, user by user, so
+neighbours stay neighbours. All counters are integers and get integer noise
+(`dpproof.mechanisms.counting.lattice`). A counter gets its noise whether its count is 0 or not.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpproof.mechanisms.agents import _kernels as kernels
+from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Weights
+from dpproof.mechanisms.agents.task import Task
+from dpproof.mechanisms.rl.private_ucb.constants import Constants
+
+
+class Way(enum.Enum):
+    """How a learner improves its policy."""
+
+    GREEDY = "value iteration"
+    MIRROR = "policy optimisation"
+    VARIANCE = "value iteration with a bonus that depends on the variance"
+
+
+class Sums(Protocol):
+    """Interface of private running sums of integers, such as `dpproof.mechanisms.counting.lattice.LatticeSums`."""
+
+    running: Floats
+
+    def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
+        """Add integers to counters of the present batch."""
+        ...
+
+    def close(self) -> object:
+        """Complete the batch and update the running sums."""
+        ...
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How users are counted and released.
+
+    Attributes:
+        grains: gains are multiples of 1/grains.
+        every: counts are released after every so many users.
+        releases: the largest number of releases.
+        cap: the largest number of visits of a state and action that an episode counts.
+        pooled: whether all steps share one table.
+        gain_level, transition_level: bounds on the noise of one counter, in units of a gain of 1 and of a visit. They
+            hold for all counters and releases at once, except with the failure probability of the constants.
+    """
+
+    grains: int
+    every: int
+    releases: int
+    cap: int
+    pooled: bool
+    gain_level: float
+    transition_level: float
+
+
+class Counters:
+    """The counts of a task, as they are known before the next release, and the private counters behind them.
+
+    Args:
+        task: the sizes, and the possible transitions.
+        counting: how users are counted.
+        gains: private sums of gains, in units of 1/grains, with G S A counters.
+        transitions: private numbers of transitions, G times the number of possible transitions; None if states and
+            actions are public. Transitions are then counted exactly.
+    """
+
+    def __init__(self, task: Task, counting: Counting, gains: Sums, transitions: Sums | None) -> None:
+        self.counting, self._gains, self._transitions = counting, gains, transitions
+        self.tables = 1 if counting.pooled else task.horizon
+        self.cells = task.states * task.actions.size
+        self._actions = task.actions.size
+        self.after = task.rows() if transitions is not None else np.full((self.cells, 1), -1, np.int64)
+        self._known = self.after >= 0
+        self.possible = possible_transitions(task) if transitions is not None else 0
+        self._pair = np.cumsum(self._known.reshape(-1)).reshape(self._known.shape) - 1
+        self._exact = np.zeros((self.tables, *self.after.shape))
+        self._places: dict[tuple[int, int], int] = {}
+        self._dense = transitions is not None and task.successors is None
+
+    def count(self, path: Path) -> None:
+        """Add one user to the present batch.
+
+        Raises:
+            ValueError: a transition is not among the possible ones. Nothing is counted then.
+        """
+        cells = path.states[:-1] * self._actions + path.actions
+        steps = np.arange(len(cells))
+        branches = self.branches(path)
+        kept = np.flatnonzero(_turns(cells, steps if not self.counting.pooled else None) < self.counting.cap)
+        tables = np.zeros_like(kept) if self.counting.pooled else steps[kept]
+        grains = np.rint(path.gains[kept] * self.counting.grains).astype(np.int64)
+        self._gains.add(tables * self.cells + cells[kept], grains)
+        if self._transitions is None:
+            np.add.at(self._exact, (tables, cells[kept], branches[kept]), 1.0)
+        else:
+            places = tables * self.possible + self._pair[cells[kept], branches[kept]]
+            self._transitions.add(places, np.ones_like(places))
+
+    def release(self) -> tuple[Floats, Floats]:
+        """Complete the batch. Return the private sums of gains (G, S A) and numbers of transitions (G, S A, b)."""
+        self._gains.close()
+        gains = self._gains.running.reshape(self.tables, self.cells) / self.counting.grains
+        if self._transitions is None:
+            return gains, self._exact.copy()
+        self._transitions.close()
+        found = np.zeros(self._exact.shape)
+        found[:, self._known] = self._transitions.running.reshape(self.tables, self.possible)
+        return gains, found
+
+    def branches(self, path: Path) -> Ints:
+        """Return the place of each next state among the possible next states of its cell.
+
+        Raises:
+            ValueError: a transition is not among the possible ones.
+        """
+        cells, after = path.states[:-1] * self._actions + path.actions, path.states[1:]
+        if self._dense:
+            return after
+        pairs = list(zip(cells.tolist(), after.tolist(), strict=True))
+        if self._transitions is None:
+            for pair in pairs:
+                if pair not in self._places:
+                    self._open(*pair)
+            return np.array([self._places[pair] for pair in pairs], np.int64)
+        hits = self.after[cells] == after[:, None]
+        if not hits.any(axis=1).all():
+            wrong = pairs[int(np.flatnonzero(~hits.any(axis=1))[0])]
+            raise ValueError(
+                f"the transition to state number {wrong[1]} from state number {wrong[0] // self._actions} by action "
+                f"number {wrong[0] % self._actions} must be in the declared support"
+            )
+        return hits.argmax(axis=1)
+
+    def _open(self, cell: int, after: int) -> None:
+        """Note a public transition that is seen for the first time."""
+        row = self.after[cell]
+        free = np.flatnonzero(row < 0)
+        if not free.size:
+            extra = np.full((self.cells, 1), -1, np.int64)
+            self.after = np.hstack([self.after, extra])
+            self._exact = np.concatenate([self._exact, np.zeros((self.tables, self.cells, 1))], axis=2)
+            free = np.array([self.after.shape[1] - 1])
+        self.after[cell, free[0]] = after
+        self._places[cell, after] = int(free[0])
+
+
+def possible_transitions(task: Task) -> int:
+    """Return the number of possible transitions, which is the number of transition counters of one table."""
+    return int((task.rows() >= 0).sum()) if task.successors is not None else task.rows().size
+
+
+def _turns(cells: Ints, steps: Ints | None) -> Ints:
+    """Return for each visit how many earlier visits of the episode were to the same cell of the same table."""
+    if steps is not None:
+        return np.zeros(len(cells), np.int64)
+    order = np.argsort(cells, kind="stable")
+    ranked = cells[order]
+    new = np.r_[True, ranked[1:] != ranked[:-1]] if len(cells) else np.zeros(0, np.bool_)
+    starts = np.maximum.accumulate(np.where(new, np.arange(len(cells)), 0))
+    found = np.empty(len(cells), np.int64)
+    found[order] = np.arange(len(cells)) - starts
+    return found
+
+
+class Planner:
+    """The policy that optimistic learning computes from released counts.
+
+    Args:
+        task: the sizes.
+        constants: the factors of the bonus, and the threshold below which a released count becomes 0.
+        way: how the policy is improved.
+        counting: the noise levels.
+        bernstein: with `Way.VARIANCE`, the factor of the standard deviation in the bonus.
+    """
+
+    def __init__(
+        self, task: Task, constants: Constants, way: Way, counting: Counting, bernstein: float = 0.0
+    ) -> None:
+        S, A, H = task.states, task.actions.size, task.horizon
+        self._constants, self._way, self._counting = constants, way, counting
+        self._end = 1.0 - task.zero_gain
+        self._bonus = _bonus(task, constants, counting, way, bernstein)
+        self._values, self._table = np.zeros((H + 1, S + 1)), np.zeros((H, S * A))
+        self.weights: Weights = np.full((H, S, A), 1.0 / A, np.float32)
+        self._logs = np.zeros((H, S, A)) if way is Way.MIRROR else np.zeros((0, 0, 0))
+        self._rate = constants.learning_rate * math.sqrt(2 * math.log(max(A, 2)) / (H**2 * task.episodes))
+        self._estimates: kernels.Estimates | None = None
+
+    def read(self, after: Ints, gains: Floats, transitions: Floats, *, noisy: bool) -> None:
+        """Use newly released counts: next states (S A, b), sums of gains (G, S A), transitions (G, S A, b)."""
+        constants, counting = self._constants, self._counting
+        kept = np.where(transitions < constants.threshold * counting.transition_level, 0.0, transitions)
+        kept = kept if noisy else transitions
+        visits = np.maximum(kept, 0.0).sum(axis=2)
+        gains = np.where(gains < constants.threshold * counting.gain_level, 0.0, gains)
+        costs = visits - np.clip(gains, 0.0, visits)
+        shift = constants.shift * max(counting.gain_level, counting.transition_level)
+        sizes = np.maximum(1.0, visits + shift)
+        chances = np.maximum(kept, 0.0) / sizes[:, :, None]
+        self._estimates = kernels.Estimates(np.ascontiguousarray(after), chances, costs / sizes, sizes)
+        if self._way is not Way.MIRROR:
+            weights = np.empty_like(self.weights)
+            monotone = self._way is Way.VARIANCE
+            kernels.improve(
+                self._estimates, self._bonus, self._end, monotone, self._values, self._table, weights
+            )
+            self.weights = weights
+
+    def next_user(self) -> None:
+        """Change a policy that changes with every user, as mirror descent does."""
+        if self._way is Way.MIRROR and self._estimates is not None:
+            kernels.evaluate(
+                self._estimates, self._bonus, self._end, self.weights, self._values, self._table
+            )
+            weights = np.empty_like(self.weights)
+            kernels.mirror(self._rate, self._table, self._logs, weights)
+            self.weights = weights
+
+
+def _bonus(
+    task: Task, constants: Constants, counting: Counting, way: Way, bernstein: float
+) -> kernels.Bonus:
+    S, A, H = task.states, task.actions.size, task.horizon
+    steps = np.arange(H - 1, -1, -1.0) if constants.remaining else np.full(H, float(H))
+    T = H * task.episodes
+    cost = constants.cost_width(S, A, T)
+    second = counting.transition_level
+    first = max(counting.gain_level, second)
+    errors = constants.error * (3 * first + steps * (task.branches * second + 2 * first))
+    match way:
+        case Way.GREEDY:
+            return kernels.Bonus(cost * (1 + steps), errors, 0.0)
+        case Way.MIRROR:
+            return kernels.Bonus(cost + steps * constants.transition_width(S, A, T), errors, 0.0)
+        case Way.VARIANCE:
+            return kernels.Bonus(np.full(H, cost), errors, bernstein * cost)
+
+
+class CountedLearner:
+    """A learner that counts users, releases their counts after every batch, and plans from what was released.
+
+    Args:
+        task: the sizes.
+        counters: the private counters.
+        planner: the planner.
+
+    `dpproof.mechanisms.agents.agent` makes it, and calibrates its noise.
+    """
+
+    def __init__(self, counters: Counters, planner: Planner) -> None:
+        self._counters, self._planner = counters, planner
+        self.users = 0
+        self.releases = 0
+
+    @property
+    def weights(self) -> Weights:
+        """The present policy, probabilities (H, S, A) of actions."""
+        return self._planner.weights
+
+    def check(self, path: Path) -> None:
+        """Raise a ValueError if a transition of the path is not among the possible ones."""
+        self._counters.branches(path)
+
+    def see(self, path: Path) -> None:
+        """Count the next user. See `Learner.see`."""
+        self._counters.count(path)
+        self.skip()
+
+    def skip(self) -> None:
+        """Pass over the next user. See `Learner.skip`."""
+        counting = self._counters.counting
+        self.users += 1
+        if self.users % counting.every == 0 and self.releases < counting.releases:
+            gains, transitions = self._counters.release()
+            self.releases += 1
+            noisy = self._counters.possible > 0
+            self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
+        self._planner.next_user()
+
+
+def grid_units(scale: float, times: int) -> Fraction:
+    """Return the scale of noise in units of 1/times, exactly."""
+    return Fraction(scale) * times

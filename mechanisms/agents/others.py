@@ -1,0 +1,126 @@
+"""Learners that release something else than counts: RLSVI and Thompson sampling, driven by real users."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
+from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
+from dpproof.mechanisms.agents.learner import Path, Weights
+from dpproof.mechanisms.agents.task import Task
+from dpproof.mechanisms.randomness import Randomness
+from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, grains
+from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
+from dpproof.mechanisms.release.words import words_of
+from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
+
+
+class RLSVILearner:
+    """RLSVI with users who arrive one after another. The end of an episode is a state that is never left.
+
+    Args:
+        task: the sizes.
+        parameters: those of the accountant, with one state more than the task.
+        randomness: the source of the noise.
+    """
+
+    def __init__(self, task: Task, parameters: RLSVIParameters, randomness: Randomness) -> None:
+        self._task = task
+        self._stream = RLSVIStream(parameters, randomness)
+        self._present: tuple[int, Weights] | None = None
+
+    @property
+    def users(self) -> int:
+        """The number of users so far."""
+        return self._stream.episode
+
+    @property
+    def weights(self) -> Weights:
+        """The best actions of the present table, as probabilities (H, S, A). The first call draws the table."""
+        if self._present is None or (
+            self._present[0] < self.users and self.users < self._task.episodes
+        ):
+            best = self._stream.policy()[:, : self._task.states]
+            self._present = self.users, np.eye(self._task.actions.size, dtype=np.float32)[best]
+        return self._present[1]
+
+    def check(self, path: Path) -> None:
+        """Accept every path."""
+
+    def see(self, path: Path) -> None:
+        """Count the next user. See `Learner.see`."""
+        _ = self.weights
+        missing = self._task.horizon - len(path.actions)
+        end = path.states[-1]
+        states = np.concatenate([path.states, np.full(missing, end)])
+        after = self._task.zero_gain if end == self._task.states else 0.0
+        self._stream.see(
+            states,
+            np.concatenate([path.actions, np.zeros(missing, np.int64)]),
+            np.concatenate([path.gains, np.full(missing, after)]),
+        )
+
+    def skip(self) -> None:
+        """Pass over the next user, who counts as one who left at once."""
+        self.see(Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0)))
+
+
+class ThompsonLearner:
+    """Gaussian Thompson sampling for a bandit: one observation, one step, one arm for each action.
+
+    A user's action is the arm with the largest draw. There are no initial pulls.
+
+    Args:
+        task: the sizes, with one step.
+        parameters: those of the accountant.
+        randomness: the source of the draws.
+
+    Raises:
+        ValueError: the task has more than one step or more than one observation.
+    """
+
+    def __init__(self, task: Task, parameters: ThompsonParameters, randomness: Randomness) -> None:
+        self._task, self._parameters = task, parameters
+        self._words = words_of(randomness)
+        self._counts = [0] * parameters.arms
+        self._sums = [0] * parameters.arms
+        self.users = 0
+        self._present: tuple[int, Weights] | None = None
+
+    @property
+    def weights(self) -> Weights:
+        """The arm of the present user, as probabilities (1, 1, A). The first call for a user draws the numbers."""
+        if self._present is None or (
+            self._present[0] < self.users and self.users < self._task.episodes
+        ):
+            arms = self._parameters.arms
+            found = np.zeros((1, 1, arms), np.float32)
+            found[0, 0, self._arm()] = 1.0
+            self._present = self.users, found
+        return self._present[1]
+
+    def _arm(self) -> int:
+        means = [Fraction(s, n + 1 << REWARD_BITS) for s, n in zip(self._sums, self._counts, strict=True)]
+        variances = [exact(self._parameters.variance) / (n + 1) for n in self._counts]
+        drawn = rounded_gaussian(means, variances, GRID, source=self._words)
+        return drawn.index(max(drawn))
+
+    def check(self, path: Path) -> None:
+        """Accept every path. The guarantee does not depend on which arms users pull."""
+
+    def see(self, path: Path) -> None:
+        """Count the next user. See `Learner.see`."""
+        _ = self.weights
+        arm = int(path.actions[0])
+        self._counts[arm] += 1
+        self._sums[arm] += int(grains(path.gains)[0])
+        self.users += 1
+
+    def skip(self) -> None:
+        """Pass over the next user, whose pull counts with reward 0."""
+        arm = int(self.weights.argmax())
+        self._counts[arm] += 1
+        self.users += 1

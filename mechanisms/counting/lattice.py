@@ -1,0 +1,111 @@
+"""Running sums of integers that are released exactly, to the last bit.
+
+A stream has leaves x_1, x_2, ..., each a vector of integers with one entry for each counter. The encoder C is a lower
+triangular Toeplitz matrix of integers. When leaf t is complete, the counter releases the vector of integers
+y_t = c_0 x_t + c_1 x_{t-1} + ... + c_{t-1} x_1 + z_t. The noise z_t is an integer that does not depend on the data.
+Everything else is computed from y_1, ..., y_t alone: the running sums are B y with B = A C^-1, where A is the matrix
+of running sums. They are doubles, and their rounding errors cost no privacy.
+
+All products and sums of C x are integers below 2^53, so doubles hold them exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpproof.mechanisms._checks import at_least
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_WHOLE = 1 << 53
+
+
+class LatticeSums:
+    """Running sums of ``counters`` streams of integers, released through an encoder of integers with integer noise.
+
+    >>> sums = LatticeSums([2, 1, 1], counters=2, most=10, draw=lambda n: np.zeros(n, np.int64))
+    >>> for leaf in ([1, 0], [3, 4]):
+    ...     sums.add([0, 1], leaf)
+    ...     released = sums.close()
+    >>> released.tolist(), sums.running.tolist()
+    ([7, 8], [4.0, 4.0])
+
+    Args:
+        encoder: the first column c_0, c_1, ... of C, integers with c_0 above 0. Its length is the number of leaves.
+        counters: the number of streams.
+        most: an upper bound on the sum of absolute values that one stream adds over all leaves.
+        draw: function that returns a number of independent integers of noise.
+
+    Raises:
+        ValueError: an encoder that is empty or begins with 0, or sums that doubles would round.
+    """
+
+    def __init__(
+        self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]
+    ) -> None:
+        at_least("counters", counters, 1)
+        if not len(encoder) or encoder[0] <= 0:
+            raise ValueError(f"encoder ({list(encoder)[:3]}) must begin with an integer above 0")
+        if max(map(abs, encoder)) * at_least("most", most, 0) >= _WHOLE:
+            raise ValueError(
+                f"most ({most}) times the largest coefficient ({max(map(abs, encoder))}) must be below 2^53. "
+                "Use fewer grains or fewer bits."
+            )
+        self._encoder = np.array(encoder, np.float64)
+        self._decoder = _decoder(self._encoder)
+        self._draw = draw
+        self._leaf = np.zeros(counters)
+        self._leaves: list[Floats] = []
+        self._released: list[Floats] = []
+        self.running = np.zeros(counters)
+        """The running sums of all closed leaves, computed from the released integers."""
+
+    @property
+    def time(self) -> int:
+        """The number of closed leaves."""
+        return len(self._released)
+
+    @property
+    def room(self) -> int:
+        """The number of leaves that can still be closed."""
+        return len(self._encoder) - self.time
+
+    def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
+        """Add integers to counters of the present leaf. A counter may be listed more than once."""
+        np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
+
+    def close(self) -> Ints:
+        """Complete the present leaf, and return the released integers y_t.
+
+        Raises:
+            ValueError: all leaves are closed.
+        """
+        if not self.room:
+            raise ValueError(f"leaf number {self.time + 1} cannot be closed, because the stream is over")
+        self._leaves.append(self._leaf)
+        self._leaf = np.zeros_like(self._leaf)
+        noise = self._draw(self._leaf.size)
+        released = _combined(self._encoder, self._leaves).astype(np.int64) + noise
+        self._released.append(released.astype(np.float64))
+        self.running = _combined(self._decoder, self._released)
+        return released
+
+
+def _combined(column: Floats, rows: list[Floats]) -> Floats:
+    """Return the last entry of the Toeplitz matrix with this first column times the rows."""
+    found = np.zeros_like(rows[0])
+    for weight, row in zip(column[: len(rows)][::-1].tolist(), rows, strict=True):
+        if weight:
+            found += weight * row
+    return found
+
+
+def _decoder(encoder: Floats) -> Floats:
+    """Return the first column of B = A C^-1: the running sums of the reciprocal power series of C."""
+    from scipy import signal  # takes long to import
+
+    found: Floats = signal.lfilter([1.0], encoder, np.ones(len(encoder)))
+    return found
