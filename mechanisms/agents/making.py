@@ -1,0 +1,171 @@
+"""The function behind `dpproof.agent`: it calibrates a private agent and checks everything before any user comes."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from pathlib import Path as FilePath
+from typing import Any
+
+from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.spelling import one_of
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
+from dpproof.mechanisms.agents.algorithms import ALGORITHMS, Built, Wish
+from dpproof.mechanisms.agents.journal import Journal, Memory, RecordedWords
+from dpproof.mechanisms.agents.presets import PRESETS, Signal
+from dpproof.mechanisms.agents.spaces import FiniteSpace
+from dpproof.mechanisms.agents.task import Task, successors_of
+from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.release.words import words_of
+from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.version import __version__
+
+
+class SwampedWarning(UserWarning):
+    """Warns that the noise hides what an agent could learn from the declared number of episodes."""
+
+
+def make(
+    algorithm: str,
+    env: Any = None,
+    *,
+    episodes: int,
+    horizon: int,
+    epsilon: Any,
+    delta: Any,
+    adjacency: Adjacency | str,
+    reward_range: tuple[float, float],
+    observations: Any = None,
+    actions: Any = None,
+    support: Any = None,
+    privatizer: Any = "auto",
+    constants: Constants | None = None,
+    seed: Source = None,
+    journal: str | FilePath | None = None,
+) -> Agent:
+    """Return a private agent whose whole run keeps (epsilon, delta) under a neighbouring relation.
+
+    Args:
+        algorithm: ``private-ucb-vi``, ``private-ucb-po``, ``dp-ucbvi``, ``rlsvi``, ``sdp-pe`` or ``thompson``.
+        env: a Gymnasium environment, whose spaces the agent takes. Or give ``observations`` and ``actions``.
+        episodes: the number of users, one episode each.
+        horizon: the largest number of steps of an episode.
+        epsilon: the privacy budget of the whole run, above 0. A text such as "0.1" means exactly this number.
+        delta: the delta of the guarantee, in [0, 1).
+        adjacency: ``replace``, ``add-remove`` or ``rewards-only``. It decides what gets noise.
+        reward_range: the smallest and the largest reward of a step.
+        observations: the finite set of observations: a Gymnasium space, a number or a list of values.
+        actions: the finite set of actions, given in the same way.
+        support: the possible next observations of each observation and action, if they are public. A mapping from
+            (observation, action), or a function with these arguments. ``"end"`` stands for the end of the episode.
+            Without it every observation may follow every other one, and more counters get noise.
+        privatizer: ``auto`` for the cheapest counters, or how counts are made private: ``tree``, ``square-root``,
+            ``banded``, ``local``, or parameters of the accountant ``batched-counts``.
+        constants: constants of optimistic learning; a preset of the algorithm without it.
+        seed: leave it out for an agent that may be deployed. A seed makes a simulation, which has no guarantee.
+        journal: an SQLite file, from which the run goes on after a crash. It holds the users' data.
+
+    Raises:
+        ValueError: for a value outside its domain, spaces that are not finite, or a relation without a proof.
+        JournalError: the journal belongs to another agent.
+
+    Warns:
+        SwampedWarning: the noise hides what could be learned from this number of episodes.
+
+    >>> agent = make("private-ucb-vi", observations=2, actions=2, episodes=1000, horizon=1, epsilon=2, delta="1e-5",
+    ...              adjacency="replace", reward_range=(0, 1))
+    >>> with agent.user("Ann") as user:
+    ...     action = user.act(0)
+    ...     user.observe(1.0, 1)
+    >>> agent.users, agent.result.covers_released_bits
+    (1, True)
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm ({algorithm!r}) {one_of(algorithm, ALGORITHMS)}")
+    _budget(epsilon, delta)
+    spaces = [
+        _space(name, given, env) for name, given in (("observation", observations), ("action", actions))
+    ]
+    low, high = (float(end) for end in reward_range)
+    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors_of(spaces[0], spaces[1], support))
+    if env is not None:
+        check_environment(task, env)
+    wish = Wish(
+        Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer
+    )
+    built = ALGORITHMS[algorithm](task, wish)
+    if built.signal is not None:
+        _warn(built.signal, epsilon)
+    promise = Promise(built.mechanism, built.parameters, wish.adjacency, epsilon, delta)
+    return _begun(algorithm, task, promise, built, Randomness.of(seed), journal)
+
+
+def _budget(epsilon: Any, delta: Any) -> None:
+    if not exact(epsilon, "epsilon") > 0:
+        raise ValueError(f"epsilon ({epsilon!r}) must be above 0. A budget of 0 allows no learning.")
+    if not 0 <= exact(delta, "delta") < 1:
+        raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+
+
+def _space(name: str, given: Any, env: Any) -> FiniteSpace:
+    if given is None and env is None:
+        raise ValueError(f"{name}s (None) must be given if there is no env")
+    return FiniteSpace.of(name, getattr(env, f"{name}_space") if given is None else given)
+
+
+def _warn(signal: Signal, epsilon: Any) -> None:
+    """Warn if the noise of a count hides an average count."""
+    if signal.needed > signal.episodes:
+        warnings.warn(
+            f"At epsilon {epsilon} the noise of a count has standard deviation {signal.deviation:.3g}, and an average "
+            f"count after {signal.episodes} episodes is {signal.average:.3g}. Learning needs about "
+            f"{_rounded(signal.needed)} episodes. Use a larger epsilon, declare the support, use fewer observations, "
+            "or the relation rewards-only if states and actions are public.",
+            SwampedWarning,
+            stacklevel=3,
+        )
+
+
+def _rounded(count: float) -> str:
+    """Return a number with two significant digits and separators of thousands.
+
+    >>> _rounded(81234.0)
+    '81,000'
+    """
+    unit = 10 ** max(0, math.floor(math.log10(count)) - 1)
+    return f"{round(count / unit) * unit:,}"
+
+
+def _begun(
+    algorithm: str, task: Task, promise: Promise, built: Built, randomness: Randomness, path: Any
+) -> Agent:
+    """Return the agent, after repeating what its journal holds."""
+    if path is None:
+        return Agent(algorithm, task, promise, built.learner(randomness), randomness, Memory())
+    if randomness.simulated:
+        raise ValueError("seed must be left out with a journal, because a simulation has nothing to protect")
+    journal = Journal(path, _about(algorithm, task, promise))
+    words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
+    recorded = Randomness(randomness.generator, words)
+    agent = Agent(algorithm, task, promise, built.learner(recorded), recorded, journal)
+    agent.replay(journal.entries())
+    return agent
+
+
+def _about(algorithm: str, task: Task, promise: Promise) -> str:
+    told = {
+        "dpproof": __version__,
+        "algorithm": algorithm,
+        "mechanism": promise.mechanism,
+        "parameters": promise.parameters.as_json(),
+        "adjacency": promise.adjacency.value,
+        "observations": task.observations.as_json(),
+        "actions": task.actions.as_json(),
+        "horizon": task.horizon,
+        "episodes": task.episodes,
+        "reward_range": [task.low, task.high],
+        "support": None if task.successors is None else task.successors.tolist(),
+    }
+    return json.dumps(told, sort_keys=True)

@@ -1,0 +1,219 @@
+"""Passports: files with an agent's policy and its guarantee, which may be published.
+
+A passport is an npz file with two arrays. ``policy`` is the float32 array (H, S, A) of action probabilities, and
+``passport`` is a JSON text. It holds no user's data and no seed. Whoever reads it can compute the guarantee again
+from its fields, and compare the policy with its hash. Who wrote it cannot be checked: a passport that is made up
+consistently is accepted. Sign the file if that matters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpproof.accountant.asking import account
+from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.numbers.enclosures import exact
+from dpproof.mechanisms.agents.learner import Weights
+from dpproof.mechanisms.agents.policy import Policy
+from dpproof.mechanisms.agents.spaces import FiniteSpace
+from dpproof.version import __version__
+
+if TYPE_CHECKING:
+    from dpproof.mechanisms.agents.agent import Agent
+
+SCHEMA = 1
+DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
+"""The deltas at which a passport says epsilon, besides the one that was asked for."""
+_FIELDS = {
+    "schema", "dpproof", "algorithm", "mechanism", "parameters", "adjacency", "unit", "trust", "released",
+    "statement", "joint_statement", "sampler", "notes", "asked", "epsilon", "users", "episodes", "horizon",
+    "reward_range", "observations", "actions", "policy",
+}  # fmt: skip
+
+
+class PassportError(ValueError):
+    """Raised for a file that is no passport, or whose parts contradict each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passport:
+    """A policy with its guarantee, read from a file and checked.
+
+    Attributes:
+        policy: the policy.
+        result: the guarantee, computed again from the fields. It is None for a simulation, which has none.
+        told: the fields of the file.
+    """
+
+    policy: Policy
+    result: PrivacyResult | None
+    told: dict[str, Any]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the noise came from a seed, so that no guarantee holds."""
+        return self.result is None
+
+    def act(self, observation: Any, step: int = 0) -> Any:
+        """Return an action of the policy. See `Policy.act`."""
+        return self.policy.act(observation, step)
+
+    def __repr__(self) -> str:
+        asked = self.told["asked"]
+        words = "simulation, no guarantee" if self.simulated else (
+            f"epsilon {asked['epsilon']} at delta {asked['delta']}, {self.told['adjacency']}"
+        )
+        return f"<agent {self.told['algorithm']} from a passport: {self.told['users']} users seen; {words}>"
+
+
+def write(agent: Agent, path: str | FilePath) -> None:
+    """Write an agent's passport. The file is complete or not there at all.
+
+    Raises:
+        ValueError: the name of the file does not end in ``.npz``.
+    """
+    target = FilePath(path)
+    if target.suffix != ".npz":
+        raise ValueError(f"path ({str(path)!r}) must end in .npz")
+    weights = np.ascontiguousarray(agent.policy.weights)
+    held = io.BytesIO()
+    np.savez_compressed(held, policy=weights, passport=np.array(json.dumps(_told(agent, weights), sort_keys=True)))
+    part = target.with_name(target.name + ".part")
+    part.write_bytes(held.getvalue())
+    os.replace(part, target)
+
+
+def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
+    promise, task = agent.promise, agent.task
+    found = None if agent.simulated else promise.result()
+    guarantee = {} if found is None else {
+        "trust": found.trust.value,
+        "released": found.released,
+        "statement": found.statement,
+        "joint_statement": found.joint_statement,
+        "sampler": found.exact_sampler,
+        "notes": list(found.notes),
+        "epsilon": _epsilons(found, promise.delta),
+    }  # fmt: skip
+    return {
+        **dict.fromkeys(("trust", "released", "statement", "joint_statement", "sampler", "notes", "epsilon")),
+        **guarantee,
+        "schema": SCHEMA,
+        "dpproof": __version__,
+        "algorithm": agent.name,
+        "mechanism": promise.mechanism,
+        "parameters": promise.parameters.as_json(),
+        "adjacency": promise.adjacency.value,
+        "unit": "user: one episode",
+        "asked": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
+        "users": agent.users,
+        "episodes": task.episodes,
+        "horizon": task.horizon,
+        "reward_range": [task.low, task.high],
+        "observations": task.observations.as_json(),
+        "actions": task.actions.as_json(),
+        "policy": digest(weights),
+    }
+
+
+def _epsilons(found: PrivacyResult, asked: Any) -> dict[str, float | None]:
+    """Return the upper ends of epsilon by delta; None stands for infinity."""
+    values = {text: found.epsilon(text).upper for text in dict.fromkeys([str(asked), *DELTAS])}
+    return {text: value if value < float("inf") else None for text, value in values.items()}
+
+
+def digest(weights: Weights) -> str:
+    """Return the SHA-256 digest of a policy: of its shape and of its bytes in row order, little-endian."""
+    table = np.ascontiguousarray(weights, "<f4")
+    return hashlib.sha256(repr(table.shape).encode() + table.tobytes()).hexdigest()
+
+
+def load(path: str | FilePath) -> Passport:
+    """Return the policy and the guarantee of a passport, after checking that its parts agree.
+
+    Args:
+        path: the file that `Agent.save` wrote.
+
+    Raises:
+        PassportError: the file is no passport, the policy does not match its hash or the sizes, or a number does not
+            follow from the fields.
+    """
+    weights, told = _read(path)
+    _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights))
+    policy = _policy(path, weights, told)
+    simulated = told["epsilon"] is None
+    result = None if simulated else _derived(path, told)
+    return Passport(policy, result, told)
+
+
+def _read(path: str | FilePath) -> tuple[Weights, dict[str, Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            weights, text = held["policy"], str(held["passport"])
+        told = json.loads(text)
+    except FileNotFoundError:
+        raise
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise PassportError(f"{path} is no passport of an agent: {error}") from error
+    if not isinstance(told, dict) or told.get("schema") != SCHEMA or set(told) != _FIELDS:
+        raise PassportError(f"{path} must have the fields of a passport with schema {SCHEMA}")
+    return weights, told
+
+
+def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -> Policy:
+    try:
+        spaces = [FiniteSpace.from_json(name, told[f"{name}s"]) for name in ("observation", "action")]
+    except (TypeError, ValueError) as error:
+        raise PassportError(f"{path}: {error}") from error
+    shape = (told["horizon"], *(space.size for space in spaces))
+    if weights.dtype != np.float32 or weights.shape != shape:
+        raise PassportError(f"{path}: the shape of policy {weights.shape} must be {shape}, of float32 numbers")
+    if not ((weights >= 0).all() and (np.abs(weights.sum(axis=2) - 1) < 1e-3).all()):
+        raise PassportError(f"{path}: every row of policy must be probabilities")
+    return Policy(spaces[0], spaces[1], weights)
+
+
+def _derived(path: str | FilePath, told: dict[str, Any]) -> PrivacyResult:
+    """Compute the guarantee from the fields, and compare everything that the passport says of it."""
+    try:
+        found = account(told["mechanism"], adjacency=told["adjacency"], **told["parameters"])
+        epsilons = _epsilons(found, told["asked"]["delta"])
+        reached = found.epsilon(told["asked"]["delta"]).upper
+        asked = exact(told["asked"]["epsilon"])
+    except (TypeError, KeyError, ValueError) as error:
+        raise PassportError(f"{path}: no guarantee follows from its fields: {error}") from error
+    for name, value in (
+        ("trust", found.trust.value), ("released", found.released), ("statement", found.statement),
+        ("joint_statement", found.joint_statement), ("sampler", found.exact_sampler), ("notes", list(found.notes)),
+        ("epsilon", epsilons),
+    ):  # fmt: skip
+        _compare(path, name, told[name], value)
+    if not reached <= asked:
+        raise PassportError(f"{path}: epsilon ({told['asked']['epsilon']}) must be at least {reached}")
+    _check_sizes(path, told)
+    return found
+
+
+def _check_sizes(path: str | FilePath, told: dict[str, Any]) -> None:
+    """Compare the sizes that the accountant used with those of the policy."""
+    users, parameters = told["users"], told["parameters"]
+    if not 0 <= users <= told["episodes"]:
+        raise PassportError(f"{path}: users ({users}) must be at most episodes ({told['episodes']})")
+    for name in ("horizon", "episodes"):
+        if name in parameters:
+            _compare(path, name, told[name], parameters[name])
+
+
+def _compare(path: str | FilePath, name: str, told: Any, found: Any) -> None:
+    if told != found:
+        raise PassportError(f"{path}: {name} ({told!r:.200}) must be {found!r:.200}, which follows from its fields")

@@ -1,0 +1,51 @@
+"""Constants of agents that were chosen on other environments than any page shows, and how many episodes they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dpproof.mechanisms.rl.private_ucb.constants import THEORY, Constants
+
+OPTIMISTIC: Final = Constants(width=0.05, error=0.0, shift=0.0, remaining=True, threshold=0.5)
+"""Constants of optimistic value iteration. The bonus ignores the errors of private counts. No regret guarantee."""
+MIRRORED: Final = Constants(
+    width=0.05, error=0.0, shift=0.0, remaining=True, learning_rate=300.0, threshold=0.5
+)
+"""Constants of policy optimisation. No regret guarantee."""
+PRESETS: Mapping[str, Constants] = {
+    "private-ucb-vi": OPTIMISTIC,
+    "private-ucb-po": MIRRORED,
+    "dp-ucbvi": OPTIMISTIC,
+    "rlsvi": THEORY,
+    "sdp-pe": THEORY,
+    "thompson": THEORY,
+}
+"""The constants of each algorithm. RLSVI and Thompson sampling have none besides their noise."""
+
+
+@dataclass(frozen=True)
+class Signal:
+    """How large the noise of a count is, compared with an average count.
+
+    Attributes:
+        episodes: the number of users.
+        average: an average count at the end: the number of counted visits, divided by the number of counters.
+        deviation: the standard deviation of the noise of a count in the last release.
+
+    >>> Signal(episodes=1000, average=50.0, deviation=100.0).needed
+    4000.0
+    """
+
+    episodes: int
+    average: float
+    deviation: float
+
+    @property
+    def needed(self) -> float:
+        """The number of episodes at which an average count is twice the standard deviation of its noise.
+
+        The noise grows with the logarithm of the number of episodes. The formula ignores that.
+        """
+        return self.episodes * 2 * self.deviation / self.average
