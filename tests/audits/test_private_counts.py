@@ -156,7 +156,7 @@ def test_batched_users_are_no_further_apart_than_the_guarantee(sizes, relation):
 def test_the_audited_noise_of_batches_is_the_privatizer_s():
     """Spreads of 400 runs of 30 counters each before every release, within 5%."""
     batched_counts = BatchedCounts(2, 3, 4, 12, sigma=3.0, every=2, cost_factor=2.0)
-    central = CentralPrivatizer(over_batches(batched_counts))
+    central = CentralPrivatizer(over_batches(batched_counts.parameters))
     rng = np.random.default_rng(5)
     one, costs = [], []
     for _ in range(400):

@@ -275,7 +275,7 @@ def test_each_is_explained(run, name):
         ("batched-counts", ["--sigma", 0], "sigma (0.0) must be a number above 0"),
         ("batched-counts", ["--sigma", 1, "--cap", 21], "cap (21) must be at most horizon (20)"),
         ("batched-counts", ["--sigma", 1, "--every", 20_000], "every (20000) must be at most 19999"),
-        ("batched-counts", ["--sigma", 1, "--adjacency", "rewards-only"], "no proved guarantee for batched-counts"),
+        ("batched-counts", ["--sigma", 1, "--adjacency", "expert"], "no proved guarantee for batched-counts"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(refused, verb, name, words, says):

@@ -99,7 +99,7 @@ def test_bad_input_is_refused_by_name():
                 **{"states": 6, "actions": 2, "horizon": 20, "episodes": 20_000, "sigma": 1.0} | fields
             )
     with pytest.raises(UnprovedAdjacencyError):
-        UNIT.account(Adjacency.REWARDS_ONLY)
+        UNIT.account(Adjacency.EXPERT)
 
 
 def test_the_catalogue_accounts_for_it_and_calibration_is_tight():

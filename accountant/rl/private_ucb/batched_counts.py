@@ -1,152 +1,167 @@
-"""Accountant of PRIVATE-UCB's counts released in batches. Fewer releases and fewer counted visits need less noise.
+"""Accountant of the counters of private reinforcement-learning agents, under every neighbouring relation.
 
 Each user is one episode. In an episode at most ``cap`` visits of a state and action are counted, over all
 steps together. Running counts are released before some episodes only. Their noise is that of the matrix
-mechanism with the square root of the running-count matrix and Gaussian noise. One user changes one batch, by
-a vector whose largest norm is known. So the run is one Gaussian mechanism (docs/notes/ucb_batches.md).
+mechanism with the square root of the running-count matrix and Gaussian noise, or that of a binary tree over
+the batches. One user changes one batch, by a vector whose largest norm is known. So with Gaussian noise the
+run is one Gaussian mechanism, and with Laplace noise on a tree it is pure differential privacy
+(docs/notes/ucb_batches.md).
+
+Under ``rewards-only`` the visits and transitions of neighbours are equal. So only the payoffs need noise, and
+transitions may be public.
 
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import flint
 
 from dpproof.accountant.claims.accountant import Accountant
 from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
-from dpproof.accountant.claims.parameters import Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.calibration import Target, UnreachableTargetError, calibrate_noise
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
-from dpproof.accountant.counting.toeplitz import MOST_LEAVES, SquareRoot, participation_norm
-from dpproof.accountant.guarantees.notions import GaussianDP
+from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
+from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
+from dpproof.accountant.rl.private_ucb.batched_parameters import (
+    BatchedCountsParameters,
+    most_counts,
+    squared_counts,
+)
+from dpproof.accountant.rl.private_ucb.encoder import nodes, squared_column
+from dpproof.accountant.rl.private_ucb.noise import pure_ends
 
-_MOST, _BITS = 10**12, 192
-_USERS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2}
+__all__ = ["ACCOUNTANT", "BatchedCountsParameters", "account", "squared_counts"]
+
+_BITS = 192
+_USERS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2, Adjacency.REWARDS_ONLY: 1}
 _RELEASED = "the noisy counts of every batch of users, and with them every private count"
-
-
-@dataclass(frozen=True)
-class BatchedCountsParameters(Parameters):
-    """Parameters of counts released in batches: the problem's sizes, the noise, the cap and the release times.
-
-    ``cap`` is the largest number of visits of a state and action that are counted in one episode, over all
-    its steps.
-
-    >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
-    9
-
-    Raises:
-        ValueError: for a cap above the horizon, no release at all, or more releases than dpproof can handle.
-    """
-
-    states: int = parameter(Integers(1, _MOST), "states", "number of states S")
-    actions: int = parameter(Integers(1, _MOST), "actions", "number of actions A")
-    horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
-    episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
-    sigma: float = parameter(
-        Reals(0, lower_open=True), "count", "standard deviation of the noise on each entry of C x", safer=1
-    )
-    cost_factor: float = parameter(
-        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of transitions", 1.0, safer=1
-    )
-    cap: int = parameter(
-        Integers(1), "visits", "most visits of a state and action that an episode counts, at most H", 1
-    )
-    every: int = parameter(
-        Integers(1), "episodes", "counts are released before the episodes every, 2 every, ...", 1
-    )
-    until: int | None = parameter(
-        Integers(1), "episodes", "but none after this episode; K - 1 without it", None
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.cap > self.horizon:
-            raise ValueError(f"cap ({self.cap}) must be at most horizon ({self.horizon})")
-        if not self.batches:
-            raise ValueError(
-                f"every ({self.every}) must be at most {self.last}, the last episode with a release"
-            )
-        if self.batches > MOST_LEAVES:
-            raise ValueError(
-                f"every ({self.every}) is too small. There may be at most {MOST_LEAVES} releases."
-            )
-
-    @property
-    def last(self) -> int:
-        """The last episode before which counts may be released."""
-        return self.episodes - 1 if self.until is None else min(self.until, self.episodes - 1)
-
-    @property
-    def batches(self) -> int:
-        """The number of times that counts are released."""
-        return self.last // self.every
-
-
-def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
-    """Return the largest sum of squared counts in one episode, if each count is cut off at ``cap``.
-
-    Each pair of a state and an action has one count of visits. The worst episode spreads its ``horizon``
-    visits so that as many counts as possible equal ``cap`` (docs/notes/ucb_batches.md).
-
-    >>> squared_counts(6, 2, 20, 5), squared_counts(6, 2, 20, 20), squared_counts(6, 2, 20, 1)
-    (100, 400, 12)
-    """
-    full, rest = divmod(horizon, cap)
-    if full >= states * actions:
-        return states * actions * cap * cap
-    return full * cap * cap + rest * rest
+_PUBLIC = (
+    "every user's states and actions, the noisy payoffs of every batch, and with them every private count"
+)
+_STATEMENTS = {
+    ("square-root", "gaussian"): "classic.matrix_counting",
+    ("tree", "gaussian"): "classic.tree_gaussian",
+    ("tree", "laplace"): "classic.tree_laplace",
+}
+_MOVED = "how far one user moves a batch is proved in docs/notes/ucb_batches.md"
+_LATTICE = "that the released lattice values are post-processing is proved in docs/notes/ucb_batches.md"
+_PURE = "for Laplace noise the pure guarantee is stated at every delta"
 
 
 def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> PrivacyResult:
     """Return the proved guarantee of all releases, in the central model.
 
-    It is that of a Gaussian mechanism with mu = norm/sigma, where norm is an upper bound on the norm of one
-    user's change of the counts. No pair of neighbours is known that attains the guarantee.
+    For Gaussian noise it is that of a Gaussian mechanism with mu = norm/sigma, where norm is an upper bound
+    on the norm of one user's change of the counts. For Laplace noise it is pure differential privacy. No pair
+    of neighbours is known that attains the guarantee.
+
+    Under ``rewards-only`` one user's payoffs change, and its states and actions stay.
 
     >>> best = BatchedCountsParameters(6, 2, 20, 20000, 100.0, cost_factor=2.0, cap=7, every=100)
     >>> round(account(best, Adjacency.REPLACE).guarantee.epsilon("1e-6").upper, 3)
     1.308
+    >>> round(account(best, Adjacency.REWARDS_ONLY).guarantee.epsilon("1e-6").upper, 3)
+    0.38
 
     Raises:
-        UnprovedAdjacencyError: for a relation without a proof.
+        UnprovedAdjacencyError: for a relation without a proof. If transitions are public, only
+            ``rewards-only`` has one.
     """
-    with precision(_BITS):
-        mu = finite_mu(_moved(parameters, adjacency) / arb_of(exact(parameters.sigma)), parameters.sigma)
+    _check_relation(parameters, adjacency)
     return PrivacyResult(
-        GaussianDP(mu),
+        _GUARANTEES[parameters.noise](parameters, adjacency),
         adjacency,
         TrustModel.CENTRAL,
-        _RELEASED,
-        "classic.matrix_counting",
+        _PUBLIC if parameters.public_transitions else _RELEASED,
+        _STATEMENTS[parameters.counter, parameters.noise],
         "rlsvi.lemma9",
-        notes=("how far one user moves a batch is proved in docs/notes/ucb_batches.md",),
+        notes=_notes(parameters),
+        exact_sampler=None if parameters.bits is None else "dpproof.agent",
     )
+
+
+def _check_relation(parameters: BatchedCountsParameters, adjacency: Adjacency) -> None:
+    if adjacency not in _USERS:
+        known = ", ".join(relation.value for relation in _USERS)
+        raise UnprovedAdjacencyError("batched-counts", adjacency, f"Use one of: {known}")
+    if parameters.public_transitions and adjacency is not Adjacency.REWARDS_ONLY:
+        remedy = "Transitions are released without noise. Use rewards-only, or set public_transitions=False."
+        raise UnprovedAdjacencyError("batched-counts", adjacency, remedy)
+
+
+def _notes(parameters: BatchedCountsParameters) -> tuple[str, ...]:
+    lattice = () if parameters.bits is None else (_LATTICE,)
+    return (_MOVED, *lattice, *((_PURE,) if parameters.noise == "laplace" else ()))
+
+
+def _gaussian(parameters: BatchedCountsParameters, adjacency: Adjacency) -> GaussianDP:
+    with precision(_BITS):
+        return GaussianDP(
+            finite_mu(_moved(parameters, adjacency) / arb_of(exact(parameters.sigma)), parameters.sigma)
+        )
+
+
+def _laplace(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Profile:
+    return PureDP(_total(parameters, adjacency) / exact(parameters.sigma))
+
+
+_GUARANTEES = {"gaussian": _gaussian, "laplace": _laplace}
 
 
 def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.arb:
     """Return the norm of one user's change of the release for sigma = 1. Call it inside ``precision``."""
-    if adjacency not in _USERS:
-        known = ", ".join(relation.value for relation in _USERS)
-        raise UnprovedAdjacencyError("batched-counts", adjacency, f"Use one of: {known}")
     p = parameters
-    most = _USERS[adjacency] * squared_counts(p.states, p.actions, p.horizon, p.cap)
-    families = 1 + 1 / exact(p.cost_factor) ** 2
-    return (participation_norm(SquareRoot(p.batches)) * arb_of(most * families)).sqrt()
+    counts = squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
+    families = _noisy_transitions(adjacency) + 1 / exact(p.cost_factor) ** 2
+    return (squared_column(p) * arb_of(_USERS[adjacency] * counts * families)).sqrt()
+
+
+def _total(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Fraction:
+    """Return the sum of the absolute changes of all tree nodes by one user, for noise of scale 1."""
+    p = parameters
+    counts = most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
+    families = _noisy_transitions(adjacency) + 1 / exact(p.cost_factor)
+    return nodes(p) * _USERS[adjacency] * counts * families
+
+
+def _noisy_transitions(adjacency: Adjacency) -> int:
+    """Return 1 if the transitions of neighbours may differ, and 0 under ``rewards-only``."""
+    return 0 if adjacency is Adjacency.REWARDS_ONLY else 1
 
 
 def _calibrate(
     parameters: BatchedCountsParameters, adjacency: Adjacency, epsilon: Any, delta: Any
 ) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
     """Return the least sigma that meets (epsilon, delta), and one just below it that does not."""
+    _check_relation(parameters, adjacency)
+    if parameters.noise == "laplace":
+        return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
     with precision(_BITS):
         found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
     return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)
+
+
+def _least_laplace(
+    parameters: BatchedCountsParameters, adjacency: Adjacency, target: Target
+) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
+    if target.epsilon == 0 and target.delta == 0:
+        raise UnreachableTargetError(
+            f"{target} cannot be met, because no noise hides a user completely. Use a larger epsilon."
+        )
+    total = _total(parameters, adjacency)
+    if target.delta == 0:
+        short, enough = pure_ends(total, target)
+        return replace(parameters, sigma=enough), replace(parameters, sigma=short)
+    start = replace(parameters, sigma=float(total / (target.epsilon + target.delta)))
+    return calibrate_noise(start, "sigma", lambda p: _laplace(p, adjacency), target.epsilon, target.delta)
 
 
 ACCOUNTANT = Accountant(

@@ -322,7 +322,7 @@ def _laplace(
     unit: Chosen, moved: Moved, mu: flint.arb, guarantee_of: Callable[[Chosen], Profile], target: Target
 ) -> Ends:
     if target.delta == 0:
-        return _pure(moved.total(), target)
+        return pure_ends(moved.total(), target)
     pure = _nearly_pure(unit, moved, guarantee_of, target)
     return pure or _searched(unit, moved, mu, guarantee_of, target)
 
@@ -339,7 +339,7 @@ def _nearly_pure(
     moves = moved.nodes * sum(count for change, _ in moved.families() for _, count in change.dominating)
     if target.epsilon == 0 or moves > _FEW or target.delta > target.epsilon * _A_LITTLE / 2 ** (moves + 2):
         return None
-    _, enough = _pure(moved.total(), target)
+    _, enough = pure_ends(moved.total(), target)
     short = enough * (1 - _A_LITTLE)
     misses = guarantee_of(unit.with_scale(short)).delta(target.above).lower > target.delta
     return (short, enough) if misses else None
@@ -364,8 +364,18 @@ def _searched(
     return misses, meets
 
 
-def _pure(total: Fraction, target: Target) -> Ends:
-    """Return the doubles around total/epsilon. At one the loss is at most the target, at the other it is above."""
+def pure_ends(total: Fraction, target: Target) -> Ends:
+    """Return two doubles around total/epsilon: a scale that misses the target with delta 0, and one that meets it.
+
+    ``total`` is the sum of all absolute changes by one user. Laplace noise of scale b has the privacy loss
+    total/b.
+
+    >>> pure_ends(Fraction(60), Target(Fraction(1), Fraction(0)))[1]
+    60.0
+
+    Raises:
+        UnreachableTargetError: if a scale is outside double precision.
+    """
     with precision(_BITS):
         enough = round_up(arb_of(total / exact(target.below)))
         short = round_down(arb_of(total / exact(math.nextafter(target.above, math.inf))))

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.counting.noise import NoiseLaw
-from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
@@ -29,19 +28,28 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
 
     >>> over_batches(BatchedCountsParameters(6, 2, 20, 1000, sigma=9.0, every=100)).leaves
     9
+
+    Raises:
+        ValueError: for one table for each step, or an encoder that is rounded to a number of bits.
     """
     p = parameters
+    if not p.pooled or p.bits is not None:
+        raise ValueError(
+            f"pooled ({p.pooled}) must be true and bits ({p.bits}) left out. The audit samples one table of counts "
+            "with the exact encoder."
+        )
     return CentralCountsParameters(
         p.states,
         p.actions,
         p.horizon,
         p.batches + 1,
         scale=p.sigma,
-        noise=NoiseLaw.GAUSSIAN.value,
+        noise=p.noise,
         cost_factor=p.cost_factor,
         visits="summed",
         pooled=True,
-        counter="square-root",
+        counter=p.counter,
+        bands=p.bands,
     )
 
 
@@ -104,6 +112,22 @@ def users_apart(parameters: BatchedCountsParameters, *, replaced: bool) -> tuple
     sums = (capped_counts(parameters, one), capped_counts(parameters, other) if replaced else 0.0)
     columns = np.flatnonzero(sums[0] != sums[1])
     return BatchedUser(one, False, columns), BatchedUser(other, not replaced, columns)
+
+
+def payoffs_apart(parameters: BatchedCountsParameters) -> tuple[BatchedUser, BatchedUser]:
+    """Return the two inputs of the audit under ``rewards-only``: one user with all costs 1, and with all costs 0.
+
+    Both visit the cells in order, ``cap`` times each.
+
+    >>> first, second = payoffs_apart(BatchedCountsParameters(2, 1, 2, 9, sigma=1.0, cap=2))
+    >>> first.columns.tolist(), second.user.costs.tolist()
+    ([0], [[0.0, 0.0]])
+    """
+    cells = parameters.states * parameters.actions
+    order = np.minimum(np.arange(parameters.horizon) // parameters.cap, cells - 1)
+    one, other = (_in_cells(parameters, order, np.full(parameters.horizon, cost)) for cost in (1.0, 0.0))
+    columns = np.flatnonzero(capped_counts(parameters, one) != capped_counts(parameters, other))
+    return BatchedUser(one, False, columns), BatchedUser(other, False, columns)
 
 
 def _in_cells(parameters: BatchedCountsParameters, cells: NDArray[np.int64], costs: Floats) -> Trajectories:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,19 +30,35 @@ from dpproof.mechanisms.rl.private_ucb.privatizers import CountNoise, Levels
 
 
 @dataclass(frozen=True)
-class BatchedCounts(BatchedCountsParameters):
+class BatchedCounts:
     """A privatizer with a trusted server and Gaussian noise that releases counts only before some episodes.
 
     All steps share one table, and visits are capped. The users between two releases form a batch. The server releases
     running counts over the batches. It makes the noise of these counts with the square root of the matrix that computes
     running sums. The visits of a state and action are the sum of its released transitions.
 
-    The fields are those of `dpproof.accountant.rl.private_ucb.batched_counts.BatchedCountsParameters`.
+    The fields are explained in `dpproof.accountant.rl.private_ucb.batched_parameters.BatchedCountsParameters`.
 
     >>> batched = BatchedCounts(6, 2, 20, 1000, sigma=100.0, cap=5, every=100)
     >>> batched.releases.tolist()
     [100, 200, 300, 400, 500, 600, 700, 800, 900]
+
+    Raises:
+        ValueError: for parameters that the accountant rejects.
     """
+
+    states: int
+    actions: int
+    horizon: int
+    episodes: int
+    sigma: float
+    cost_factor: float = 1.0
+    cap: int = 1
+    every: int = 1
+    until: int | None = None
+
+    def __post_init__(self) -> None:
+        _ = self.parameters  # checks the fields
 
     def meeting(self, adjacency: Adjacency | str, epsilon: Any, delta: Any) -> BatchedCounts:
         """Return this privatizer with the least noise that makes it (epsilon, delta)-private under `adjacency`.
@@ -51,13 +67,13 @@ class BatchedCounts(BatchedCountsParameters):
         >>> 180 < sizes.meeting(Adjacency.REPLACE, 1, "1e-6").deviation < 190
         True
         """
-        found, _ = private_ucb_batches.ACCOUNTANT.least_noise(self, adjacency, epsilon, delta)
+        found, _ = private_ucb_batches.ACCOUNTANT.least_noise(self.parameters, adjacency, epsilon, delta)
         return replace(self, sigma=found.sigma)
 
-    @property
-    def parameters(self) -> BatchedCounts:
-        """The parameters. This object has them as fields, so the value is the object itself."""
-        return self
+    @cached_property
+    def parameters(self) -> BatchedCountsParameters:
+        """The parameters of the accountant, with the values of the fields."""
+        return BatchedCountsParameters(**{field.name: getattr(self, field.name) for field in fields(self)})
 
     @property
     def pooled(self) -> bool:
@@ -67,7 +83,7 @@ class BatchedCounts(BatchedCountsParameters):
     @cached_property
     def releases(self) -> NDArray[np.int64]:
         """The numbers of the episodes before which counts are released."""
-        return np.arange(self.every, self.last + 1, self.every)
+        return np.arange(self.every, self.parameters.last + 1, self.every)
 
     @cached_property
     def reads(self) -> NDArray[np.bool_]:
@@ -119,7 +135,7 @@ class BatchedCounts(BatchedCountsParameters):
         Raises:
             UnprovedAdjacencyError: no guarantee is proved under this neighbouring relation.
         """
-        return private_ucb_batches.account(self, Adjacency.of(adjacency))
+        return private_ucb_batches.account(self.parameters, Adjacency.of(adjacency))
 
 
 def _failure(delta: float) -> float:

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
-from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.primitive import Setting
 from dpproof.mechanisms.rl.private_ucb.batched_counts import (
     BatchedUser,
     differ_in_one_batched_user,
     over_batches,
+    payoffs_apart,
     users_apart,
 )
 from dpproof.mechanisms.rl.private_ucb.counted_users import central_log_ratio_of_leaves
@@ -21,7 +22,11 @@ Floats = NDArray[np.float64]
 
 
 def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
-    """Return a pair in which a user of the first batch visits other cells, or is left out."""
+    """Return a pair in which a user of the first batch visits other cells, has other costs, or is left out."""
+    if adjacency is Adjacency.REWARDS_ONLY:
+        paid, unpaid = payoffs_apart(parameters)
+        said = f"a user of the first batch has costs 1, or costs 0; {paid.columns.size} counters"
+        return Neighbours(paid, unpaid, adjacency, said, differ_in_one_batched_user)
     replaced = adjacency is Adjacency.REPLACE
     first, second = users_apart(parameters, replaced=replaced)
     change = "does so from the last cell on" if replaced else "is left out"

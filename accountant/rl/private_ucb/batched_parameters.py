@@ -1,0 +1,165 @@
+"""Parameters of PRIVATE-UCB's counts released in batches, and how much one user can count in one episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
+from dpproof.accountant.counting.toeplitz import MOST_LEAVES
+
+__all__ = ["BatchedCountsParameters", "most_counts", "squared_counts"]
+
+_MOST, _FINEST = 10**12, 60
+
+
+@dataclass(frozen=True)
+class BatchedCountsParameters(Parameters):
+    """Parameters of counts released in batches: the problem's sizes, the noise, the cap and the release times.
+
+    ``cap`` is the largest number of visits of a state and action that are counted in one episode, over all
+    its steps. If ``pooled`` is false, every step has its own table, and ``cap`` has no effect.
+
+    The noise is added to C x, where x holds the counts of each batch. C is the square root of the running
+    count, or its first ``bands`` bands. For the counter ``tree``, C x holds the complete nodes of a binary
+    tree over the batches.
+
+    If ``bits`` is given, the coefficients of C are rounded to multiples of 2^-bits, and payoffs are multiples
+    of 1/``grains``. Then C x lies on a lattice, and so does the noise, which is rounded to the lattice.
+
+    >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
+    9
+
+    Raises:
+        ValueError: for a cap above the horizon, no release at all, or more releases than dpproof can handle.
+            Also for Laplace noise on another counter than ``tree``, for ``bands`` on a tree or above the
+            number of releases, and for only one of ``bits`` and ``grains``.
+    """
+
+    states: int = parameter(Integers(1, _MOST), "states", "number of states S")
+    actions: int = parameter(Integers(1, _MOST), "actions", "number of actions A")
+    horizon: int = parameter(Integers(1, _MOST), "steps", "steps per episode H")
+    episodes: int = parameter(Integers(1, _MOST), "episodes", "number of episodes K, one user each")
+    sigma: float = parameter(
+        Reals(0, lower_open=True),
+        "count",
+        "noise on each entry of C x: standard deviation if Gaussian, scale if Laplace",
+        safer=1,
+    )
+    cost_factor: float = parameter(
+        Reals(0, lower_open=True), "1", "noise of summed costs, in units of that of transitions", 1.0, safer=1
+    )
+    cap: int = parameter(
+        Integers(1), "visits", "most visits of a state and action that an episode counts, at most H", 1
+    )
+    every: int = parameter(
+        Integers(1), "episodes", "counts are released before the episodes every, 2 every, ...", 1
+    )
+    until: int | None = parameter(
+        Integers(1), "episodes", "but none after this episode; K - 1 without it", None
+    )
+    pooled: bool = parameter(Flag(), "1", "one table of counts for all steps instead of one a step", True)
+    counter: str = parameter(
+        Choice("square-root", "tree"),
+        "1",
+        "the square root of the running count over the batches, or a binary tree over them",
+        "square-root",
+    )
+    bands: int | None = parameter(
+        Integers(1), "bands", "leading coefficients kept of the square root; all without it", None
+    )
+    noise: str = parameter(
+        Choice("gaussian", "laplace"), "1", "law of the noise; laplace needs counter tree", "gaussian"
+    )
+    public_transitions: bool = parameter(
+        Flag(), "1", "visits and transitions are released without noise, for rewards-only alone", False
+    )
+    bits: int | None = parameter(
+        Integers(1, _FINEST), "bits", "the coefficients of C are multiples of 2^-bits; exact without it", None
+    )
+    grains: int | None = parameter(
+        Integers(1, _MOST), "grains", "whole grains that a payoff of 1 is counted in; bits needs it", None
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cap > self.horizon:
+            raise ValueError(f"cap ({self.cap}) must be at most horizon ({self.horizon})")
+        if not self.batches:
+            raise ValueError(
+                f"every ({self.every}) must be at most {self.last}, the last episode with a release"
+            )
+        if self.batches > MOST_LEAVES:
+            raise ValueError(
+                f"every ({self.every}) is too small. There may be at most {MOST_LEAVES} releases."
+            )
+        self._check_counter()
+        self._check_lattice()
+
+    def _check_counter(self) -> None:
+        if self.noise == "laplace" and self.counter != "tree":
+            raise ValueError(
+                f"noise ('laplace') needs counter tree, not {self.counter!r}. Use counter='tree' or noise='gaussian'."
+            )
+        if self.bands is not None and self.counter != "square-root":
+            raise ValueError(f"bands ({self.bands}) must be left out unless counter is square-root")
+        if self.bands is not None and self.bands > self.batches:
+            raise ValueError(f"bands ({self.bands}) must be at most {self.batches}, the number of releases")
+
+    def _check_lattice(self) -> None:
+        if self.bits is not None and self.grains is None:
+            raise ValueError(
+                "grains is missing, but bits needs it. Give the number of equal parts of a payoff of 1, such as "
+                "grains=1024."
+            )
+        if self.grains is not None and self.bits is None:
+            raise ValueError(f"grains ({self.grains}) must be left out unless bits is given")
+
+    @property
+    def last(self) -> int:
+        """The last episode before which counts may be released."""
+        return self.episodes - 1 if self.until is None else min(self.until, self.episodes - 1)
+
+    @property
+    def batches(self) -> int:
+        """The number of times that counts are released."""
+        return self.last // self.every
+
+    @property
+    def tables(self) -> int:
+        """The number of tables of each kind of counts: one for each step, or a single one if ``pooled``."""
+        return 1 if self.pooled else self.horizon
+
+    @property
+    def transition_unit(self) -> Fraction | None:
+        """The spacing of the lattice that noisy transitions lie on, 2^-bits; None without ``bits``."""
+        return None if self.bits is None else Fraction(1, 1 << self.bits)
+
+    @property
+    def payoff_unit(self) -> Fraction | None:
+        """The spacing of the lattice that noisy payoffs lie on, 2^-bits/grains; None without ``bits``."""
+        return None if self.bits is None else Fraction(1, (self.grains or 1) << self.bits)
+
+
+def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
+    """Return the largest sum of squared counts in one episode, if each count is cut off at ``cap``.
+
+    Each pair of a state and an action has one count of visits. The worst episode spreads its ``horizon``
+    visits so that as many counts as possible equal ``cap`` (docs/notes/ucb_batches.md).
+
+    >>> squared_counts(6, 2, 20, 5), squared_counts(6, 2, 20, 20), squared_counts(6, 2, 20, 1)
+    (100, 400, 12)
+    """
+    full, rest = divmod(horizon, cap)
+    if full >= states * actions:
+        return states * actions * cap * cap
+    return full * cap * cap + rest * rest
+
+
+def most_counts(states: int, actions: int, horizon: int, cap: int) -> int:
+    """Return the largest number of visits that one episode counts, if each count is cut off at ``cap``.
+
+    >>> most_counts(6, 2, 20, 5), most_counts(6, 2, 20, 1)
+    (20, 12)
+    """
+    return min(horizon, states * actions * cap)
