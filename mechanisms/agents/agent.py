@@ -23,7 +23,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
-from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Weights
+from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness, guaranteed
@@ -192,21 +192,20 @@ class Agent:
         with self._lock:
             self._open.discard(digest or b"")
             self._room()
-            if path is not None:
-                self._learner.check(path)
-            self._journal.commit(self.users, Entry(digest, path))
-            self._advance(path)
+            record = None if path is None else self._learner.sent(path)
+            self._journal.commit(self.users, Entry(digest, record))
+            self._advance(record)
 
-    def _advance(self, path: Path | None) -> None:
-        if path is None:
+    def _advance(self, record: Record | None) -> None:
+        if record is None:
             self._learner.skip()
         else:
-            self._learner.see(path)
+            self._learner.see(record)
 
     def replay(self, entries: Iterator[Entry]) -> None:
         """Repeat the users of a journal. `make` calls this method."""
         for entry in entries:
-            self._advance(entry.path)
+            self._advance(entry.record)
 
     def train(
         self,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,17 @@ import numpy as np
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
-from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters, encoder
+from dpproof.accountant.claims.spelling import one_of
+from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.encoder import encoder
+from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.agents.counted import (
     CountedLearner,
     Counters,
     Counting,
+    LocalLearner,
     Planner,
     Sums,
     Way,
@@ -26,12 +32,13 @@ from dpproof.mechanisms.agents.counted import (
 )
 from dpproof.mechanisms.agents.learner import Ints, Learner
 from dpproof.mechanisms.agents.others import RLSVILearner, ThompsonLearner
+from dpproof.mechanisms.agents.presets import Signal
 from dpproof.mechanisms.agents.task import Task
-from dpproof.mechanisms.counting.lattice import LatticeSums
+from dpproof.mechanisms.counting.lattice import LatticeSums, PlainSums, TreeSums
 from dpproof.mechanisms.randomness import Randomness
+from dpproof.mechanisms.release.rounded_noise import RoundedLaplace, RoundedNormal
 from dpproof.mechanisms.release.words import WordSource, words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
-
 
 @dataclass(frozen=True)
 class Built:
@@ -40,6 +47,7 @@ class Built:
     mechanism: str
     parameters: Parameters
     learner: Callable[[Randomness], Learner]
+    signal: Signal | None = None
 
 
 @dataclass(frozen=True)
@@ -50,51 +58,216 @@ class Wish:
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that the whole run must have.
         constants: the constants of optimistic learning.
-        counts: parameters of the counters; the cheapest ones if it is None.
+        privatizer: how counts are made private: a name of `PRIVATIZERS`, or parameters of ``batched-counts``.
     """
 
     adjacency: Adjacency
     epsilon: Any
     delta: Any
     constants: Constants
-    counts: BatchedCountsParameters | None = None
+    privatizer: Any = "auto"
+
+
+_GRAINS, _BITS, _WHOLE = 1024, 16, 53
+_RELEASES = 400
+"""How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
+_BERNSTEIN = math.sqrt(2)
 
 
 def _counted(way: Way) -> Callable[[Task, Wish], Built]:
-    """Return the builder of a learner that plans from private counts."""
+    """Return the builder of a learner that plans from counts of a trusted server, or from users' own noisy counts."""
 
     def build(task: Task, wish: Wish) -> Built:
-        parameters = wish.counts or cheapest(task, wish)
-        counting = counting_of(task, parameters, wish.constants)
-        planner = Planner(task, wish.constants, way, counting, _BERNSTEIN)
+        plan = local_plan(task, wish) if wish.privatizer == "local" else central_plan(task, wish)
+        counting = counting_of(task, plan, wish.constants)
 
         def learner(randomness: Randomness) -> Learner:
-            words = words_of(randomness)
-            gains = sums_of(parameters, counting, task, "costs", words)
-            public = parameters.public_transitions
-            transitions = None if public else sums_of(parameters, counting, task, "transitions", words)
-            return CountedLearner(Counters(task, counting, gains, transitions), planner)
+            planner = Planner(task, wish.constants, way, counting, _BERNSTEIN)
+            if plan.local:
+                own = words_of(Randomness(randomness.generator))  # a user's noise is not in the server's journal
+                noise = [plan.noise(scale, units, own) for scale, units in plan.families]
+                return LocalLearner(_counters(task, plan, counting, own), planner, *noise)
+            return CountedLearner(_counters(task, plan, counting, words_of(randomness)), planner)
 
-        return Built("batched-counts", parameters, learner)
+        return Built(plan.mechanism, plan.parameters, learner, signal_of(task, plan))
 
     return build
 
 
-_BERNSTEIN = 1.4142135623730951
-
-
-def sums_of(
-    parameters: BatchedCountsParameters, counting: Counting, task: Task, family: str, words: WordSource
-) -> Sums:
-    """Return the private running sums of one family of counters, ``costs`` or ``transitions``."""
-    tables = 1 if parameters.pooled else task.horizon
+def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> Counters:
+    """Return counters that begin at 0."""
     cells = task.states * task.actions.size
-    counters = tables * (cells if family == "costs" else possible_transitions(task))
-    grains = counting.grains if family == "costs" else 1
-    scale = Fraction(parameters.sigma) * (Fraction(parameters.cost_factor) if family == "costs" else 1)
-    units = scale * grains * 2 ** (parameters.bits or 0)
-    most = task.episodes * task.horizon * grains
-    return LatticeSums(encoder(parameters), counters, most, rounded_normal(units, words))
+    sums = [
+        plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
+        for counters, (scale, units) in zip((cells, possible_transitions(task) or 1), plan.families, strict=True)
+    ]
+    return Counters(task, counting, sums[0], None if plan.public else sums[1])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How counts get their noise.
+
+    Attributes:
+        mechanism: the command-line name of the mechanism.
+        parameters: its parameters.
+        scale, gain_scale: the scales of the noise of transitions and of gains, in counts.
+        every, releases, cap, tables: when counts are released, and how visits are counted.
+        public: whether transitions are released without noise.
+        laplace: whether the noise is Laplace noise; Gaussian otherwise.
+        bank: a function that makes private sums, given the number of counters, the units of a count and a function
+            that draws noise.
+        amplification: the standard deviation of a running sum, for noise of standard deviation 1.
+        terms: the number of independent noise terms in a running sum, for Laplace noise.
+    """
+
+    mechanism: str
+    parameters: Parameters
+    scale: Fraction
+    gain_scale: Fraction
+    every: int
+    releases: int
+    cap: int
+    tables: int
+    public: bool
+    laplace: bool
+    lattice: int
+    bank: Callable[[int, int, Callable[[int], Ints]], Sums]
+    amplification: float
+    terms: int
+
+    @property
+    def local(self) -> bool:
+        """Whether users add noise to their own counts."""
+        return self.mechanism == "local-counts"
+
+    @property
+    def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
+        """The scale of the noise and the units of a count: of gains, then of transitions."""
+        return (self.gain_scale, _GRAINS), (self.scale, 1)
+
+    def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
+        """Return a function that draws integer noise, for counts in units of 1/``units``."""
+        law = RoundedLaplace if self.laplace else RoundedNormal
+        return partial(law(scale * units * self.lattice).draw, source=words)
+
+
+def central_plan(task: Task, wish: Wish) -> Plan:
+    """Return how a trusted server makes counts private, with noise that meets the wish."""
+    given = wish.privatizer
+    sizes = given if isinstance(given, BatchedCountsParameters) else default_counts(task, wish)
+    p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
+    tree = p.counter == "tree"
+    column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
+
+    def bank(counters: int, units: int, draw: Callable[[int], Ints]) -> Sums:
+        if tree:
+            return TreeSums(p.batches, counters, draw)
+        return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
+
+    one = bank(1, 1, partial(np.zeros, dtype=np.int64))
+    lattice = 1 if tree else 1 << p.bits
+    return Plan(
+        "batched-counts",
+        p,
+        Fraction(p.sigma),
+        Fraction(p.sigma) * Fraction(p.cost_factor),
+        p.every,
+        p.batches,
+        p.cap if p.pooled else task.horizon,
+        p.tables,
+        p.public_transitions,
+        p.noise == "laplace",
+        lattice,
+        bank,
+        one.amplification * lattice,
+        p.batches.bit_length(),
+    )
+
+
+PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
+"""How counts may be made private. ``auto`` chooses the cheapest counters of a trusted server."""
+
+
+def default_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
+    """Return the parameters of the counters, whose noise is not calibrated yet."""
+    if wish.privatizer not in PRIVATIZERS:
+        raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
+    if task.episodes < 2:
+        raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
+    every = max(1, (task.episodes - 1) // _RELEASES)
+    pure = wish.delta == 0 or str(wish.delta) in ("0", "0.0")
+    tree = wish.privatizer == "tree" or (wish.privatizer == "auto" and pure)
+    batches = (task.episodes - 1) // every
+    return BatchedCountsParameters(
+        task.states,
+        task.actions.size,
+        task.horizon,
+        task.episodes,
+        sigma=1.0,
+        cap=max(1, task.horizon // 10),
+        every=every,
+        counter="tree" if tree else "square-root",
+        noise="laplace" if pure else "gaussian",
+        bands=min(batches, 32) if wish.privatizer == "banded" else None,
+        public_transitions=wish.adjacency is Adjacency.REWARDS_ONLY,
+        bits=min(_BITS, _WHOLE - 1 - (task.episodes * task.horizon * _GRAINS).bit_length()),
+        grains=_GRAINS,
+    )
+
+
+def local_plan(task: Task, wish: Wish) -> Plan:
+    """Return how users make their own counts private before they send them, with noise that meets the wish."""
+    law = "laplace" if wish.delta == 0 or str(wish.delta) in ("0", "0.0") else "gaussian"
+    sizes = LocalCountsParameters(
+        task.states, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed", pooled=True
+    )
+    p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
+    every = max(1, (task.episodes - 1) // _RELEASES)
+    scale = Fraction(p.used_scale())
+
+    def bank(counters: int, _units: int, _draw: Callable[[int], Ints]) -> Sums:
+        return PlainSums(counters)
+
+    n = task.episodes
+    return Plan(
+        "local-counts", p, scale, scale, every, (n - 1) // every, task.horizon, 1, False, law == "laplace", 1, bank,
+        math.sqrt(n), n,
+    )  # fmt: skip
+
+
+def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
+    """Return how users are counted, with error bounds that hold with the failure probability of the constants."""
+    cells = task.states * task.actions.size
+    counters = plan.tables * (cells + (0 if plan.public else possible_transitions(task)))
+    goal = math.log(2 * counters * plan.releases / constants.delta)
+    unit = (_laplace_tail if plan.laplace else _normal_tail)(goal, plan)
+    pooled = plan.tables == 1
+    transition = 0.0 if plan.public else float(plan.scale) * unit
+    return Counting(
+        _GRAINS, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+    )
+
+
+def _normal_tail(goal: float, plan: Plan) -> float:
+    """Return t such that a running sum of standard normal noise is above t with probability at most exp(-goal)/2."""
+    return math.sqrt(2 * goal) * plan.amplification
+
+
+def _laplace_tail(goal: float, plan: Plan) -> float:
+    """Return t such that a sum of Laplace noise of scale 1 is above t with probability at most exp(-goal)."""
+    t = np.linspace(0, 1, 2049)[1:-1]
+    return float(((goal - plan.terms * np.log1p(-t * t)) / t).min())
+
+
+def signal_of(task: Task, plan: Plan) -> Signal:
+    """Return how large the noise of a count is, compared with an average count."""
+    cells = task.states * task.actions.size
+    counters = plan.tables * (cells if plan.public else possible_transitions(task))
+    scale = plan.gain_scale if plan.public else plan.scale
+    spread = math.sqrt(2) if plan.laplace else 1.0
+    visits = min(task.horizon, plan.cap * cells)
+    return Signal(task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification)
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dpproof.mechanisms.agents import _kernels as kernels
-from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Weights
+from dpproof.mechanisms.agents.learner import Floats, Ints, Path, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 
@@ -98,18 +98,37 @@ class Counters:
         Raises:
             ValueError: a transition is not among the possible ones. Nothing is counted then.
         """
+        tables, cells, branches, grains = self._visits(path)
+        self._gains.add(tables * self.cells + cells, grains)
+        if self._transitions is None:
+            np.add.at(self._exact, (tables, cells, branches), 1.0)
+        else:
+            places = tables * self.possible + self._pair[cells, branches]
+            self._transitions.add(places, np.ones_like(places))
+
+    def amounts(self, path: Path) -> tuple[Ints, Ints]:
+        """Return what one user adds to every counter: gains in grains, and transitions."""
+        tables, cells, branches, grains = self._visits(path)
+        gains = np.bincount(tables * self.cells + cells, grains, self.tables * self.cells)
+        places = tables * self.possible + self._pair[cells, branches]
+        moves = np.bincount(places, minlength=self.tables * self.possible)
+        return gains.astype(np.int64), moves.astype(np.int64)
+
+    def add(self, gains: Ints, transitions: Ints) -> None:
+        """Add amounts to every counter."""
+        self._gains.add(np.arange(gains.size), gains)
+        if self._transitions is not None:
+            self._transitions.add(np.arange(transitions.size), transitions)
+
+    def _visits(self, path: Path) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return the table, the cell, the place of the next state and the grains of every counted visit."""
         cells = path.states[:-1] * self._actions + path.actions
         steps = np.arange(len(cells))
         branches = self.branches(path)
         kept = np.flatnonzero(_turns(cells, steps if not self.counting.pooled else None) < self.counting.cap)
         tables = np.zeros_like(kept) if self.counting.pooled else steps[kept]
         grains = np.rint(path.gains[kept] * self.counting.grains).astype(np.int64)
-        self._gains.add(tables * self.cells + cells[kept], grains)
-        if self._transitions is None:
-            np.add.at(self._exact, (tables, cells[kept], branches[kept]), 1.0)
-        else:
-            places = tables * self.possible + self._pair[cells[kept], branches[kept]]
-            self._transitions.add(places, np.ones_like(places))
+        return tables, cells[kept], branches[kept], grains
 
     def release(self) -> tuple[Floats, Floats]:
         """Complete the batch. Return the private sums of gains (G, S A) and numbers of transitions (G, S A, b)."""
@@ -272,13 +291,18 @@ class CountedLearner:
         """The present policy, probabilities (H, S, A) of actions."""
         return self._planner.weights
 
-    def check(self, path: Path) -> None:
-        """Raise a ValueError if a transition of the path is not among the possible ones."""
-        self._counters.branches(path)
+    def sent(self, path: Path) -> Record:
+        """Return the path, which a trusted server sees.
 
-    def see(self, path: Path) -> None:
+        Raises:
+            ValueError: a transition of the path is not among the possible ones.
+        """
+        self._counters.branches(path)
+        return path.record()
+
+    def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
-        self._counters.count(path)
+        self._counters.count(Path(**record))
         self.skip()
 
     def skip(self) -> None:
@@ -293,6 +317,32 @@ class CountedLearner:
         self._planner.next_user()
 
 
-def grid_units(scale: float, times: int) -> Fraction:
-    """Return the scale of noise in units of 1/times, exactly."""
-    return Fraction(scale) * times
+class LocalLearner(CountedLearner):
+    """A learner that gets every user's own counts with noise, which the user adds before sending them.
+
+    Args:
+        counters: the counters without noise of their own.
+        planner: the planner.
+        noise: functions that draw the noise of the user's gains and of the user's transitions.
+    """
+
+    def __init__(self, counters: Counters, planner: Planner, *noise: Callable[[int], Ints]) -> None:
+        super().__init__(counters, planner)
+        self._noise = noise
+
+    def sent(self, path: Path) -> Record:
+        """Return the user's noisy counts. The server never sees the path.
+
+        Raises:
+            ValueError: a transition of the path is not among the possible ones.
+        """
+        found = self._counters.amounts(path)
+        return {
+            name: values + draw(values.size)
+            for name, values, draw in zip(("gains", "transitions"), found, self._noise, strict=True)
+        }
+
+    def see(self, record: Record) -> None:
+        """Add a user's noisy counts."""
+        self._counters.add(record["gains"], record["transitions"])
+        self.skip()

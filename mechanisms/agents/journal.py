@@ -10,7 +10,6 @@ The record is as private as the users' data. Keep it where they are kept. The fi
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import io
 import secrets
@@ -21,13 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpproof.mechanisms.agents.learner import Path
+from dpproof.mechanisms.agents.learner import Record
 from dpproof.mechanisms.release.words import Words, WordSource
 
 _SCHEMA = """
 create table if not exists about (name text primary key, value blob not null);
 create table if not exists words (number integer primary key, words blob not null);
-create table if not exists users (place integer primary key, person blob unique, path blob);
+create table if not exists users (place integer primary key, person blob unique, record blob);
 """
 
 
@@ -36,10 +35,10 @@ class JournalError(ValueError):
 
 
 class Entry(NamedTuple):
-    """One user's place in the run: a digest of who it was (None if unknown), and the path (None if absent)."""
+    """One user's place in the run: a digest of who it was (None if unknown), and what the server got (None if absent)."""
 
     person: bytes | None
-    path: Path | None
+    record: Record | None
 
 
 class Memory:
@@ -113,7 +112,7 @@ class Journal(Memory):
         Raises:
             JournalError: another process has written this place.
         """
-        data = None if entry.path is None else _packed(entry.path)
+        data = None if entry.record is None else _packed(entry.record)
         try:
             self._base.execute("insert into users values (?, ?, ?)", (place, entry.person, data))
         except sqlite3.IntegrityError as error:
@@ -133,7 +132,7 @@ class Journal(Memory):
         Raises:
             JournalError: a place is missing.
         """
-        rows = self._base.execute("select place, person, path from users order by place").fetchall()
+        rows = self._base.execute("select place, person, record from users order by place").fetchall()
         for number, (place, person, data) in enumerate(rows):
             if place != number:
                 raise JournalError(f"user number {number} is missing from the journal")
@@ -170,17 +169,12 @@ class RecordedWords:
         return np.concatenate([old, new])
 
 
-def _packed(path: Path) -> bytes:
+def _packed(record: Record) -> bytes:
     found = io.BytesIO()
-    np.savez(found, states=path.states, actions=path.actions, gains=path.gains)
+    np.savez(found, **record)
     return found.getvalue()
 
 
-def _unpacked(data: bytes) -> Path:
+def _unpacked(data: bytes) -> Record:
     with np.load(io.BytesIO(data), allow_pickle=False) as held:
-        return Path(held["states"], held["actions"], held["gains"])
-
-
-def fingerprint(text: str) -> str:
-    """Return the SHA-256 digest of a text, in hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()
+        return dict(held)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ class Path:
     gains: Floats
 
 
+    def record(self) -> Record:
+        """Return the path as named arrays."""
+        return {"states": self.states, "actions": self.actions, "gains": self.gains}
+
+
+Record = Mapping[str, NDArray[Any]]
+"""What the server gets of one user: named arrays, such as those of a path."""
+
+
 class Learner(Protocol):
     """Interface of a learning algorithm that real users drive, one episode each."""
 
@@ -41,12 +51,16 @@ class Learner(Protocol):
         """The present policy: probabilities (H, S, A) of actions. A new array is made when the policy changes."""
         ...
 
-    def check(self, path: Path) -> None:
-        """Raise a ValueError if the learner cannot count this path. Nothing changes."""
+    def sent(self, path: Path) -> Record:
+        """Return what the server gets of a user with this path. In the local model the user adds noise here.
+
+        Raises:
+            ValueError: the learner cannot count this path. Nothing changes.
+        """
         ...
 
-    def see(self, path: Path) -> None:
-        """Count the next user, who has this path."""
+    def see(self, record: Record) -> None:
+        """Count the next user, of whom the server got this record."""
         ...
 
     def skip(self) -> None:

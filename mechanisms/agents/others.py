@@ -9,7 +9,7 @@ import numpy as np
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
-from dpproof.mechanisms.agents.learner import Path, Weights
+from dpproof.mechanisms.agents.learner import Path, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness
 from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, grains
@@ -47,12 +47,13 @@ class RLSVILearner:
             self._present = self.users, np.eye(self._task.actions.size, dtype=np.float32)[best]
         return self._present[1]
 
-    def check(self, path: Path) -> None:
-        """Accept every path."""
+    def sent(self, path: Path) -> Record:
+        """Return the path: the server sees it."""
+        return path.record()
 
-    def see(self, path: Path) -> None:
+    def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
-        _ = self.weights
+        _, path = self.weights, Path(**record)
         missing = self._task.horizon - len(path.actions)
         end = path.states[-1]
         states = np.concatenate([path.states, np.full(missing, end)])
@@ -65,7 +66,7 @@ class RLSVILearner:
 
     def skip(self) -> None:
         """Pass over the next user, who counts as one who left at once."""
-        self.see(Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0)))
+        self.see(Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0)).record())
 
 
 class ThompsonLearner:
@@ -108,12 +109,13 @@ class ThompsonLearner:
         drawn = rounded_gaussian(means, variances, GRID, source=self._words)
         return drawn.index(max(drawn))
 
-    def check(self, path: Path) -> None:
-        """Accept every path. The guarantee does not depend on which arms users pull."""
+    def sent(self, path: Path) -> Record:
+        """Return the path: the server sees it."""
+        return path.record()
 
-    def see(self, path: Path) -> None:
+    def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
-        _ = self.weights
+        _, path = self.weights, Path(**record)
         arm = int(path.actions[0])
         self._counts[arm] += 1
         self._sums[arm] += int(grains(path.gains)[0])

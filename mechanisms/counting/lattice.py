@@ -11,12 +11,14 @@ All products and sums of C x are integers below 2^53, so doubles hold them exact
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms._checks import at_least
+from dpproof.mechanisms.counting.streaming import StreamingTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,6 +66,11 @@ class LatticeSums:
         """The running sums of all closed leaves, computed from the released integers."""
 
     @property
+    def amplification(self) -> float:
+        """The standard deviation of the noise of the last running sums, for noise of standard deviation 1."""
+        return float(np.linalg.norm(self._decoder))
+
+    @property
     def time(self) -> int:
         """The number of closed leaves."""
         return len(self._released)
@@ -92,6 +99,70 @@ class LatticeSums:
         self._released.append(released.astype(np.float64))
         self.running = _combined(self._decoder, self._released)
         return released
+
+
+class TreeSums:
+    """Running sums of integers by a binary tree with integer noise, with the interface of `LatticeSums`.
+
+    The released integers are the noisy nodes of the tree (`dpproof.mechanisms.counting.streaming`).
+
+    >>> sums = TreeSums(leaves=4, counters=1, draw=lambda n: np.zeros(n, np.int64))
+    >>> for amount in (3, 4):
+    ...     sums.add([0], [amount])
+    ...     sums.close()
+    >>> sums.running.tolist()
+    [7.0]
+    """
+
+    def __init__(self, leaves: int, counters: int, draw: Callable[[int], Ints]) -> None:
+        self._tree = StreamingTree(leaves, counters, lambda n: draw(n).astype(np.float64))
+        self._leaf = np.zeros(counters)
+        self._levels = leaves.bit_length()
+        self.running = np.zeros(counters)
+        """The running sums of all closed leaves, computed from the noisy nodes."""
+
+    @property
+    def amplification(self) -> float:
+        """The largest number of noisy nodes in a running sum, as its square root."""
+        return math.sqrt(self._levels)
+
+    def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
+        """Add integers to counters of the present leaf. A counter may be listed more than once."""
+        np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
+
+    def close(self) -> None:
+        """Complete the present leaf.
+
+        Raises:
+            ValueError: all leaves are closed.
+        """
+        self._tree.update(self._leaf)
+        self._leaf = np.zeros_like(self._leaf)
+        self.running = self._tree.release()
+
+
+class PlainSums:
+    """Running sums of numbers that already have noise, with the interface of `LatticeSums`.
+
+    >>> sums = PlainSums(1)
+    >>> sums.add([0], [3])
+    >>> sums.close()
+    >>> sums.running.tolist()
+    [3.0]
+    """
+
+    def __init__(self, counters: int) -> None:
+        self.running = np.zeros(at_least("counters", counters, 1))
+        """The sums of all closed leaves."""
+        self._leaf = np.zeros(counters)
+
+    def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
+        """Add numbers to counters of the present leaf."""
+        np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.float64))
+
+    def close(self) -> None:
+        """Complete the present leaf."""
+        self.running, self._leaf = self.running + self._leaf, np.zeros_like(self._leaf)
 
 
 def _combined(column: Floats, rows: list[Floats]) -> Floats:
