@@ -1,6 +1,6 @@
 """Private agents: they learn from users, one episode each, and act for the next ones under a certified guarantee.
 
-An agent is made with `make`, the function behind `dpproof.agent`. It is driven by `Agent.train` in a Gymnasium
+An agent is made with `dpproof.agent`. It is driven by `Agent.train` in a Gymnasium
 environment, or by `Agent.user` wherever users come from. The guarantee covers every policy that the agent uses, and
 so everything that other users see. A user's own actions may depend on the same user's earlier observations: this is
 joint differential privacy.
@@ -67,7 +67,7 @@ class Promise:
 
 
 class Agent:
-    """A private agent. `make` (`dpproof.agent`) makes it.
+    """A private agent. `making.agent` (`dpproof.agent`) makes it.
 
     Args:
         name: the algorithm's name.
@@ -203,7 +203,7 @@ class Agent:
             self._learner.see(record)
 
     def replay(self, entries: Iterator[Entry]) -> None:
-        """Repeat the users of a journal. `make` calls this method."""
+        """Repeat the users of a journal. `dpproof.agent` calls this method."""
         for entry in entries:
             self._advance(entry.record)
 

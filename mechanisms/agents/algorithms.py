@@ -16,6 +16,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
@@ -68,7 +69,7 @@ class Wish:
     privatizer: Any = "auto"
 
 
-_GRAINS, _BITS, _WHOLE = 1024, 16, 53
+_GRAINS, _BITS, _WHOLE, _WHOLE_SUMS = 1024, 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
@@ -155,7 +156,7 @@ class Plan:
 def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
-    sizes = given if isinstance(given, BatchedCountsParameters) else default_counts(task, wish)
+    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     tree = p.counter == "tree"
     column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
@@ -189,31 +190,34 @@ PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
 """How counts may be made private. ``auto`` chooses the cheapest counters of a trusted server."""
 
 
-def default_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
-    """Return the parameters of the counters, whose noise is not calibrated yet."""
+def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
+    """Return the parameters of the counters with the least certified error among those that the wish allows.
+
+    Raises:
+        ValueError: for an unknown privatizer, one that has no noise for delta 0, or a single episode.
+    """
     if wish.privatizer not in PRIVATIZERS:
         raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
     if task.episodes < 2:
         raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
-    every = max(1, (task.episodes - 1) // _RELEASES)
-    pure = wish.delta == 0 or str(wish.delta) in ("0", "0.0")
-    tree = wish.privatizer == "tree" or (wish.privatizer == "auto" and pure)
-    batches = (task.episodes - 1) // every
-    return BatchedCountsParameters(
-        task.states,
-        task.actions.size,
-        task.horizon,
-        task.episodes,
-        sigma=1.0,
-        cap=max(1, task.horizon // 10),
-        every=every,
-        counter="tree" if tree else "square-root",
-        noise="laplace" if pure else "gaussian",
-        bands=min(batches, 32) if wish.privatizer == "banded" else None,
-        public_transitions=wish.adjacency is Adjacency.REWARDS_ONLY,
-        bits=min(_BITS, _WHOLE - 1 - (task.episodes * task.horizon * _GRAINS).bit_length()),
-        grains=_GRAINS,
-    )
+    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
+    table = cheapest_counters(
+        task.states, task.actions.size, task.horizon, task.episodes,
+        epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
+        support=min(task.branches, task.states), most_payoff=task.most_gain,
+        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=_GRAINS,
+    )  # fmt: skip
+    found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
+    chosen = next(found, None)
+    if chosen is None:
+        raise ValueError(f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0.")
+    return chosen
+
+
+def _is(parameters: BatchedCountsParameters, privatizer: str) -> bool:
+    """Return whether counters are of the kind that a privatizer's name asks for."""
+    kind = "banded" if parameters.bands is not None else parameters.counter
+    return privatizer in ("auto", kind)
 
 
 def local_plan(task: Task, wish: Wish) -> Plan:
@@ -244,8 +248,9 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     unit = (_laplace_tail if plan.laplace else _normal_tail)(goal, plan)
     pooled = plan.tables == 1
     transition = 0.0 if plan.public else float(plan.scale) * unit
+    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * _GRAINS)
     return Counting(
-        _GRAINS, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+        _GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
     )
 
 

@@ -51,6 +51,7 @@ class Counting:
 
     Attributes:
         grains: gains are multiples of 1/grains.
+        most_grains: the largest sum of gains that an episode counts, in grains; None for no limit.
         every: counts are released after every so many users.
         releases: the largest number of releases.
         cap: the largest number of visits of a state and action that an episode counts.
@@ -60,6 +61,7 @@ class Counting:
     """
 
     grains: int
+    most_grains: int | None
     every: int
     releases: int
     cap: int
@@ -128,6 +130,8 @@ class Counters:
         kept = np.flatnonzero(_turns(cells, steps if not self.counting.pooled else None) < self.counting.cap)
         tables = np.zeros_like(kept) if self.counting.pooled else steps[kept]
         grains = np.rint(path.gains[kept] * self.counting.grains).astype(np.int64)
+        if self.counting.most_grains is not None:
+            grains = np.diff(np.minimum(np.cumsum(grains), self.counting.most_grains), prepend=0)
         return tables, cells[kept], branches[kept], grains
 
     def release(self) -> tuple[Floats, Floats]:

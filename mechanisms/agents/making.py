@@ -27,7 +27,7 @@ class SwampedWarning(UserWarning):
     """Warns that the noise hides what an agent could learn from the declared number of episodes."""
 
 
-def make(
+def agent(
     algorithm: str,
     env: Any = None,
     *,
@@ -37,6 +37,7 @@ def make(
     delta: Any,
     adjacency: Adjacency | str,
     reward_range: tuple[float, float],
+    most_reward: float | None = None,
     observations: Any = None,
     actions: Any = None,
     support: Any = None,
@@ -56,6 +57,8 @@ def make(
         delta: the delta of the guarantee, in [0, 1).
         adjacency: ``replace``, ``add-remove`` or ``rewards-only``. It decides what gets noise.
         reward_range: the smallest and the largest reward of a step.
+        most_reward: the largest sum of rewards of an episode, if rewards are at least 0. A sum beyond it is cut. With
+            few rewards in an episode this needs much less noise.
         observations: the finite set of observations: a Gymnasium space, a number or a list of values.
         actions: the finite set of actions, given in the same way.
         support: the possible next observations of each observation and action, if they are public. A mapping from
@@ -74,12 +77,12 @@ def make(
     Warns:
         SwampedWarning: the noise hides what could be learned from this number of episodes.
 
-    >>> agent = make("private-ucb-vi", observations=2, actions=2, episodes=1000, horizon=1, epsilon=2, delta="1e-5",
+    >>> private = agent("private-ucb-vi", observations=2, actions=2, episodes=1000, horizon=1, epsilon=2, delta="1e-5",
     ...              adjacency="replace", reward_range=(0, 1))
-    >>> with agent.user("Ann") as user:
+    >>> with private.user("Ann") as user:
     ...     action = user.act(0)
     ...     user.observe(1.0, 1)
-    >>> agent.users, agent.result.covers_released_bits
+    >>> private.users, private.result.covers_released_bits
     (1, True)
     """
     if algorithm not in ALGORITHMS:
@@ -89,7 +92,9 @@ def make(
         _space(name, given, env) for name, given in (("observation", observations), ("action", actions))
     ]
     low, high = (float(end) for end in reward_range)
-    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors_of(spaces[0], spaces[1], support))
+    successors = successors_of(spaces[0], spaces[1], support)
+    most = _most_gain(most_reward, low, high)
+    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most)
     if env is not None:
         check_environment(task, env)
     wish = Wish(
@@ -107,6 +112,18 @@ def _budget(epsilon: Any, delta: Any) -> None:
         raise ValueError(f"epsilon ({epsilon!r}) must be above 0. A budget of 0 allows no learning.")
     if not 0 <= exact(delta, "delta") < 1:
         raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+
+
+def _most_gain(most: float | None, low: float, high: float) -> float | None:
+    """Return the largest sum of gains of an episode; None if it is not limited."""
+    if most is None:
+        return None
+    if low != 0 or not most > 0:
+        raise ValueError(
+            f"most_reward ({most!r}) must be above 0, and reward_range must begin at 0, not {low!r}. Leave most_reward "
+            "out if rewards may be negative."
+        )
+    return most / high
 
 
 def _space(name: str, given: Any, env: Any) -> FiniteSpace:

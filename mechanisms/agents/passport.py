@@ -138,7 +138,7 @@ def digest(weights: Weights) -> str:
     return hashlib.sha256(repr(table.shape).encode() + table.tobytes()).hexdigest()
 
 
-def load(path: str | FilePath) -> Passport:
+def load_agent(path: str | FilePath) -> Passport:
     """Return the policy and the guarantee of a passport, after checking that its parts agree.
 
     Args:

@@ -30,6 +30,8 @@ class Task:
         horizon: the largest number of steps H of an episode.
         episodes: the number of episodes K. Each is one user.
         low, high: the smallest and the largest possible reward of a step.
+        most_gain: the largest sum of gains of an episode; None if there is no limit below the horizon. What is beyond
+            is cut.
         successors: int64 array (S A, b): the possible next states of state s and action a in row s A + a. The number S
             stands for the end of the episode, and -1 fills up a row. It is None if every state may follow.
 
@@ -44,6 +46,7 @@ class Task:
     low: float
     high: float
     successors: Ints | None = None
+    most_gain: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("horizon", "episodes"):
@@ -52,6 +55,9 @@ class Task:
             raise ValueError(
                 f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers, the lower one first"
             )
+
+        if self.most_gain is not None and not 0 < self.most_gain < math.inf:
+            raise ValueError(f"most_gain ({self.most_gain!r}) must be a finite number above 0")
 
     @property
     def states(self) -> int:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.mechanisms._checks import at_least
-from dpproof.mechanisms.counting.streaming import StreamingTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -104,7 +103,9 @@ class LatticeSums:
 class TreeSums:
     """Running sums of integers by a binary tree with integer noise, with the interface of `LatticeSums`.
 
-    The released integers are the noisy nodes of the tree (`dpproof.mechanisms.counting.streaming`).
+    The released integers are the noisy sums of the tree's nodes. A running sum adds up one node for each binary digit 1
+    of the time. A node's value is estimated from its own noisy sum and from those of the nodes below it (Honaker, TPDP
+    2015, estimation from below). So the noise of a node has variance at most that of its own noise.
 
     >>> sums = TreeSums(leaves=4, counters=1, draw=lambda n: np.zeros(n, np.int64))
     >>> for amount in (3, 4):
@@ -115,30 +116,52 @@ class TreeSums:
     """
 
     def __init__(self, leaves: int, counters: int, draw: Callable[[int], Ints]) -> None:
-        self._tree = StreamingTree(leaves, counters, lambda n: draw(n).astype(np.float64))
-        self._leaf = np.zeros(counters)
-        self._levels = leaves.bit_length()
+        self._leaves, self._draw = at_least("leaves", leaves, 1), draw
+        self._leaf = np.zeros(at_least("counters", counters, 1))
+        self._nodes: list[tuple[int, Floats, Floats]] = []  # level, true sum, estimate
+        self.time = 0
+        """The number of closed leaves."""
         self.running = np.zeros(counters)
         """The running sums of all closed leaves, computed from the noisy nodes."""
 
     @property
     def amplification(self) -> float:
-        """The largest number of noisy nodes in a running sum, as its square root."""
-        return math.sqrt(self._levels)
+        """An upper bound on the standard deviation of the noise of a running sum, for noise of standard deviation 1."""
+        return math.sqrt(self._leaves.bit_length())
 
     def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
         """Add integers to counters of the present leaf. A counter may be listed more than once."""
         np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
 
     def close(self) -> None:
-        """Complete the present leaf.
+        """Complete the present leaf, and release the nodes that it completes.
 
         Raises:
             ValueError: all leaves are closed.
         """
-        self._tree.update(self._leaf)
+        if self.time == self._leaves:
+            raise ValueError(f"leaf number {self.time + 1} cannot be closed, because the stream is over")
+        self.time += 1
+        level, true, estimate = 0, self._leaf, self._noisy(self._leaf)
+        while self._nodes and self._nodes[-1][0] == level:
+            _, before, other = self._nodes.pop()
+            level, true = level + 1, before + true
+            estimate = _averaged(level, self._noisy(true), other + estimate)
+        self._nodes.append((level, true, estimate))
         self._leaf = np.zeros_like(self._leaf)
-        self.running = self._tree.release()
+        self.running = np.sum([node[2] for node in self._nodes], axis=0)
+
+    def _noisy(self, true: Floats) -> Floats:
+        return true + self._draw(true.size)
+
+
+def _averaged(level: int, own: Floats, children: Floats) -> Floats:
+    """Return the best average of a node's own noisy sum and the sum of its children's estimates.
+
+    A child's estimate has variance v = 2^(level-1)/(2^level - 1) of the noise, so the sum of both has variance 2 v.
+    """
+    variance = 2.0**level / (2.0**level - 1)
+    return (variance * own + children) / (variance + 1)
 
 
 class PlainSums:

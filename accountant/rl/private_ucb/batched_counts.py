@@ -33,7 +33,9 @@ from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
 from dpproof.accountant.rl.private_ucb.batched_parameters import (
     BatchedCountsParameters,
     most_counts,
+    most_payoffs,
     squared_counts,
+    squared_payoffs,
 )
 from dpproof.accountant.rl.private_ucb.encoder import nodes, squared_column
 from dpproof.accountant.rl.private_ucb.noise import pure_ends
@@ -120,16 +122,29 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
     """Return the norm of one user's change of the release for sigma = 1. Call it inside ``precision``."""
     p = parameters
     counts = squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
-    families = _noisy_transitions(adjacency) + 1 / exact(p.cost_factor) ** 2
-    return (squared_column(p) * arb_of(_USERS[adjacency] * counts * families)).sqrt()
+    payoffs = _two_users(adjacency, squared_payoffs(p), Fraction(counts))
+    moved = _noisy_transitions(adjacency) * _USERS[adjacency] * counts + payoffs / exact(p.cost_factor) ** 2
+    return (squared_column(p) * arb_of(moved)).sqrt()
 
 
 def _total(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Fraction:
     """Return the sum of the absolute changes of all tree nodes by one user, for noise of scale 1."""
     p = parameters
     counts = most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
-    families = _noisy_transitions(adjacency) + 1 / exact(p.cost_factor)
-    return nodes(p) * _USERS[adjacency] * counts * families
+    payoffs = _two_users(adjacency, most_payoffs(p), Fraction(counts))
+    moved = _noisy_transitions(adjacency) * _USERS[adjacency] * counts + payoffs / exact(p.cost_factor)
+    return nodes(p) * moved
+
+
+def _two_users(adjacency: Adjacency, one: Fraction, counts: Fraction) -> Fraction:
+    """Return the largest change of the payoffs: the sum of the squared or of the absolute changes.
+
+    ``one`` is the largest sum for one user, and ``counts`` that of one user's visits. Under ``rewards-only`` both
+    users have the same visits, so no payoff moves by more than the visits of its cell.
+    """
+    if adjacency is Adjacency.REWARDS_ONLY:
+        return min(counts, 2 * one)
+    return _USERS[adjacency] * one
 
 
 def _noisy_transitions(adjacency: Adjacency) -> int:

@@ -7,8 +7,15 @@ from fractions import Fraction
 
 from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES
+from dpproof.accountant.numbers.enclosures import exact
 
-__all__ = ["BatchedCountsParameters", "most_counts", "squared_counts"]
+__all__ = [
+    "BatchedCountsParameters",
+    "most_counts",
+    "most_payoffs",
+    "squared_counts",
+    "squared_payoffs",
+]
 
 _MOST, _FINEST = 10**12, 60
 
@@ -23,6 +30,9 @@ class BatchedCountsParameters(Parameters):
     The noise is added to C x, where x holds the counts of each batch. C is the square root of the running
     count, or its first ``bands`` bands. For the counter ``tree``, C x holds the complete nodes of a binary
     tree over the batches.
+
+    If ``most_payoff`` is given, an episode's counted payoffs sum to at most this number. What is beyond is cut,
+    step by step, so that the sum of an episode's payoffs in every cell stays between 0 and its visits.
 
     If ``bits`` is given, the coefficients of C are rounded to multiples of 2^-bits, and payoffs are multiples
     of 1/``grains``. Then C x lies on a lattice, and so does the noise, which is rounded to the lattice.
@@ -70,6 +80,13 @@ class BatchedCountsParameters(Parameters):
     )
     noise: str = parameter(
         Choice("gaussian", "laplace"), "1", "law of the noise; laplace needs counter tree", "gaussian"
+    )
+    most_payoff: float | None = parameter(
+        Reals(0, lower_open=True),
+        "payoff",
+        "largest sum of payoffs that an episode counts, the rest is cut; no limit without it",
+        None,
+        safer=-1,
     )
     public_transitions: bool = parameter(
         Flag(), "1", "visits and transitions are released without noise, for rewards-only alone", False
@@ -154,6 +171,35 @@ def squared_counts(states: int, actions: int, horizon: int, cap: int) -> int:
     if full >= states * actions:
         return states * actions * cap * cap
     return full * cap * cap + rest * rest
+
+
+def squared_payoffs(parameters: BatchedCountsParameters) -> Fraction:
+    """Return an upper bound on the sum of the squared payoffs of one episode's cells.
+
+    The payoffs of a cell are at least 0 and at most ``cap`` (1 if every step has its own table). They sum to at most
+    ``most_payoff``, and so their squares to at most the sum times the largest of them.
+
+    >>> sizes = BatchedCountsParameters(6, 2, 20, 1000, sigma=1.0, cap=5, most_payoff=2.5)
+    >>> float(squared_payoffs(sizes))
+    6.25
+    """
+    p = parameters
+    counts = Fraction(squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+    if p.most_payoff is None:
+        return counts
+    most = exact(p.most_payoff)
+    return min(counts, most * min(most, p.cap if p.pooled else 1))
+
+
+def most_payoffs(parameters: BatchedCountsParameters) -> Fraction:
+    """Return the largest sum of one episode's payoffs.
+
+    >>> float(most_payoffs(BatchedCountsParameters(6, 2, 20, 1000, sigma=1.0, cap=5, most_payoff=2.5)))
+    2.5
+    """
+    p = parameters
+    counts = Fraction(most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+    return counts if p.most_payoff is None else min(counts, exact(p.most_payoff))
 
 
 def most_counts(states: int, actions: int, horizon: int, cap: int) -> int:

@@ -31,7 +31,13 @@ from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.numbers.checks import whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.rl.private_ucb.batched_counts import ACCOUNTANT
-from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
+from dpproof.accountant.rl.private_ucb.batched_parameters import (
+    BatchedCountsParameters,
+    most_counts,
+    most_payoffs,
+    squared_counts,
+    squared_payoffs,
+)
 from dpproof.accountant.rl.private_ucb.encoder import nodes, strategy
 
 __all__ = ["CheapestCounters", "CounterCandidate", "cheapest_counters", "counter_error"]
@@ -105,6 +111,7 @@ def cheapest_counters(
     support: int | None = None,
     visits: Number | None = None,
     pooled: bool = True,
+    most_payoff: float | None = None,
     bits: int | None = None,
     grains: int | None = None,
 ) -> CheapestCounters:
@@ -127,6 +134,7 @@ def cheapest_counters(
         visits: the number of visits per episode of the cell whose error counts; that of an average cell
             without it.
         pooled: whether all steps share one table of counts.
+        most_payoff: the largest sum of payoffs that an episode counts; no limit without it.
         bits: the bits of the encoder's coefficients, for releases on a lattice; exact without it.
         grains: the number of equal parts of a payoff of 1; needed with ``bits``.
 
@@ -147,6 +155,7 @@ def cheapest_counters(
         episodes,
         1.0,
         pooled=pooled,
+        most_payoff=most_payoff,
         public_transitions=public,
         bits=bits,
         grains=grains,
@@ -212,12 +221,12 @@ def _shapes(
 ) -> Iterator[tuple[BatchedCountsParameters, str]]:
     """Yield all candidates without noise: parameters with noise 1, and the decoder."""
     for base in _batched(unit, cell):
-        laplace = replace(base, counter="tree", noise="laplace", cost_factor=_cost_factor(cell, laplace=True))
+        laplace = replace(base, counter="tree", noise="laplace", cost_factor=_cost_factor(base, cell, laplace=True))
         yield laplace, "nodes"
         yield laplace, "averaged"
         if pure:
             continue
-        gaussian = replace(base, cost_factor=_cost_factor(cell, laplace=False))
+        gaussian = replace(base, cost_factor=_cost_factor(base, cell, laplace=False))
         yield replace(gaussian, counter="tree"), "nodes"
         yield replace(gaussian, counter="tree"), "averaged"
         if base.batches <= _MOST_RELEASES:
@@ -237,15 +246,21 @@ def _batched(unit: BatchedCountsParameters, cell: _Cell) -> Iterator[BatchedCoun
         every *= 2
 
 
-def _cost_factor(cell: _Cell, *, laplace: bool) -> float:
+def _cost_factor(parameters: BatchedCountsParameters, cell: _Cell, *, laplace: bool) -> float:
     """Return the cost factor f that makes the mean error of payoffs and visits least.
 
-    The noise on transitions grows with 1 + 1/f^2 for Gaussian and (1 + 1/f)^2 for Laplace noise, and the
-    error with f^2 + support.
+    Let T and P be the largest sums of one user's squared counts and squared payoffs, or of the plain ones for Laplace
+    noise. The noise on transitions grows with T + P/f^2 for Gaussian and (T + P/f)^2 for Laplace noise, and the error
+    with f^2 + support.
     """
+    p = parameters
     if not cell.noisy_transitions:
         return 1.0
-    return round(math.pow(cell.support, 1 / 3 if laplace else 1 / 4), 3)
+    if laplace:
+        share = most_payoffs(p) / (most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+        return max(round(math.pow(cell.support * share, 1 / 3), 3), 1e-3)
+    share = squared_payoffs(p) / (squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+    return max(round(math.pow(cell.support * share, 1 / 4), 3), 1e-3)
 
 
 def _squared(parameters: BatchedCountsParameters, decoder: str, cell: _Cell) -> flint.arb:
