@@ -20,7 +20,14 @@ from dpproof.accountant.noise.laplace import account as composed_laplace
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.rl.private_ucb.central_counts import account as central
 from dpproof.accountant.rl.private_ucb.central_counts import moved
-from dpproof.accountant.rl.private_ucb.changes import FAMILIES, Sizes, added, replaced, same_start
+from dpproof.accountant.rl.private_ucb.changes import (
+    FAMILIES,
+    Sizes,
+    added,
+    other_costs,
+    replaced,
+    same_start,
+)
 from dpproof.accountant.rl.private_ucb.local_counts import account as local
 from dpproof.accountant.rl.private_ucb.noise import pure_epsilon
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters, LocalCountsParameters
@@ -68,6 +75,8 @@ def pairs(sizes, relation):
         kept = [
             (x, y) for x, y in itertools.product(users, repeat=2) if (x[0][0], x[1][0]) == (y[0][0], y[1][0])
         ]
+    elif relation == "costs":
+        kept = [(x, y) for x, y in itertools.product(users, repeat=2) if x[:2] == y[:2]]
     elif relation == "any":
         kept = list(itertools.product(users, repeat=2))
     else:
@@ -93,6 +102,7 @@ SMALL = [
 CLAIMED = {
     "none": added,
     "any": replaced,
+    "costs": other_costs,
     "same": lambda sizes: same_start(sizes, own_actions=True),
     "drawn": lambda sizes: same_start(sizes, own_actions=False),
 }
@@ -319,7 +329,7 @@ def test_bad_parameters_are_refused_by_name(words, message):
         CentralCountsParameters(**{**SIZES, **words})
 
 
-@pytest.mark.parametrize("adjacency", [Adjacency.REWARDS_ONLY, Adjacency.EXPERT, Adjacency.BY_SENSITIVITY])
+@pytest.mark.parametrize("adjacency", [Adjacency.EXPERT, Adjacency.BY_SENSITIVITY])
 def test_a_relation_without_a_proof_is_refused(adjacency):
     with pytest.raises(UnprovedAdjacencyError, match="central-counts"):
         central(CentralCountsParameters(**SIZES), adjacency)

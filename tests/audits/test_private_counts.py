@@ -26,7 +26,7 @@ from dpproof.audits.targets.rl.private_ucb import batched_counts, central_counts
 from dpproof.audits.targets.rl.private_ucb.central_counts import EARLY, node_ends
 from dpproof.mechanisms.counting.paths import column_coefficients
 from dpproof.mechanisms.counting.tree import tree_nodes
-from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, users_apart
+from dpproof.mechanisms.rl.private_ucb.batched_counts import over_batches, payoffs_apart, users_apart
 from dpproof.mechanisms.rl.private_ucb.batched_privatizer import BatchedCounts
 from dpproof.mechanisms.rl.private_ucb.counted_users import differ_in_one_user, released, worst_users
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer, LocalPrivatizer
@@ -53,7 +53,7 @@ def test_the_printed_noise_breaks_its_epsilon_and_the_calibrated_keeps_it(name, 
     assert kept.verdict.value == "consistent"
 
 
-@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE, Adjacency.REWARDS_ONLY])
 @pytest.mark.parametrize("parameters", SIZES, ids=str)
 def test_the_pair_pays_the_certified_epsilon(parameters, relation):
     """Far out in the direction of the change every counter looked at pays in full: nothing is lost."""
@@ -136,14 +136,17 @@ def test_every_case_comes_out_as_expected(case):
     assert truth is None or found.epsilon_lower <= truth.upper
 
 
-@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE])
+@pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE, Adjacency.REWARDS_ONLY])
 @pytest.mark.parametrize(
     "sizes", [(6, 2, 20, 1000, 9.0, 2.0, 7), (2, 1, 5, 9, 9.0, 1.0, 5), (3, 2, 4, 9, 9.0)]
 )
 def test_batched_users_are_no_further_apart_than_the_guarantee(sizes, relation):
     """The pair's mu, from column coefficients and the moved counts, is most of what is proved."""
     parameters = BatchedCountsParameters(*sizes, every=3)
-    first, second = users_apart(parameters, replaced=relation is REPLACE)
+    if relation is Adjacency.REWARDS_ONLY:
+        first, second = payoffs_apart(parameters)
+    else:
+        first, second = users_apart(parameters, replaced=relation is REPLACE)
     moved = (first.leaves(parameters) - second.leaves(parameters))[0]
     costs = first.columns < parameters.states * parameters.actions
     units = np.where(costs, parameters.cost_factor, 1.0)

@@ -160,11 +160,13 @@ def _norm(parameters: CentralCountsParameters) -> flint.arb:
 _PAIRS = {
     Adjacency.ADD_REMOVE: "the first user with costs 1 against none, counted as 0",
     Adjacency.REPLACE: "two first users in different cells as soon as can be, costs that tell them apart",
+    Adjacency.REWARDS_ONLY: "first users in one cell with costs 1, and with costs 0",
 }
 _STARTS = {
     "same": "all users start in one state, and the algorithm draws the actions; start any drops both",
     "any": "a replaced user may start anywhere and take any actions",
 }
+_COSTS_ALONE = "how far costs alone move the counts is proved in docs/notes/ucb_counters_exact.md"
 _COUNTED = "how many counts one user moves is ucb.central_privacy's"
 
 
@@ -173,6 +175,7 @@ def _notes(parameters: CentralCountsParameters, adjacency: Adjacency) -> tuple[s
     shifted = {
         Adjacency.ADD_REMOVE: ("the other users keep their episodes",),
         Adjacency.REPLACE: (_STARTS[parameters.start],),
+        Adjacency.REWARDS_ONLY: (_COSTS_ALONE,),
     }
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)

@@ -94,7 +94,7 @@ def between(
     Args:
         mechanism: the command-line name of the mechanism, for error messages.
         sizes: the sizes of the tables.
-        adjacency: ``add-remove`` or ``replace``.
+        adjacency: ``add-remove``, ``replace`` or ``rewards-only``.
         any_start: whether a user and its replacement may differ in the first state and action.
         own_actions: whether a user's later actions are its own data. It is used only if ``any_start`` is
             false.
@@ -104,8 +104,11 @@ def between(
     """
     if adjacency is Adjacency.ADD_REMOVE:
         return added(sizes)
+    if adjacency is Adjacency.REWARDS_ONLY:
+        return other_costs(sizes)
     if adjacency is not Adjacency.REPLACE:
-        raise UnprovedAdjacencyError(mechanism, adjacency, "Use one of: add-remove, replace")
+        known = "Use one of: add-remove, replace, rewards-only"
+        raise UnprovedAdjacencyError(mechanism, adjacency, known)
     return replaced(sizes) if any_start else same_start(sizes, own_actions=own_actions)
 
 
@@ -120,8 +123,12 @@ def added(sizes: Sizes) -> Changes:
     return dict.fromkeys(FAMILIES, _all_in_one(sizes, sizes.horizon, 1))
 
 
-def _only_costs(sizes: Sizes) -> Changes:
-    """Return the changes between two users who visit the same cells but have different costs."""
+def other_costs(sizes: Sizes) -> Changes:
+    """Return the largest changes between two users who visit the same cells but have different costs.
+
+    >>> [change.total for change in other_costs(Sizes(6, 2, 20)).values()]
+    [0, 20, 0]
+    """
     return {VISITS: Change(()), COSTS: _all_in_one(sizes, sizes.horizon, 1), TRANSITIONS: Change(())}
 
 
@@ -135,7 +142,7 @@ def replaced(sizes: Sizes) -> Changes:
     [40, 40, 40]
     """
     if sizes.states * sizes.actions == 1:
-        return _only_costs(sizes)
+        return other_costs(sizes)
     return dict.fromkeys(FAMILIES, _all_in_one(sizes, sizes.horizon, 2))
 
 
@@ -149,7 +156,7 @@ def same_start(sizes: Sizes, *, own_actions: bool) -> Changes:
     [38, 39, 40]
     """
     if sizes.states == 1 and not (own_actions and sizes.actions > 1):
-        return _only_costs(sizes)
+        return other_costs(sizes)
     steps = sizes.horizon
     later = _all_in_one(sizes, steps - 1, 2)
     if not sizes.pooled:

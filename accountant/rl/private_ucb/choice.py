@@ -28,7 +28,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.counting.error import node_variance
 from dpproof.accountant.numbers.arithmetic import lru_cache
 from dpproof.accountant.numbers.bounds import Bound
-from dpproof.accountant.numbers.checks import whole
+from dpproof.accountant.numbers.checks import at_least_zero, whole
 from dpproof.accountant.numbers.enclosures import Number, arb_of, bound_of, exact, precision
 from dpproof.accountant.rl.private_ucb.batched_counts import ACCOUNTANT
 from dpproof.accountant.rl.private_ucb.batched_parameters import (
@@ -162,7 +162,11 @@ def cheapest_counters(
     )
     successors = states if support is None else whole(support, "support", 1, states)
     average = Fraction(horizon, unit.tables * states * actions)
-    cell = _Cell(successors, average if visits is None else exact(visits, "visits"), not public)
+    cell = _Cell(
+        successors,
+        average if visits is None else at_least_zero(exact(visits, "visits"), "visits"),
+        not public,
+    )
     found = [
         _candidate(chosen, decoder, relation, cell, epsilon, delta)
         for chosen, decoder in _shapes(unit, cell, pure=failure == 0)

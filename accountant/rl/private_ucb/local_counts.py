@@ -65,7 +65,8 @@ def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyR
     """Return the proved guarantee of what one user sends, in the local model. A pair of trajectories attains it.
 
     ``replace`` compares any two trajectories, as Definition 2.3 does. ``add-remove`` compares a trajectory
-    with none: a user without a trajectory sends the noise alone.
+    with none: a user without a trajectory sends the noise alone. ``rewards-only`` compares two trajectories
+    that differ in costs only.
 
     >>> found = account(LocalCountsParameters(6, 2, 20, 20000, printed_epsilon=1.0), Adjacency.REPLACE)
     >>> found.guarantee.epsilon(0).upper, found.published.epsilon(0).upper
@@ -84,7 +85,7 @@ def account(parameters: LocalCountsParameters, adjacency: Adjacency) -> PrivacyR
         _STATEMENTS[NoiseLaw(parameters.noise)],
         published=published_guarantee(parameters, "ucb.lemma5_4.privacy"),
         attained=None if attained is None else Attained(attained, _PAIRS[adjacency]),
-        notes=(*_notes(parameters), *law_notes(parameters, attained)),
+        notes=(*_notes(parameters, adjacency), *law_notes(parameters, attained)),
         exact_sampler="dpproof.local_report" if parameters.integer else None,
     )
 
@@ -118,15 +119,18 @@ _STATEMENTS = {
 _PAIRS = {
     Adjacency.ADD_REMOVE: "a trajectory with costs 1 against none",
     Adjacency.REPLACE: "two trajectories in different cells where they can be, costs that tell them apart",
+    Adjacency.REWARDS_ONLY: "a trajectory in one cell with costs 1, and with costs 0",
 }
 
 
-def _notes(parameters: LocalCountsParameters) -> tuple[str, ...]:
+def _notes(parameters: LocalCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
     """Return the assumptions of the guarantee, which are printed beside it."""
     counted = ("how many counts one user moves is ucb.local_privacy's",)
     unsaid = ("no scale was given: the noise is the paper's for the printed epsilon",)
     borrowed = ("the paper prints Laplace noise: its scale is taken as the standard deviation here",)
+    costs = ("how far costs alone move the counts is proved in docs/notes/ucb_counters_exact.md",)
     return (
+        *(costs if adjacency is Adjacency.REWARDS_ONLY else ()),
         *(counted if NoiseLaw(parameters.noise).gaussian else ()),
         *(unsaid if parameters.scale is None else ()),
         *(borrowed if parameters.scale is None and NoiseLaw(parameters.noise).gaussian else ()),

@@ -198,6 +198,27 @@ def worst_users(
     return CountedUsers(one, False, columns), CountedUsers(second, not replaced, columns)
 
 
+def worst_payoffs(
+    parameters: CentralCountsParameters | LocalCountsParameters, users: int
+) -> tuple[CountedUsers, CountedUsers]:
+    """Return two inputs that differ in the first user's costs only: all 1, and all 0.
+
+    They hold only the counters in which they differ.
+
+    >>> parameters = LocalCountsParameters(2, 1, 1, 1, pooled=True, visits="summed")
+    >>> [data.users.costs.tolist() for data in worst_payoffs(parameters, 1)]
+    [[[1.0]], [[0.0]]]
+    """
+    one, _ = worst_pair(parameters, users)
+    costs = one.costs.copy()
+    costs[0] = 0.0
+    paid, unpaid = one, Trajectories(one.states, one.actions, costs)
+    all_of_them = np.arange(parameters.counters)
+    first, changed = (CountedUsers(data, False, all_of_them).leaves(parameters)[0] for data in (paid, unpaid))
+    columns = np.flatnonzero(first != changed)
+    return CountedUsers(paid, False, columns), CountedUsers(unpaid, False, columns)
+
+
 def differ_in_one_user(one: CountedUsers, other: CountedUsers) -> None:
     """Check that two inputs differ in one user only and have the same audited counters.
 

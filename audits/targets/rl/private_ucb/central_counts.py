@@ -18,6 +18,7 @@ from dpproof.mechanisms.rl.private_ucb.counted_users import (
     CountedUsers,
     central_log_ratio_of_leaves,
     differ_in_one_user,
+    worst_payoffs,
     worst_users,
 )
 
@@ -36,7 +37,14 @@ def _users(parameters: CentralCountsParameters, adjacency: Adjacency) -> Neighbo
 def counted_pair(
     parameters: CentralCountsParameters | LocalCountsParameters, adjacency: Adjacency, users: int, seen: str
 ) -> Neighbours:
-    """Return two neighbouring inputs with ``users`` users; the second replaces or leaves out the first user."""
+    """Return two neighbouring inputs with ``users`` users; the second replaces or leaves out the first user.
+
+    Under ``rewards-only`` the first user has other costs in the second input.
+    """
+    if adjacency is Adjacency.REWARDS_ONLY:
+        paid, unpaid = worst_payoffs(parameters, users)
+        said = f"the first user stays in one cell with costs 1, or with costs 0; {paid.columns.size} counters{seen}"
+        return Neighbours(paid, unpaid, adjacency, said, differ_in_one_user)
     replaced = adjacency is Adjacency.REPLACE
     first, second = worst_users(parameters, users, replaced=replaced)
     change = "leaves for another cell, or pays other costs" if replaced else "is left out"
