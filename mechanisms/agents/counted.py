@@ -238,7 +238,7 @@ class Planner:
         self._estimates = kernels.Estimates(np.ascontiguousarray(after), chances, costs / sizes, sizes)
         if self._way is not Way.MIRROR:
             weights = np.empty_like(self.weights)
-            monotone = self._way is Way.VARIANCE
+            monotone = self._way is Way.VARIANCE and constants.error > 0  # else noise would stay for ever
             kernels.improve(
                 self._estimates, self._bonus, self._end, monotone, self._values, self._table, weights
             )

@@ -26,7 +26,7 @@ _ONE, _SIGN, _HALF_BITS, _WORD, _SPLIT = _U(1), _U(63), _U(32), _U(64), _U(SPLIT
 _LOW, _TAIL, _LEADING = _U((1 << 32) - 1), _U((1 << 63) - 1), _U((1 << 63) - (1 << 11))
 _REST_BITS = 62 - SPLIT_BITS
 _PART, _REST, _MIDDLE = _U(SEGMENTS // OCTAVES - 1), _U((1 << _REST_BITS) - 1), 1 << (_REST_BITS - 1)
-_AT, _STEP, _UNIT = _U(_REST_BITS), 2.0**-_REST_BITS, 2.0**SIZE_BITS
+_AT, _STEP, _UNIT, _HALF = _U(_REST_BITS), 2.0**-_REST_BITS, 2.0**SIZE_BITS, 2.0**63
 _FIRST = 1023 + 63 - OCTAVES
 
 
@@ -45,7 +45,15 @@ def _product(a: Any, b: Any, by: Any) -> Any:  # pragma: no cover - compiled
 
 @borrowing
 def rounded(
-    digits: Any, missing: Any, centres: Any, table: Any, bounds: Any, laws: Any, scales: Any, found: Any, undecided: Any
+    digits: Any,
+    missing: Any,
+    centres: Any,
+    table: Any,
+    bounds: Any,
+    laws: Any,
+    scales: Any,
+    found: Any,
+    undecided: Any,
 ) -> Any:  # pragma: no cover - compiled
     """Write the draws that are decided into `found`, and the indices of the other draws into `undecided`.
 
@@ -70,7 +78,7 @@ def rounded(
             part ^= flip
             low = laws[law, 2] + part
             error = scales[law] * bounds[k] + OWN_ERROR
-            if error < _UNIT:
+            if error < _HALF:
                 margin = _U(np.int64(error))
                 decided = low >= margin and low <= ~margin
             if decided:

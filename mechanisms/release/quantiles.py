@@ -35,7 +35,7 @@ class Quantile:
     Attributes:
         name: name of the noise.
         size: encloses g(u), given an enclosure of u.
-        taylor: encloses the Taylor coefficients g'(u)/1!, g''(u)/2!, ... up to degree 8, given enclosures of u and g(u).
+        taylor: encloses g'(u)/1!, g''(u)/2!, ... up to the eighth derivative, given enclosures of u and g(u).
         steepness: upper bound on abs(u g'(u)) for all u in (0, 1/2].
     """
 
@@ -66,9 +66,9 @@ class Table:
     steepness: float
 
     def bounds(self, digits: int) -> NDArray[np.float64]:
-        """Return upper bounds on the error in each segment for noise scale 1, if u is known to ``digits`` binary digits.
+        """Return upper bounds on the error in each segment for noise scale 1, if ``digits`` binary digits are known.
 
-        >>> bool((table_of(NORMAL).bounds(64)[-64:] < 2.0**-57).all())
+        >>> bool((table_of(NORMAL).bounds(64)[-64:] < 2.0**-56).all())
         True
         """
         return (self.errors + self.steepness * 2.0**-digits / self.starts) * _SLACK
@@ -154,8 +154,8 @@ def _row(quantile: Quantile, start: Fraction, end: Fraction, sizes: arb) -> tupl
     whole = arb_of(start).union(arb_of(end))
     rest = quantile.taylor(whole, sizes)[DEGREE] * (width / 2) ** (DEGREE + 1)
     pairs = enumerate(zip(exact, doubles, strict=True), 1)
-    error = abs(size - centre * unit) + unit + abs(rest) + sum((abs(a - arb(b)) / 2**n for n, (a, b) in pairs), arb(0))
-    error += _floating(doubles)
+    rounding = sum((abs(a - arb(b)) / 2**n for n, (a, b) in pairs), _floating(doubles))
+    error = abs(size - centre * unit) + unit + abs(rest) + rounding
     return centre, doubles, round_up(error + (abs(sizes) + error) / 2**61)
 
 

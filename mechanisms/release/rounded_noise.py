@@ -22,11 +22,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
-from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.accountant.numbers.enclosures import precision
 from dpproof.mechanisms.release._rounded_kernel import SIZE_BITS, rounded
 from dpproof.mechanisms.release.quantiles import LAPLACE, NORMAL, Quantile, table_of
 from dpproof.mechanisms.release.words import Words, WordSource, system_words
@@ -123,8 +125,7 @@ def _drawn(quantile: Quantile, scale: Fraction, count: int, source: WordSource) 
     return found
 
 
-@dataclass(frozen=True)
-class Law:
+class Law(NamedTuple):
     """Distribution of floor(c/d + sqrt(p/q) X), where X is noise of scale 1, 0 <= c < d, p > 0 and q > 0."""
 
     c: int
@@ -151,7 +152,9 @@ def floors(
     narrow = all(scale.exponent <= _NARROW for scale in scales)
     digits = 32 if narrow else 64
     table = table_of(quantile)
-    fixed = [(scale.leading, scale.shift, (law.c << 64) // law.d) for law, scale in zip(laws, scales, strict=True)]
+    fixed = [
+        (scale.leading, scale.shift, (law.c << 64) // law.d) for law, scale in zip(laws, scales, strict=True)
+    ]
     tables = (
         table.centres,
         table.coefficients,
@@ -181,8 +184,7 @@ def _digits(source: WordSource, count: int, *, narrow: bool) -> NDArray[np.uint3
     return source((count + 1) // 2).view(np.uint32)[:count] if narrow else source(count)
 
 
-@dataclass(frozen=True)
-class _Scale:
+class _Scale(NamedTuple):
     """Fixed-point form of a noise scale sqrt(p/q) for the fast path.
 
     Attributes:
@@ -214,10 +216,11 @@ def _exactly(quantile: Quantile, law: Law, digit: int, digits: int, source: Word
     minus, tail = digit >> (digits - 1), digit & ((1 << (digits - 1)) - 1)
     while True:
         with precision(digits + 64):
-            scale = arb_of(Fraction(law.p, law.q)).sqrt() * (-1 if minus else 1)
-            sizes = (quantile.size(arb_of(Fraction(u, 1 << digits))) for u in (tail, tail + 1))
-            one, two = ((arb_of(Fraction(law.c, law.d)) + scale * size).floor().unique_fmpz() for size in sizes)
-        if one is not None and one == two:
-            return int(one)
+            noise = (arb(law.p) / law.q).sqrt() * quantile.size(
+                (arb(tail).union(arb(tail + 1))) / (1 << digits)
+            )
+            decided = (arb(law.c) / law.d + (-noise if minus else noise)).floor().unique_fmpz()
+        if decided is not None:
+            return int(decided)
         tail = (tail << 64) | int(source(1)[0])
         digits += 64
