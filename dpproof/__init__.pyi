@@ -88,6 +88,13 @@ from dpproof.front.account import account as account
 from dpproof.front.calibrate import calibrate as calibrate
 from dpproof.front.check import check as check
 from dpproof.front.check import verify as verify
+from dpproof.mechanisms.agents.agent import BudgetSpentError as BudgetSpentError
+from dpproof.mechanisms.agents.agent import UserSeenError as UserSeenError
+from dpproof.mechanisms.agents.making import SwampedWarning as SwampedWarning
+from dpproof.mechanisms.agents.making import agent as agent
+from dpproof.mechanisms.agents.passport import PassportError as PassportError
+from dpproof.mechanisms.agents.passport import load_agent as load_agent
+from dpproof.mechanisms.agents.task import toy_text_support as toy_text_support
 from dpproof.mechanisms.counting.streaming import SecureNoise as SecureNoise
 from dpproof.mechanisms.environments.chain import chain as chain
 from dpproof.mechanisms.environments.classic_control import Acrobot as Acrobot

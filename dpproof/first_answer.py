@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.written import rounded
 from dpproof.answers.own_page import OwnPage
+from dpproof.answers.passport import NOT_CHECKED, CheckedPassport
 from dpproof.answers.verify import Verified
 from dpproof.audits.recording.evidence import Evidence, Finding
 from dpproof.outcome import Outcome
@@ -154,6 +155,27 @@ def of_own_page(found: OwnPage, path: str) -> list[str]:
         elif not entry.point and (point := json.loads(x.text)["proof"].get("point")):
             lines.append(f"{name} is refuted at {', '.join(f'{k} = {value}' for k, value in point.items())}.")
     return lines[:MOST]
+
+
+def of_passport(found: CheckedPassport) -> list[str]:
+    """Return the first lines that ``dpproof verify passport FILE`` prints: what follows from the file, and what not."""
+    if found.passport is None:
+        return [f"{found.path} is refused.", f"{found.refusal}."]
+    told = found.told
+    seen = f"{told['algorithm']}, {told['users']} of {told['episodes']} users seen"
+    if found.passport.result is None:
+        return [f"{found.path}: {seen}.", "It is a simulation: its noise came from a seed, so it has no guarantee."]
+    asked = told["asked"]["delta"]
+    result = found.passport.result
+    lines = [
+        f"{found.path}: {seen}. The policy matches its hash.",
+        f"Epsilon is at most {at_most(result.epsilon(asked).upper)} at delta {asked}. The number follows from the file.",
+        f"Neighbours: {result.neighbours}. Trust model: {result.trust.value}. Mechanism: {result.asked_for}.",
+        _bits(result.released_bits),
+    ]
+    if found.rests is not None:
+        lines.append(f"The bound rests on {found.rests.id}: {result_words(found.rests)}.")
+    return [*lines, *(f"Not checked: {text}." for text in NOT_CHECKED)]
 
 
 def taken_on_trust(found: Verified, audits: Iterable[Evidence] = ()) -> str:

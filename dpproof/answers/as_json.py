@@ -11,6 +11,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
+from dpproof.answers.passport import NOT_CHECKED as not_checked
 from dpproof.proofs_check.coq.record import NOT_CHECKED
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
     from dpproof.answers.own_page import OwnPage
+    from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
@@ -172,6 +174,21 @@ def own_page(found: OwnPage) -> Json:
     """Return the answer of ``dpproof verify FILE.md`` as JSON data."""
     rows = [{"id": x.id, "found": x.text is not None, "reason": x.reason or None} for x in found.claims]
     return envelope({"statements": [result_as_json(found.result, NOT_CHECKED)], "claims": rows})
+
+
+def passport(found: CheckedPassport) -> Json:
+    """Return the answer of ``dpproof verify passport FILE`` as JSON data."""
+    return envelope(
+        {
+            "passport": str(found.path),
+            "follows": found.passport is not None,
+            "simulated": None if found.passport is None else found.passport.simulated,
+            "refusal": found.refusal,
+            "fields": found.told,
+            "verdict": None if found.rests is None else found.rests.verdict.value,
+            "not_checked": list(not_checked),
+        }
+    )
 
 
 def audits(found: Iterable[Evidence], used: Iterable[Assumption], late: Iterable[str] = ()) -> Json:

@@ -14,12 +14,13 @@ from rich.table import Table
 
 from dpproof.answers import as_json, coverage
 from dpproof.answers.own_page import verify_own
+from dpproof.answers.passport import check_passport
 from dpproof.answers.verify import Verified, departures, ids_named
 from dpproof.answers.verify import verify as verified
 from dpproof.cli import show
 from dpproof.cli.options import JSON, VERBOSE
 from dpproof.cli.show import coloured
-from dpproof.first_answer import of_own_page, of_statements
+from dpproof.first_answer import of_own_page, of_passport, of_statements
 from dpproof.proofs_check import registry
 from dpproof.proofs_check.verdict import Result, Verdict
 from dpproof.wording import beside, many, own_remarks
@@ -27,7 +28,7 @@ from dpproof.wording import beside, many, own_remarks
 
 def _names(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
     """Return the papers and statements with this beginning, for the shell."""
-    known = ["papers", *registry.papers(), *registry.statement_ids()]
+    known = ["papers", "passport", *registry.papers(), *registry.statement_ids()]
     return [name for name in known if name.startswith(begun)]
 
 
@@ -39,7 +40,12 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
     """Re-check the certificates and print the verdicts.
 
     NAMES are papers, a paper's name, or statement ids. One name that ends in .md is a page with a lemma of your own.
+    The word "passport" and a file check the passport of a private agent.
     """
+    if names[0] == "passport":
+        if len(names) != 2:
+            raise ValueError(f"names ({' '.join(names)}) must be passport and one file")
+        raise Exit(_passport(Path(names[1]), json))
     if any(name.endswith(".md") for name in names):
         if len(names) > 1:
             raise ValueError(f"names ({' '.join(names)}): a page must be the only name")
@@ -53,6 +59,13 @@ def verify(names: tuple[str, ...], verbose: bool, json: bool) -> None:
         click.echo(coverage.line(coverage.coverage(found.statements)))
         click.echo(coverage.strength(found.statements))
     raise Exit(_exit_code(names, found.statements))
+
+
+def _passport(path: Path, json: bool) -> int:
+    """Print what follows from a passport, and return the exit code."""
+    found = check_passport(path)
+    show.answer(as_json.passport(found), json, lambda console: show.first(of_passport(found), console))
+    return 0 if found.stands else 1
 
 
 def _own(path: Path, verbose: bool, json: bool) -> int:
