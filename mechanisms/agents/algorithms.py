@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -201,7 +201,7 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     if task.episodes < 2:
         raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
     gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
-    table = cheapest_counters(
+    table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
         epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
         support=min(task.branches, task.states), most_payoff=task.most_gain,
@@ -212,6 +212,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     if chosen is None:
         raise ValueError(f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0.")
     return chosen
+
+
+_candidates = lru_cache(maxsize=32)(cheapest_counters)
 
 
 def _is(parameters: BatchedCountsParameters, privatizer: str) -> bool:

@@ -1,0 +1,330 @@
+"""Agents: sessions, refusals, resuming and passports. Learning is tested on a bandit that noise cannot hide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpproof import Adjacency, BudgetSpentError, PassportError, SimulationError, UserSeenError, agent, load_agent
+from dpproof.mechanisms.agents.agent import Agent
+from dpproof.mechanisms.agents.journal import JournalError
+from dpproof.mechanisms.agents.making import SwampedWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
+COUNTED = ("private-ucb-vi", "private-ucb-po", "dp-ucbvi")
+
+
+def small(algorithm: str = "private-ucb-vi", **more: Any) -> Agent:
+    """Return an agent for two observations, two actions and two steps."""
+    given: dict[str, Any] = {
+        "observations": 2, "actions": 2, "episodes": 400, "horizon": 2, "epsilon": 20, "delta": "1e-5",
+        "adjacency": "replace", "reward_range": (0, 1), "support": lambda s, a: [0, 1, "end"],
+    }  # fmt: skip
+    return agent(algorithm, **{**given, **more})
+
+
+def serve(one: Agent, users: int, reward: Any = lambda action: float(action == 1)) -> None:
+    """Let users play: action 1 pays, and the observation alternates."""
+    for _ in range(users):
+        with one.user() as user:
+            seen = 0
+            while not user.done:
+                action = user.act(seen)
+                seen = 1 - seen
+                user.observe(reward(action), seen)
+
+
+@pytest.mark.parametrize("algorithm", COUNTED)
+@pytest.mark.parametrize("relation", ["replace", "add-remove", "rewards-only"])
+def test_an_agent_learns_and_reaches_the_epsilon_that_was_asked_for(algorithm: str, relation: str) -> None:
+    one = small(algorithm, adjacency=relation, seed=1, episodes=2000)
+    serve(one, 2000)
+    learned = one.policy.weights[0, 0]
+    assert learned[1] > 0.9
+    real = small(algorithm, adjacency=relation)
+    assert real.result.epsilon("1e-5").upper <= 20
+    assert real.result.adjacency is Adjacency.of(relation)
+    assert real.result.covers_released_bits
+
+
+@pytest.mark.parametrize("privatizer", ["tree", "square-root", "local"])
+def test_every_privatizer_meets_the_guarantee(privatizer: str) -> None:
+    one = small(privatizer=privatizer)
+    serve(one, 60)
+    assert one.result.epsilon("1e-5").upper <= 20
+
+
+def test_delta_0_uses_laplace_noise() -> None:
+    one = small(delta=0)
+    serve(one, 50)
+    assert one.result.epsilon(0).upper <= 20
+    assert one.promise.parameters.as_json()["noise"] == "laplace"
+
+
+def test_a_simulation_has_no_guarantee() -> None:
+    with pytest.raises(SimulationError):
+        _ = small(seed=3).result
+
+
+def test_equal_seeds_give_equal_policies_and_entropy_does_not() -> None:
+    found = []
+    for seed in (7, 7, None):
+        one = small(seed=seed, epsilon=0.5, privatizer="square-root")
+        rng = np.random.default_rng(0)
+        serve(one, 100, lambda action, rng=rng: float(rng.random() < 0.5 + 0 * action))
+        found.append(one._learner._counters._gains.running.tolist())
+    assert found[0] == found[1] != found[2]
+
+
+def test_an_aborted_session_uses_its_place_and_counts_nothing() -> None:
+    one = small()
+    before = one._learner._counters._gains._leaf.copy()
+    with pytest.raises(RuntimeError, match="gone"), one.user("Ann") as user:
+        user.act(0)
+        user.observe(1.0, 1)
+        raise RuntimeError("gone")
+    assert one.users == 1
+    assert (one._learner._counters._gains._leaf == before).all()
+    with pytest.raises(UserSeenError, match=r"person \('Ann'\) has already taken part"):
+        one.user("Ann")
+
+
+def test_a_person_who_is_taking_part_cannot_take_part_twice() -> None:
+    one = small()
+    one.user("Ann")
+    with pytest.raises(UserSeenError):
+        one.user("Ann")
+
+
+def test_the_budget_ends_with_the_last_user_and_acting_goes_on() -> None:
+    one = small(episodes=3)
+    serve(one, 3)
+    with pytest.raises(BudgetSpentError, match=r"episodes \(3\) are over"):
+        one.user()
+    assert one.act(0, 1) in (0, 1)
+
+
+def test_sessions_that_overlap_cannot_exceed_the_budget() -> None:
+    one = small(episodes=2)
+    sessions = [one.user() for _ in range(3)]
+    for user in sessions:
+        user.act(0)
+        user.observe(1.0, 1, terminated=True)
+    sessions[0].finish()
+    sessions[1].finish()
+    with pytest.raises(BudgetSpentError):
+        sessions[2].finish()
+
+
+@pytest.mark.parametrize(
+    ("reward", "after", "message"),
+    [
+        (1.5, 1, r"reward \(1.5\) must be in the declared range"),
+        (float("nan"), 1, r"reward \(nan\) must be in the declared range"),
+        (1.0, 7, r"observation \(7\) must be one of the 2 declared observations"),
+    ],
+)
+def test_what_was_not_declared_is_rejected_and_nothing_is_noted(reward: float, after: int, message: str) -> None:
+    user = small().user()
+    user.act(0)
+    with pytest.raises(ValueError, match=message):
+        user.observe(reward, after)
+    assert user.step == 0
+    user.observe(1.0, 1)
+    assert user.step == 1
+
+
+def test_a_transition_outside_the_support_is_rejected_before_anything_is_counted() -> None:
+    one = small(support=lambda s, a: [s])
+    with pytest.raises(ValueError, match="must be in the declared support"), one.user() as user:
+        user.act(0)
+        user.observe(1.0, 1)
+    assert one._learner._counters._gains._leaf.sum() == 0
+
+
+def test_steps_beyond_the_horizon_name_the_remedy() -> None:
+    user = small().user()
+    for _ in range(2):
+        user.act(0)
+        user.observe(0.0, 0)
+    with pytest.raises(ValueError, match=r"horizon \(2\) must be at least .*TimeLimit"):
+        user.act(0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"epsilon": 0}, r"epsilon \(0\) must be above 0"),
+        ({"delta": 1}, r"delta \(1\) must be in \[0, 1\)"),
+        ({"reward_range": (1, 0)}, r"reward_range .* must be two finite numbers"),
+        ({"algorithm": "ucb"}, r"algorithm \('ucb'\)"),
+        ({"privatizer": "magic"}, r"privatizer \('magic'\)"),
+        ({"privatizer": "square-root", "delta": 0}, r"needs a delta above 0"),
+        ({"episodes": 1}, r"episodes \(1\) must be at least 2"),
+        ({"horizon": 0}, r"horizon \(0\) must be an integer at least 1"),
+        ({"observations": None}, r"observations \(None\) must be given"),
+        ({"most_reward": 1, "reward_range": (-1, 1)}, r"must begin at 0"),
+        ({"adjacency": "expert"}, r"adjacency \('expert'\)"),
+    ],
+)
+def test_bad_arguments_are_rejected_before_anything_is_drawn(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        small(**more)
+
+
+def test_noise_that_hides_everything_is_announced_before_training() -> None:
+    with pytest.warns(SwampedWarning, match=r"Learning needs about [\d,]+ episodes"):
+        small(epsilon=0.01)
+
+
+def test_a_run_goes_on_from_its_journal_with_the_same_noise(tmp_path: FilePath) -> None:
+    file = tmp_path / "run.sqlite"
+    one = small(journal=file, epsilon=5)
+    with one.user("Ann") as user:
+        user.act(0)
+        user.observe(1.0, 1)
+    serve(one, 150)
+    one.close()
+    again = small(journal=file, epsilon=5)
+    assert again.users == 151
+    assert (again.policy.weights == one.policy.weights).all()
+    assert (again._learner._counters._gains.running == one._learner._counters._gains.running).all()
+    with pytest.raises(UserSeenError):
+        again.user("Ann")
+    serve(again, 10)
+    again.close()
+    with pytest.raises(JournalError, match="belongs to another agent"):
+        small(journal=file, epsilon=6)
+
+
+@pytest.mark.parametrize("privatizer", ["auto", "local"])
+def test_noise_after_a_restart_is_new(tmp_path: FilePath, privatizer: str) -> None:
+    """Two runs that go on from the same journal must not add the same noise to different users."""
+    file, copy = tmp_path / "run.sqlite", tmp_path / "copy.sqlite"
+    one = small(journal=file, privatizer=privatizer, epsilon=1, episodes=40)
+    serve(one, 10)
+    one.close()
+    copy.write_bytes(file.read_bytes())
+    sums = []
+    for path in (file, copy):
+        again = small(journal=path, privatizer=privatizer, epsilon=1, episodes=40)
+        serve(again, 30, lambda action: 0.0 * action)
+        sums.append(again._learner._counters._gains.running.tolist())
+        again.close()
+    assert sums[0] != sums[1]
+
+
+def test_a_local_agent_never_notes_a_path(tmp_path: FilePath) -> None:
+    one = small(privatizer="local", journal=tmp_path / "run.sqlite")
+    serve(one, 3)
+    records = [entry.record for entry in one._journal.entries()]
+    assert all(record is not None and set(record) == {"gains", "transitions"} for record in records)
+    one.close()
+
+
+def test_an_agent_cannot_be_copied() -> None:
+    import copy
+
+    with pytest.raises(TypeError, match="must not be copied"):
+        copy.deepcopy(small())
+
+
+def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
+    rlsvi = small("rlsvi", adjacency="rewards-only", episodes=20)
+    serve(rlsvi, 5)
+    assert rlsvi.result.epsilon("1e-5").upper <= 20
+    bandit = small("thompson", adjacency="rewards-only", observations=1, horizon=1, support=None, episodes=300)
+    for _ in range(300):
+        with bandit.user() as user:
+            action = user.act(0)
+            user.observe(float(action == 1), 0, terminated=True)
+    assert bandit.result.epsilon("1e-5").upper <= 20
+    assert bandit._learner._counts[1] > 150
+    with pytest.raises(ValueError, match=r"horizon \(2\) .* must be 1 for thompson"):
+        small("thompson", adjacency="rewards-only")
+
+
+def saved(tmp_path: FilePath, **more: Any) -> FilePath:
+    one = small(**more)
+    serve(one, 50)
+    one.save(tmp_path / "agent.npz")
+    return tmp_path / "agent.npz"
+
+
+def test_a_passport_says_the_same_policy_and_number(tmp_path: FilePath) -> None:
+    found = load_agent(saved(tmp_path))
+    assert found.result is not None
+    assert found.result.epsilon("1e-5").upper <= 20
+    assert found.act(0, 1) in (0, 1)
+    assert "seed" not in json.dumps(found.told)
+
+
+def test_a_passport_of_a_simulation_has_no_guarantee(tmp_path: FilePath) -> None:
+    assert load_agent(saved(tmp_path, seed=1)).result is None
+
+
+def forged(path: FilePath, change: Any) -> FilePath:
+    with np.load(path) as held:
+        weights, told = held["policy"], json.loads(str(held["passport"]))
+    weights = change(told, weights)
+    np.savez(path, policy=weights, passport=np.array(json.dumps(told)))
+    return path
+
+
+def _epsilon(told: dict[str, Any], weights: Any) -> Any:
+    told["epsilon"]["1e-5"] = 1.0
+    return weights
+
+
+def _sigma(told: dict[str, Any], weights: Any) -> Any:
+    told["parameters"]["sigma"] *= 2
+    return weights
+
+
+def _smaller(told: dict[str, Any], weights: Any) -> Any:
+    told["parameters"]["horizon"] = 1
+    return weights
+
+
+def _relation(told: dict[str, Any], weights: Any) -> Any:
+    told["adjacency"] = "add-remove"
+    return weights
+
+
+def _policy(told: dict[str, Any], weights: Any) -> Any:
+    return weights[:, :, ::-1]
+
+
+def _asked(told: dict[str, Any], weights: Any) -> Any:
+    told["asked"]["epsilon"] = "1"
+    return weights
+
+
+def _trust(told: dict[str, Any], weights: Any) -> Any:
+    told["trust"] = "local"
+    return weights
+
+
+def _users(told: dict[str, Any], weights: Any) -> Any:
+    told["users"] = "many"
+    return weights
+
+
+@pytest.mark.parametrize(
+    "change", [_epsilon, _sigma, _smaller, _relation, _policy, _asked, _trust, _users], ids=lambda f: f.__name__
+)
+def test_a_forged_passport_is_refused(tmp_path: FilePath, change: Any) -> None:
+    with pytest.raises(PassportError):
+        load_agent(forged(saved(tmp_path), change))
+
+
+def test_a_file_that_is_no_passport_is_refused(tmp_path: FilePath) -> None:
+    (tmp_path / "a.npz").write_text("nothing", encoding="utf-8")
+    with pytest.raises(PassportError, match="is no passport"):
+        load_agent(tmp_path / "a.npz")
+    with pytest.raises(ValueError, match="must end in .npz"):
+        small().save(tmp_path / "a.txt")
