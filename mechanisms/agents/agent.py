@@ -8,9 +8,10 @@ joint differential privacy.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from types import TracebackType
@@ -22,7 +23,8 @@ from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
-from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
+from dpproof.mechanisms.agents.interrupts import held_back
+from dpproof.mechanisms.agents.journal import Entry, JournalError, Memory
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
 from dpproof.mechanisms.agents.task import Task
@@ -86,6 +88,7 @@ class Agent:
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
         self._lock = threading.RLock()
+        self._process, self._broken = os.getpid(), False
 
     def __repr__(self) -> str:
         seen = f"{self.users} of {self._task.episodes} users seen"
@@ -144,7 +147,7 @@ class Agent:
     def policy(self) -> Policy:
         """The present policy. It is covered by the guarantee, and may be published."""
         with self._lock:
-            return Policy(self._task.observations, self._task.actions, self._learner.weights)
+            return Policy(self._task.observations, self._task.actions, self._present())
 
     def act(self, observation: Any, step: int = 0) -> Any:
         """Return an action of the present policy for an observation at a step, counted from 0.
@@ -159,6 +162,9 @@ class Agent:
 
         Leave the session normally to count the user. Leave it by an error, or by `Session.abort`, and the user is
         counted as absent: the place is used up, and nothing of the episode is kept.
+
+        Sessions may overlap, also in several threads. A user's place is the order in which sessions end. The guarantee
+        takes this order and its times as public. It protects what users observe and which rewards they get.
 
         Args:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
@@ -176,9 +182,10 @@ class Agent:
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
+            weights = self._present()
             if digest is not None:
                 self._open.add(digest)
-            return Session(self, self._task, self._learner.weights, digest)
+            return Session(self, self._task, weights, digest)
 
     def _room(self) -> None:
         if self.users >= self._task.episodes:
@@ -188,13 +195,47 @@ class Agent:
             )
 
     def _finish(self, digest: bytes | None, path: Path | None) -> None:
-        """Count a user, or pass over an absent one."""
+        """Count a user, or pass over an absent one. A user whose path the learner cannot count is absent."""
         with self._lock:
             self._open.discard(digest or b"")
             self._room()
-            record = None if path is None else self._learner.sent(path)
-            self._journal.commit(self.users, Entry(digest, record))
-            self._advance(record)
+            try:
+                record = None if path is None else self._learner.sent(path)
+            except ValueError:
+                self._note(Entry(digest, None))
+                raise
+            self._note(Entry(digest, record))
+
+    def _note(self, entry: Entry) -> None:
+        with self._drawing():
+            self._journal.commit(self.users, entry)
+            self._advance(entry.record)
+
+    def _present(self) -> Weights:
+        """Return the present policy. Some learners draw noise for it."""
+        with self._drawing():
+            return self._learner.weights
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """Guard a block that draws noise or counts a user. All that it notes is in the journal at its end, or nothing.
+
+        After an error in the block, memory and journal may differ. The agent then refuses to go on.
+        """
+        if self._broken:
+            raise JournalError("the agent stopped after an error. Make it again from its journal, or make a new one.")
+        if self._process != os.getpid() and not self.simulated:
+            raise JournalError(
+                f"an agent must be used in the process ({self._process}) that made it, not in process {os.getpid()}. "
+                "Two processes would draw different noise on the same users. Make the agent after the fork."
+            )
+        with held_back():
+            try:
+                with self._journal.transaction():
+                    yield
+            except BaseException:
+                self._broken = True
+                raise
 
     def _advance(self, record: Record | None) -> None:
         if record is None:
@@ -204,8 +245,10 @@ class Agent:
 
     def replay(self, entries: Iterator[Entry]) -> None:
         """Repeat the users of a journal. `dpproof.agent` calls this method."""
-        for entry in entries:
-            self._advance(entry.record)
+        with self._drawing():
+            for entry in entries:
+                self._advance(entry.record)
+            _ = self._learner.weights  # a policy that was drawn for the next user
 
     def train(
         self,
@@ -243,7 +286,15 @@ class Agent:
 
     def close(self) -> None:
         """Close the journal."""
-        self._journal.close()
+        with self._lock:
+            self._journal.close()
+
+    def passport(self) -> bytes:
+        """Return the content of the file that `save` writes."""
+        from dpproof.mechanisms.agents.passport import packed  # it imports this module
+
+        with self._lock:
+            return packed(self)
 
     def save(self, path: str | FilePath) -> None:
         """Write the agent's passport: its policy and its guarantee, but no user's data and no seed.
@@ -258,7 +309,7 @@ class Agent:
 
 @dataclass(eq=False)
 class Session:
-    """The episode of one user. `Agent.user` makes it; use it as a context manager.
+    """The episode of one user. `Agent.user` makes it; use it as a context manager. Threads may share it.
 
     The policy is that of the moment when the session began. Observations that the user makes and actions that are
     chosen stay in the session until it ends normally.
@@ -273,6 +324,7 @@ class Session:
     _gains: list[float] = field(default_factory=list)
     _done: bool = False
     _closed: bool = False
+    _lock: Any = field(default_factory=threading.RLock)
 
     @property
     def step(self) -> int:
@@ -290,16 +342,15 @@ class Session:
         Raises:
             ValueError: an observation that was not declared or is not the last one, or an episode that is over.
         """
-        self._running("act")
-        state = self._task.observations.number(observation)
-        if not self._states:
-            self._states.append(state)
-        if state != self._states[-1]:
-            raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
-        row = self._weights[self.step, state]
-        action = drawn(row, self._agent._draws)  # noqa: SLF001 (the session is a part of its agent)
-        self._actions[self.step :] = [action]
-        return self._task.actions.value(action)
+        with self._lock:
+            self._running("act")
+            state = self._task.observations.number(observation)
+            if state != (self._states or [state])[-1]:
+                raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
+            action = drawn(self._weights[self.step, state], self._agent._draws)  # noqa: SLF001 (part of its agent)
+            self._states[self.step :] = [state]
+            self._actions[self.step :] = [action]
+            return self._task.actions.value(action)
 
     def observe(
         self, reward: float, observation: Any, *, terminated: bool = False, truncated: bool = False, action: Any = None
@@ -316,34 +367,44 @@ class Session:
         Raises:
             ValueError: a value that was not declared, or a call before ``act``. The session is unchanged then.
         """
-        self._running("observe")
-        if len(self._actions) == self.step:
-            raise ValueError("observe() must come after act(). Call act(observation) in every step.")
-        gain = self._task.gain(reward)
-        chosen = self._actions[-1] if action is None else self._task.actions.number(action)
-        after = self._task.states if terminated else self._task.observations.number(observation)
-        self._actions[-1] = chosen
-        self._gains.append(gain)
-        self._states.append(after)
-        self._done = bool(terminated or truncated)
+        with self._lock:
+            self._running("observe")
+            if len(self._actions) == self.step:
+                raise ValueError("observe() must come after act(). Call act(observation) in every step.")
+            gain = self._task.gain(reward)
+            chosen = self._actions[-1] if action is None else self._task.actions.number(action)
+            after = self._task.states if terminated else self._task.observations.number(observation)
+            self._actions[-1] = chosen
+            self._gains.append(gain)
+            self._states.append(after)
+            self._done = bool(terminated or truncated)
 
     def abort(self) -> None:
-        """End the session without the user's data. The user counts as absent."""
-        if not self._closed:
+        """End the session without the user's data. The user counts as absent if there is a place left."""
+        with self._lock:
+            if not self._closed and self._agent.users < self._task.episodes:
+                self._agent._finish(self._digest, None)  # noqa: SLF001
             self._closed = True
-            self._agent._finish(self._digest, None)  # noqa: SLF001
 
     def finish(self) -> None:
-        """End the session and count the user. Leaving the context manager normally does the same."""
-        if self._closed:
-            return
-        if not self._gains:
-            self.abort()
-            return
+        """End the session and count the user. Leaving the context manager normally does the same.
+
+        Raises:
+            BudgetSpentError: other users have taken all places since the session began.
+            ValueError: the learner cannot count the episode. The user is absent then.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._agent._finish(self._digest, self._path())  # noqa: SLF001
+
+    def _path(self) -> Path | None:
+        """Return the episode; None for one without a step."""
         n = self.step
-        path = Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
-        self._closed = True
-        self._agent._finish(self._digest, path)  # noqa: SLF001
+        if not n:
+            return None
+        return Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
 
     def __enter__(self) -> Self:
         return self
@@ -354,8 +415,7 @@ class Session:
         if kind is None:
             self.finish()
         else:
-            with suppress(BudgetSpentError):
-                self.abort()
+            self.abort()
 
     def _running(self, name: str) -> None:
         if self._closed:

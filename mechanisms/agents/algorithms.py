@@ -156,7 +156,7 @@ class Plan:
 def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
-    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
+    sizes = _fitting(task, given) if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     tree = p.counter == "tree"
     column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
@@ -184,6 +184,25 @@ def central_plan(task: Task, wish: Wish) -> Plan:
         one.amplification * lattice,
         p.batches.bit_length(),
     )
+
+
+def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParameters:
+    """Return given parameters of counters.
+
+    Raises:
+        ValueError: they differ from the task, so that their guarantee would not be that of the agent.
+    """
+    for name, value, wanted in (
+        ("states", given.states, task.states),
+        ("actions", given.actions, task.actions.size),
+        ("horizon", given.horizon, task.horizon),
+        ("episodes", given.episodes, task.episodes),
+        ("most_payoff", given.most_payoff, task.most_gain),
+        ("grains", given.grains, _GRAINS),
+    ):
+        if value != wanted:
+            raise ValueError(f"{name} ({value}) of privatizer must be {wanted}, as the agent counts users")
+    return given
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
