@@ -74,7 +74,9 @@ class Sessions:
         """Return the session with this key."""
         self._expire()
         if key not in self._open:
-            raise HTTPException(404, "There is no such session. It has ended, or the service was started again.")
+            raise HTTPException(
+                404, "There is no such session. It has ended, or the service was started again."
+            )
         return self._open[key][1]
 
     def end(self, key: str) -> Session:
@@ -124,7 +126,11 @@ def service(agent: Agent, seconds: float = 600) -> FastAPI:
     @app.get("/guarantee")
     async def guarantee() -> dict[str, Any]:
         asked = {"epsilon": str(agent.promise.epsilon), "delta": str(agent.promise.delta)}
-        found = {"certified_epsilon": reached, "adjacency": result.adjacency.value, "trust": result.trust.value}
+        found = {
+            "certified_epsilon": reached,
+            "adjacency": result.adjacency.value,
+            "trust": result.trust.value,
+        }
         return {**asked, **found, "users": agent.users, "most_users": agent.task.episodes}
 
     @app.get("/passport")

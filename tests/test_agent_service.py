@@ -333,9 +333,7 @@ def check_replay(run: Run, journal: Path, monkeypatch: pytest.MonkeyPatch) -> Ag
     return private
 
 
-@pytest.mark.parametrize(
-    ("users", "kills"), [(200, 3), pytest.param(10_000, 50, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("users", "kills"), [(200, 3), pytest.param(10_000, 50, marks=pytest.mark.slow)])
 def test_killed_servers_lose_no_user_and_spend_nothing_twice(
     server: Server, users: int, kills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
