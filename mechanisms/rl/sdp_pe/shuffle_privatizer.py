@@ -110,12 +110,27 @@ class ShufflePrivatizer:
             ValueError: for no users, or a count above their number.
         """
         _checks.at_least("users", users, 1)
-        shape = self._shape(counts.shape)
-        tau, level = self._noise(shape, users)
-        encoder = BitEncoder(users, tau)
-        transitions = encoder.counts(counts.transitions, rng)
-        visits = encoder.counts(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
-        rewards = None if counts.rewards is None else encoder.counts(counts.rewards, rng)
+        return self.estimates(self.sums(counts, users, rng), users)
+
+    def sums(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> BatchCounts:
+        """Return how many messages are 1 in each counter. This is all that leaves the shuffler.
+
+        Without ``own_visits`` the visits of the result are sums of its transitions. From entropy the noise is exactly
+        binomial.
+        """
+        encoder = BitEncoder(users, self.threshold(counts.shape, users))
+        transitions = encoder.sums(counts.transitions, rng)
+        visits = encoder.sums(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
+        rewards = None if counts.rewards is None else encoder.sums(counts.rewards, rng)
+        return BatchCounts(visits, transitions, rewards)
+
+    def estimates(self, sums: BatchCounts, users: int) -> ReleasedCounts:
+        """Return the consistent counts that follow from the sums of all messages. Nothing is drawn."""
+        tau, level = self._noise(self._shape(sums.shape), users)
+        mean = BitEncoder(users, tau).mean
+        transitions = sums.transitions - mean
+        visits = sums.visits - mean if self.own_visits else transitions.sum(axis=-1)
+        rewards = None if sums.rewards is None else sums.rewards - mean
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:
