@@ -12,6 +12,7 @@ for the best single policy, which does not exist. Users draw a policy from a ran
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -149,10 +150,9 @@ class Elimination:
 
     def go_on(self, released: ReleasedCounts, level: float) -> None:
         """Use released counts of the present batch, with a bound on their error, and choose the next batch."""
-        try:
+        self.batch = None  # if the next line raises an error, the run is over
+        with suppress(StopIteration):
             self.batch = self._steps.send((released, level))
-        except StopIteration:
-            self.batch = None
 
     def present(self) -> Batch:
         """Return the present batch.

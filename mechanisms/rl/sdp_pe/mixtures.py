@@ -54,7 +54,8 @@ class Mixture:
     def draw(self, rng: np.random.Generator) -> Ints:
         """Return the policy of one user: actions (H, X)."""
         place = np.searchsorted(np.cumsum(self.weights), rng.random() * self.weights.sum(), side="right")
-        return self.policies[min(int(place), len(self.weights) - 1)].copy()
+        found: Ints = self.policies[min(int(place), len(self.weights) - 1)].copy()
+        return found
 
     def play(self, environment: TabularMDP, users: int, rng: np.random.Generator) -> BatchCounts:
         """Return the random counts of users who each draw a policy and follow it in the environment."""

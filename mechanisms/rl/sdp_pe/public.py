@@ -116,16 +116,18 @@ class PublicModel:
         """
         found = np.zeros((self.steps, self.states), np.bool_)
         found[0, self.start] = True
-        possible = self.possible.any(axis=1)
+        possible: Bools = np.asarray(self.possible.any(axis=1))
         entered = found[0]
         for h in range(1, self.steps):
-            entered = possible[entered].any(axis=0)
+            entered = np.asarray(possible[entered].any(axis=0))
             found[h] = entered & ~self.ends
             if not found[h].any():
                 found[h, np.argmax(entered) if entered.any() else self.start] = True
         return found
 
-    def trajectory(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> tuple[Ints, Ints, Floats]:
+    def trajectory(
+        self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike
+    ) -> tuple[Ints, Ints, Floats]:
         """Return the states, actions and rewards of one user in the learner's steps, after checks.
 
         A user has n + 1 states, n actions and n rewards. The number n is the horizon, or less if the last state is
@@ -136,7 +138,10 @@ class PublicModel:
                 impossible.
         """
         X = self.support.shape[0]
-        visited, taken = _checks.indices("states", states, X), _checks.indices("actions", actions, self.actions)
+        visited, taken = (
+            _checks.indices("states", states, X),
+            _checks.indices("actions", actions, self.actions),
+        )
         paid = _checks.unit_interval("rewards", rewards)
         if visited.ndim != 1 or taken.shape != paid.shape or visited.shape != (taken.size + 1,):
             raise ValueError(
@@ -154,7 +159,9 @@ class PublicModel:
     def _check(self, visited: Ints, taken: Ints) -> None:
         """Check the start, the transitions and the end of a trajectory."""
         if int(visited[0]) not in self.starts:
-            raise ValueError(f"states must begin with one of the start states {self.starts}, not {visited[0]}")
+            raise ValueError(
+                f"states must begin with one of the start states {self.starts}, not {visited[0]}"
+            )
         if taken.size != self.horizon and not (taken.size < self.horizon and self.ends[visited[-1]]):
             raise ValueError(
                 f"actions ({taken.size} steps) must have {self.horizon} steps, or fewer if a terminal state follows"

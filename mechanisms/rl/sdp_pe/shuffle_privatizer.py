@@ -18,7 +18,7 @@ from dpproof.accountant.numbers.enclosures import Number
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts, made_consistent
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, Floats, ReleasedCounts, made_consistent
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]
@@ -127,10 +127,12 @@ class ShufflePrivatizer:
     def estimates(self, sums: BatchCounts, users: int) -> ReleasedCounts:
         """Return the consistent counts that follow from the sums of all messages. Nothing is drawn."""
         tau, level = self._noise(self._shape(sums.shape), users)
-        mean = BitEncoder(users, tau).mean
-        transitions = sums.transitions - mean
-        visits = sums.visits - mean if self.own_visits else transitions.sum(axis=-1)
-        rewards = None if sums.rewards is None else sums.rewards - mean
+        mean = np.float64(BitEncoder(users, tau).mean)
+        transitions: Floats = (sums.transitions - mean).astype(np.float64)
+        visits: Floats = (
+            (sums.visits - mean).astype(np.float64) if self.own_visits else transitions.sum(axis=-1)
+        )
+        rewards = None if sums.rewards is None else (sums.rewards - mean).astype(np.float64)
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:
