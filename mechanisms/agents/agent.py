@@ -9,19 +9,20 @@ joint differential privacy.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.asking import account
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.guarantees.profile import WorstOf
 from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
@@ -43,27 +44,39 @@ class Promise:
 
     Attributes:
         mechanism: the command-line name of the mechanism.
-        parameters: its parameters.
+        releases: the parameters of every kind of release. A user's data are in one release of one kind, unless there
+            is a single kind, which covers the whole run.
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that was asked for.
     """
 
     mechanism: str
-    parameters: Parameters
+    releases: tuple[Parameters, ...]
     adjacency: Adjacency
     epsilon: Any
     delta: Any
 
     def result(self) -> PrivacyResult:
-        """Return the certified guarantee of the mechanism."""
-        from dpproof.accountant.asking import account
+        """Return the certified guarantee of the whole run: that of the weakest release."""
+        return weakest(self.mechanism, [one.as_json() for one in self.releases], self.adjacency)
 
-        return account(self.mechanism, adjacency=self.adjacency, **self.parameters.as_json())
 
-    @property
-    def title(self) -> str:
-        """The title of the mechanism."""
-        return accountant_for(self.mechanism).title
+def weakest(
+    mechanism: str, releases: Sequence[Mapping[str, Any]], adjacency: Adjacency | str
+) -> PrivacyResult:
+    """Return the guarantee of a run in which every user's data are in one release.
+
+    Args:
+        mechanism: the command-line name of the mechanism.
+        releases: the parameters of each kind of release.
+        adjacency: the neighbouring relation.
+    """
+    found = [account(mechanism, adjacency=adjacency, **one) for one in releases]
+    if len(found) == 1:
+        return found[0]
+    guarantee = WorstOf(tuple(dict.fromkeys(one.guarantee for one in found)))
+    notes = (f"the guarantee is that of the weakest of {len(found)} kinds of batches", *found[-1].notes)
+    return replace(found[-1], guarantee=guarantee, attained=None, published=None, notes=notes)
 
 
 class Agent:
@@ -178,7 +191,7 @@ class Agent:
                 )
             if digest is not None:
                 self._open.add(digest)
-            return Session(self, self._task, self._learner.weights, digest)
+            return Session(self, self._task, self._learner.for_user(), digest)
 
     def _room(self) -> None:
         if self.users >= self._task.episodes:

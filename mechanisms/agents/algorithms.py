@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.catalogue import accountant_for
-from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
@@ -32,7 +32,7 @@ from dpproof.mechanisms.agents.counted import (
     possible_transitions,
 )
 from dpproof.mechanisms.agents.learner import Ints, Learner
-from dpproof.mechanisms.agents.others import RLSVILearner, ThompsonLearner
+from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
 from dpproof.mechanisms.agents.presets import Signal
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums, PlainSums, TreeSums
@@ -40,13 +40,16 @@ from dpproof.mechanisms.randomness import Randomness
 from dpproof.mechanisms.release.rounded_noise import RoundedLaplace, RoundedNormal
 from dpproof.mechanisms.release.words import WordSource, words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
 
 @dataclass(frozen=True)
 class Built:
     """A calibrated algorithm: the mechanism that has the guarantee, its parameters, and how the learner is made."""
 
     mechanism: str
-    parameters: Parameters
+    releases: tuple[Parameters, ...]
     learner: Callable[[Randomness], Learner]
     signal: Signal | None = None
 
@@ -84,13 +87,13 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
 
         def learner(randomness: Randomness) -> Learner:
             planner = Planner(task, wish.constants, way, counting, _BERNSTEIN)
-            if plan.local:
-                own = words_of(Randomness(randomness.generator))  # a user's noise is not in the server's journal
+            if plan.local:  # a user's noise is not in the server's journal
+                own = words_of(Randomness.of(randomness.generator if randomness.simulated else None))
                 noise = [plan.noise(scale, units, own) for scale, units in plan.families]
                 return LocalLearner(_counters(task, plan, counting, own), planner, *noise)
             return CountedLearner(_counters(task, plan, counting, words_of(randomness)), planner)
 
-        return Built(plan.mechanism, plan.parameters, learner, signal_of(task, plan))
+        return Built(plan.mechanism, (plan.parameters,), learner, signal_of(task, plan))
 
     return build
 
@@ -281,7 +284,29 @@ def signal_of(task: Task, plan: Plan) -> Signal:
 def _rlsvi(task: Task, wish: Wish) -> Built:
     sizes = RLSVIParameters(task.states + 1, task.actions.size, task.horizon, task.episodes)
     parameters, _ = accountant_for("rlsvi").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    return Built("rlsvi", parameters, lambda randomness: RLSVILearner(task, parameters, randomness))
+    return Built("rlsvi", (parameters,), lambda randomness: RLSVILearner(task, parameters, randomness))
+
+
+def elimination_stream(task: Task, wish: Wish, randomness: Randomness | None) -> EliminationStream:
+    """Return a run of SDP-PE for a task. The end of an episode is a state that is never left.
+
+    Raises:
+        ValueError: the relation is not ``replace``.
+    """
+    if wish.adjacency is not Adjacency.REPLACE:
+        raise UnprovedAdjacencyError("sdp-pe", wish.adjacency, "Use replace.")
+    privatizer = ShufflePrivatizer.calibrated(wish.epsilon, wish.delta, own_visits=False)
+    return EliminationStream(public_model(task), privatizer, task.episodes, seed=randomness)
+
+
+def public_model(task: Task) -> PublicModel:
+    """Return the possible transitions of a task. An episode may begin in every state, unless the task says where."""
+    S, A = task.states, task.actions.size
+    possible = np.zeros((S + 1, A, S + 1), np.bool_)
+    cells, branches = np.nonzero(task.rows() >= 0)
+    possible[cells // A, cells % A, task.rows()[cells, branches]] = True
+    possible[S, :, S] = True
+    return PublicModel(possible, task.horizon, task.starts or tuple(range(S)))
 
 
 def _thompson(task: Task, wish: Wish) -> Built:
@@ -292,7 +317,16 @@ def _thompson(task: Task, wish: Wish) -> Built:
         )
     sizes = ThompsonParameters(arms=task.actions.size, rounds=task.episodes)
     parameters, _ = accountant_for("thompson").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    return Built("thompson", parameters, lambda randomness: ThompsonLearner(task, parameters, randomness))
+    return Built("thompson", (parameters,), lambda randomness: ThompsonLearner(task, parameters, randomness))
+
+
+def _sdp_pe(task: Task, wish: Wish) -> Built:
+    stream = elimination_stream(task, wish, None)
+    return Built(
+        "shuffled-batch",
+        stream.planned(),
+        lambda randomness: EliminationLearner(task, elimination_stream(task, wish, randomness)),
+    )
 
 
 ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
@@ -300,6 +334,7 @@ ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "private-ucb-po": _counted(Way.MIRROR),
     "dp-ucbvi": _counted(Way.VARIANCE),
     "rlsvi": _rlsvi,
+    "sdp-pe": _sdp_pe,
     "thompson": _thompson,
 }
 """The builders of agents by the algorithm's name."""

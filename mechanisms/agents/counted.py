@@ -295,6 +295,10 @@ class CountedLearner:
         """The present policy, probabilities (H, S, A) of actions."""
         return self._planner.weights
 
+    def for_user(self) -> Weights:
+        """Return the present policy."""
+        return self.weights
+
     def sent(self, path: Path) -> Record:
         """Return the path, which a trusted server sees.
 

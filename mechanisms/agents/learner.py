@@ -51,6 +51,10 @@ class Learner(Protocol):
         """The present policy: probabilities (H, S, A) of actions. A new array is made when the policy changes."""
         ...
 
+    def for_user(self) -> Weights:
+        """Return the policy of a user who begins an episode now. It is the present one unless the learner explores."""
+        ...
+
     def sent(self, path: Path) -> Record:
         """Return what the server gets of a user with this path. In the local model the user adds noise here.
 

@@ -17,7 +17,7 @@ from dpproof.mechanisms.agents.journal import Journal, Memory, RecordedWords
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task, successors_of
-from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.randomness import Entropy, Randomness, Source
 from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 from dpproof.version import __version__
@@ -41,6 +41,7 @@ def agent(
     observations: Any = None,
     actions: Any = None,
     support: Any = None,
+    starts: Any = None,
     privatizer: Any = "auto",
     constants: Constants | None = None,
     seed: Source = None,
@@ -64,6 +65,7 @@ def agent(
         support: the possible next observations of each observation and action, if they are public. A mapping from
             (observation, action), or a function with these arguments. ``"end"`` stands for the end of the episode.
             Without it every observation may follow every other one, and more counters get noise.
+        starts: the observations in which an episode may begin, if they are public. Only SDP-PE needs them.
         privatizer: ``auto`` for the cheapest counters, or how counts are made private: ``tree``, ``square-root``,
             ``banded``, ``local``, or parameters of the accountant ``batched-counts``.
         constants: constants of optimistic learning; a preset of the algorithm without it.
@@ -94,7 +96,8 @@ def agent(
     low, high = (float(end) for end in reward_range)
     successors = successors_of(spaces[0], spaces[1], support)
     most = _most_gain(most_reward, low, high)
-    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most)
+    first = tuple(map(spaces[0].number, starts or ()))
+    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first)
     if env is not None:
         check_environment(task, env)
     wish = Wish(
@@ -103,7 +106,7 @@ def agent(
     built = ALGORITHMS[algorithm](task, wish)
     if built.signal is not None:
         _warn(built.signal, epsilon)
-    promise = Promise(built.mechanism, built.parameters, wish.adjacency, epsilon, delta)
+    promise = Promise(built.mechanism, built.releases, wish.adjacency, epsilon, delta)
     return _begun(algorithm, task, promise, built, Randomness.of(seed), journal)
 
 
@@ -165,7 +168,7 @@ def _begun(
         raise ValueError("seed must be left out with a journal, because a simulation has nothing to protect")
     journal = Journal(path, _about(algorithm, task, promise))
     words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
-    recorded = Randomness(randomness.generator, words)
+    recorded = Randomness(Entropy(words))
     agent = Agent(algorithm, task, promise, built.learner(recorded), recorded, journal)
     agent.replay(journal.entries())
     return agent
@@ -176,7 +179,7 @@ def _about(algorithm: str, task: Task, promise: Promise) -> str:
         "dpproof": __version__,
         "algorithm": algorithm,
         "mechanism": promise.mechanism,
-        "parameters": promise.parameters.as_json(),
+        "releases": [one.as_json() for one in promise.releases],
         "adjacency": promise.adjacency.value,
         "observations": task.observations.as_json(),
         "actions": task.actions.as_json(),

@@ -15,12 +15,11 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.asking import account
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.mechanisms.agents.learner import Weights
@@ -28,15 +27,14 @@ from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.version import __version__
 
-if TYPE_CHECKING:
-    from dpproof.mechanisms.agents.agent import Agent
+from dpproof.mechanisms.agents.agent import Agent, weakest
 
 SCHEMA = 1
 DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 """The deltas at which a passport says epsilon, besides the one that was asked for."""
 UNIT = "user: one episode"
 _FIELDS = {
-    "schema", "dpproof", "algorithm", "mechanism", "parameters", "adjacency", "unit", "trust", "released",
+    "schema", "dpproof", "algorithm", "mechanism", "releases", "adjacency", "unit", "trust", "released",
     "statement", "joint_statement", "sampler", "notes", "asked", "epsilon", "users", "episodes", "horizon",
     "reward_range", "observations", "actions", "policy",
 }  # fmt: skip
@@ -113,7 +111,7 @@ def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
         "dpproof": __version__,
         "algorithm": agent.name,
         "mechanism": promise.mechanism,
-        "parameters": promise.parameters.as_json(),
+        "releases": [one.as_json() for one in promise.releases],
         "adjacency": promise.adjacency.value,
         "unit": UNIT,
         "asked": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
@@ -194,7 +192,7 @@ def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -
 
 def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> None:
     """Compare the sizes that the accountant used with those of the policy."""
-    end = told["mechanism"] == "rlsvi"  # the end of an episode is one more state there
+    end = told["mechanism"] in ("rlsvi", "shuffled-batch")  # the end of an episode is one more state there
     sizes = {
         "states": policy.observations.size + end,
         "actions": policy.actions.size,
@@ -203,14 +201,14 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         "episodes": told["episodes"],
         "rounds": told["episodes"],
     }
-    for name, size in sizes.items():
-        if name in told["parameters"]:
-            _compare(path, name, told["parameters"][name], size)
+    for release in told["releases"]:
+        for name in sizes.keys() & release.keys():
+            _compare(path, name, release[name], sizes[name])
 
 
 def _derived(path: str | FilePath, told: dict[str, Any]) -> PrivacyResult:
     """Compute the guarantee from the fields, and compare everything that the passport says of it."""
-    found = account(told["mechanism"], adjacency=told["adjacency"], **told["parameters"])
+    found = weakest(told["mechanism"], told["releases"], told["adjacency"])
     for name, value in (
         ("trust", found.trust.value), ("released", found.released), ("statement", found.statement),
         ("joint_statement", found.joint_statement), ("sampler", found.exact_sampler), ("notes", list(found.notes)),

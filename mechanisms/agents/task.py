@@ -32,6 +32,7 @@ class Task:
         low, high: the smallest and the largest possible reward of a step.
         most_gain: the largest sum of gains of an episode; None if there is no limit below the horizon. What is beyond
             is cut.
+        starts: the numbers of the observations in which an episode may begin; empty if every one may. Only SDP-PE asks.
         successors: int64 array (S A, b): the possible next states of state s and action a in row s A + a. The number S
             stands for the end of the episode, and -1 fills up a row. It is None if every state may follow.
 
@@ -47,6 +48,7 @@ class Task:
     high: float
     successors: Ints | None = None
     most_gain: float | None = None
+    starts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("horizon", "episodes"):

@@ -174,7 +174,19 @@ class EliminationStream:
         extra, states = self._model.extra, self._model.support.shape[0]
         return self._present()[extra:, :states].copy()
 
-    def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike) -> None:
+    def draw(self) -> Ints:
+        """Return a new draw of a policy (H, X) for a user of the present batch, for users whose episodes overlap.
+
+        Add these users with ``see(..., own=False)``.
+
+        Raises:
+            ValueError: all users have been seen.
+        """
+        extra, states = self._model.extra, self._model.support.shape[0]
+        batch = self._elimination.present()
+        return batch.parts[self._part].policy.draw(self._users.generator)[extra:, :states].copy()
+
+    def see(self, states: ArrayLike, actions: ArrayLike, rewards: ArrayLike, *, own: bool = True) -> None:
         """Add the episode of the present user. After the last user of a batch, the batch is released.
 
         Each reward r is made into a random bit, which is 1 with probability r. In a deployment with encoders at the
@@ -182,17 +194,18 @@ class EliminationStream:
 
         Args:
             states: the n + 1 visited states. The number n is the horizon, or less if the last state is terminal.
-            actions: the n actions, which must be those of `policy`.
+            actions: the n actions.
             rewards: the n rewards, in [0, 1].
+            own: whether the user followed `policy`, so that the actions must be those of this policy.
 
         Raises:
             ValueError: the data are out of range, or do not follow the policy or the public support. Nothing is then
                 added, and the user's slot stays free. The same if all users have been seen.
         """
-        policy = self._present()
+        self._elimination.present()
         visited, taken, paid = self._model.trajectory(states, actions, rewards)
         steps = np.arange(taken.size)
-        wanted = policy[steps, visited[:-1]]
+        wanted = self._present()[steps, visited[:-1]] if own else taken
         wrong = np.flatnonzero((taken != wanted)[self._model.extra :])
         if wrong.size:
             raise ValueError(
@@ -255,6 +268,11 @@ class EliminationStream:
             exact_sampler=_SAMPLER,
             notes=notes,
         )
+
+    def planned(self) -> tuple[ShuffledBatchParameters, ...]:
+        """Return the parameters of all releases of the run, each once, with the largest one last."""
+        sizes = sorted(self._planned(), key=lambda pair: (pair[0].changes, pair[1]))
+        return tuple(self._parameters(*size) for size in sizes)
 
     def _planned(self) -> set[tuple[ReleaseShape, int]]:
         """Return the sizes of all releases of the run, and their numbers of users."""
