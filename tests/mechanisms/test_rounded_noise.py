@@ -17,6 +17,7 @@ from flint import arb, arb_series
 from scipy import stats
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
+from dpproof.mechanisms.release import quantiles
 from dpproof.mechanisms.release import rounded_noise as module
 from dpproof.mechanisms.release._rounded_kernel import SEGMENTS, SIZE_BITS, SPLIT_BITS, rounded
 from dpproof.mechanisms.release.quantiles import LAPLACE, NORMAL, segment_start, table_of
@@ -76,11 +77,24 @@ def test_the_coefficients_are_those_of_the_inverse_series(quantile):
 
 @QUANTILES
 def test_the_error_bounds_hold_at_random_and_at_extreme_arguments(quantile):
+    check_errors(quantile, table_of(quantile), 1)
+
+
+@QUANTILES
+@pytest.mark.parametrize("degree", [1, 2, 4])
+def test_the_error_bounds_hold_where_the_rest_of_the_taylor_series_is_large(quantile, degree, monkeypatch):
+    monkeypatch.setattr(quantiles, "DEGREE", degree)
+    table = table_of.__wrapped__(quantile)
+    assert table.coefficients.shape == (SEGMENTS, degree)
+    check_errors(quantile, table, 16)
+    assert (table.errors > 2.0**-57).all()
+
+
+def check_errors(quantile, table, step):
     """The tail at the computed size plus or minus the bound lies on the two sides of u, by erfc or exp."""
-    table, rng = table_of(quantile), np.random.default_rng(SEED)
-    bits = 62 - SPLIT_BITS
+    rng, bits = np.random.default_rng(SEED), 62 - SPLIT_BITS
     with precision(160):
-        for k in range(SEGMENTS):
+        for k in range(0, SEGMENTS, step):
             width = segment_start(k + 1) - segment_start(k)
             for rest in [0, 1, (1 << bits) - 1, *rng.integers(0, 1 << bits, 2).tolist()]:
                 t, more = float(rest - (1 << (bits - 1))) * 2.0**-bits, 0.0
@@ -247,6 +261,7 @@ def test_laws_with_a_mean_agree_with_the_tail_whatever_path_decides():
     """The real number c/d + s g(u) is enclosed from the tail: at integer n, u is compared with tail((n - c/d)/s)."""
     rng = np.random.default_rng(SEED)
     laws = [means_and_scales(rng) for _ in range(3000)]
+    laws += [law._replace(c=0) for law in laws[:1000]]
     words = rng.integers(0, 2**64, len(laws), np.uint64)
     found, exactly = floors(NORMAL, laws, 1, script(words))
     assert 5 < len(exactly) < len(laws) / 5
