@@ -69,7 +69,9 @@ def _pair(one: tuple[int, ...], other: tuple[int, ...], low: float, described: s
 
 EVERYWHERE, HALF = tuple(range(STATES)), STATES // 2
 RETURNED = _pair(EVERYWHERE, EVERYWHERE, 0.0, "one user's returns all 0 or all 1, in all states")
-MOVED = _pair(EVERYWHERE[:HALF], EVERYWHERE[HALF:], 1.0, "one user visits one half of the states or the other")
+MOVED = _pair(
+    EVERYWHERE[:HALF], EVERYWHERE[HALF:], 1.0, "one user visits one half of the states or the other"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,9 @@ def _truth(design: VisitSums, part: Fraction) -> Bound:
     return GaussianDP(Bound(*[math.sqrt(part) / design.multiplier] * 2)).epsilon(DELTA)
 
 
-def _case(name: str, design: VisitSums, pair: Neighbours, part: Fraction, expected: Finding, why: str) -> Case:
+def _case(
+    name: str, design: VisitSums, pair: Neighbours, part: Fraction, expected: Finding, why: str
+) -> Case:
     model = NoisySums(design)
     return Case(
         name=f"policy evaluation, {name}",
