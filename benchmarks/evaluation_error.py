@@ -1,19 +1,20 @@
 """Error of private values from 5,000 logged trajectories of FrozenLake-v1 under the uniform policy.
 
-`python -m benchmarks.evaluation_error [RUNS]` prints the root mean square error (RMSE) over the states in which an
+`python -m benchmarks.evaluation_error` prints the root mean square error (RMSE) over the states in which an
 episode goes on, on average over fresh logs and fresh noise. The reference is dynamic programming. Nothing is tuned on
 this environment.
 """
 
 from __future__ import annotations
 
-import sys
+import warnings
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.timing import measured
 from dpproof.accountant.claims.episodes import Episodes
 
 Floats = NDArray[np.float64]
@@ -108,6 +109,28 @@ def rows(runs: int = 100) -> list[dict[str, Any]]:
     return found
 
 
+def section() -> list[str]:
+    """Return the section of docs/benchmarks.md, as lines of Markdown."""
+    lines = [
+        "## Error of private values, FrozenLake-v1",
+        "",
+        f"{measured()} `python -m benchmarks.evaluation_error`: 5,000 trajectories of the uniform policy, discount .99, "
+        "epsilon 1, delta 1e-5, returns in [0, 1], one trajectory replaced; RMSE over the 11 states in which an episode "
+        "goes on, over 100 fresh logs with fresh noise. Target: at most .04 on average.",
+        "",
+        "| method | RMSE, mean | 10 %, 50 %, 90 % of runs | runs above .04 | weighted by visits | 95 % intervals hold |",
+        "|---|---|---|---|---|---|",
+    ]
+    return lines + [_line(row) for row in rows()]
+
+
+def _line(row: dict[str, Any]) -> str:
+    if "quantiles" not in row:
+        return f"| {row['method']} | {row['rmse']:.4f} |  |  |  |  |"
+    shown = (row["quantiles"], *(f"{row[name]:.3f}" for name in ("above .04", "by visits", "intervals hold")))
+    return f"| {row['method']} | {row['rmse']:.4f} | {' | '.join(shown)} |"
+
+
 if __name__ == "__main__":
-    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 100):
-        print(", ".join(f"{name}: {value}" for name, value in row.items()))
+    warnings.simplefilter("ignore", UserWarning)  # DP-LSW warns that its noise swamps the values
+    print("\n".join(section()))
