@@ -89,7 +89,7 @@ class Ratio:
 
 def _truth(design: VisitSums, part: Fraction) -> Bound:
     """Return the epsilon of a pair that spends this part of the squared budget."""
-    return GaussianDP(Bound(*[math.sqrt(part) / design.multiplier] * 2)).epsilon(DELTA)
+    return GaussianDP(math.sqrt(part) / design.multiplier).epsilon(DELTA)
 
 
 def _case(
