@@ -116,8 +116,8 @@ def section() -> list[str]:
         "",
         f"{measured()} `python -m benchmarks.evaluation_error`: 5,000 trajectories of the uniform policy, discount "
         ".99, epsilon 1, delta 1e-5, returns in [0, 1], one trajectory replaced. RMSE over the 11 states in which an "
-        "episode goes on, on 100 fresh logs with fresh noise. Target: at most .04 on average. Intervals of DP-LSW are the whole "
-        "range.",
+        "episode goes on, on 100 fresh logs with fresh noise. Target: at most .04 on average. "
+        "DP-LSW has intervals of the whole range.",
         "",
         "| method | RMSE, mean | 10 %, 50 %, 90 % of runs | above .04 | weighted by visits | 95 % intervals hold |",
         "|---|---|---|---|---|---|",

@@ -16,6 +16,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.episodes import Episodes
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.rl.policy_evaluation.visit_sums import VisitSums
+from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.release.grid import OnGrid, how_released
 from dpproof.mechanisms.rl.policy_evaluation.choice import Choice, Plan, checked_visits, chosen
@@ -132,6 +133,8 @@ def evaluate(
         UnprovedAdjacencyError: for another relation.
     """
     relation, randomness = Adjacency.of(adjacency), Randomness.of(seed)
+    states = _checks.at_least("states", states, 1)
+    max_length = None if max_length is None else _checks.at_least("max_length", max_length, 1)
     design = VisitSums.calibrated(states, epsilon, delta, relation, max_length)
     log = Log.of(episodes, states, max_length, reward_range)
     returns = ReturnRange.of(discount, log.reward_range, max_length, return_range)
