@@ -73,7 +73,7 @@ def logs(count: int, rng: np.random.Generator) -> Episodes:
 
 
 def errors(runs: int, **given: Any) -> tuple[Floats, Floats, Floats]:
-    """Return the squared errors (runs, states), whether intervals hold (runs, states), and the first visits (states,)."""
+    """Return the squared errors and whether intervals hold (runs, states), and the first visits (states,)."""
     from dpproof.mechanisms.rl.policy_evaluation.evaluation import evaluate
     from dpproof.mechanisms.rl.policy_evaluation.returns import Log, ReturnRange
 
