@@ -2,6 +2,13 @@
 
 `evaluate` chooses between noise on visits and sums of returns, DP-LSW and DP-LSL by certified expected error. The
 choice is made from public numbers, before any data are read. Predictions are inside the public range of returns.
+
+>>> batch = Episodes.rectangular([[0, 1]] * 900, [[0, 0]] * 900, [[0, 1.0]] * 900)
+>>> found = evaluate(batch, states=2, discount=0.5, epsilon=1, delta=1e-6, return_range=(0, 1))
+>>> found.method, bool(abs(found.values - [0.5, 1]).max() < 0.3)
+('sums', True)
+>>> float(found.account("replace").epsilon("1e-6")) <= 1
+True
 """
 
 from __future__ import annotations
@@ -120,40 +127,41 @@ def evaluate(
         method: "best" (the smallest certified expected error), "sums", "dp-lsw" or "dp-lsl".
         seed: None for a release. A seed or a generator makes a simulation without a guarantee.
 
-    >>> batch = Episodes.rectangular([[0, 1]] * 900, [[0, 0]] * 900, [[0, 1.0]] * 900)
-    >>> found = evaluate(batch, states=2, discount=0.5, epsilon=1, delta=1e-6, return_range=(0, 1))
-    >>> found.method, bool(abs(found.values - [0.5, 1]).max() < 0.3)
-    ('sums', True)
-    >>> float(found.account("replace").epsilon("1e-6")) <= 1
-    True
-
     Raises:
         ValueError: an argument or the data break a rule. The message names the value, the rule and the remedy. Nothing
             is drawn then.
         UnprovedAdjacencyError: for another relation.
     """
-    relation, randomness = Adjacency.of(adjacency), Randomness.of(seed)
     states = _checks.at_least("states", states, 1)
-    max_length = None if max_length is None else _checks.at_least("max_length", max_length, 1)
-    design = VisitSums.calibrated(states, epsilon, delta, relation, max_length)
-    log = Log.of(episodes, states, max_length, reward_range)
-    returns = ReturnRange.of(discount, log.reward_range, max_length, return_range)
-    count = episodes.count if relation is Adjacency.REPLACE else None
-    plan = Plan(
-        design,
-        epsilon,
-        delta,
-        returns,
-        zero=log.own.low == 0,
-        unit=log.own.high,
-        trajectories=count,
-        visits=checked_visits(planned_visits, states, count),
-    )
+    longest = None if max_length is None else _checks.at_least("max_length", max_length, 1)
+    randomness, relation = Randomness.of(seed), Adjacency.of(adjacency)
+    design = VisitSums.calibrated(states, epsilon, delta, relation, longest)
+    log = Log.of(episodes, states, longest, reward_range)
+    returns = ReturnRange.of(discount, log.reward_range, longest, return_range)
+    return _evaluated(_plan(design, epsilon, delta, log, returns, planned_visits), log, method, randomness)
+
+
+def _plan(
+    design: VisitSums,
+    epsilon: Any,
+    delta: Any,
+    log: Log,
+    returns: ReturnRange,
+    visits: ArrayLike | int | None,
+) -> Plan:
+    """Return the public numbers for the choice. The number of trajectories is public under ``replace`` only."""
+    count = log.episodes.count if design.adjacency is Adjacency.REPLACE else None
+    planned = checked_visits(visits, design.states, count)
+    return Plan(design, epsilon, delta, returns, log.own.low == 0, log.own.high, count, planned)
+
+
+def _evaluated(plan: Plan, log: Log, method: str, randomness: Randomness) -> Evaluation:
+    """Choose the method, draw the noise, and return the values."""
     table = plan.choices()
-    used = chosen(method, table)
+    used, returns = chosen(method, table), plan.returns
     values, bars, released = (_sums if used == "sums" else _theirs)(plan, log, used, randomness)
     errors = np.minimum(bars.standard_errors, 1.0) * returns.width
-    unit = getattr(episodes, "unit", None)
+    unit = getattr(log.episodes, "unit", None)
     return Evaluation(returns.back(values), errors, used, table, returns, released, bars.covers, bars, unit)
 
 
