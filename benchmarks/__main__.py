@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks import (
     accounting,
+    evaluation_error,
     first_answers,
     policy_evaluation_speed,
     private_ucb_speed,
@@ -118,6 +119,7 @@ def page() -> str:
     ):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
+    lines += ["", *evaluation_error.section()]
     lines += ["", *private_ucb_speed.section()]
     lines += ["", *_clipping()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
