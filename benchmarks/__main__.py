@@ -18,6 +18,7 @@ from benchmarks import (
     private_ucb_speed,
     report_opening,
     rlsvi_speed,
+    rounded_noise_speed,
     sdp_pe_speed,
 )
 from benchmarks.timing import measured
@@ -120,6 +121,7 @@ def page() -> str:
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
     lines += ["", *private_ucb_speed.section()]
     lines += ["", *_clipping()]
+    lines += ["", *rounded_noise_speed.section()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
 
