@@ -19,6 +19,7 @@ from benchmarks import (
     private_ucb_speed,
     report_opening,
     rlsvi_speed,
+    rounded_noise_speed,
     sdp_pe_speed,
 )
 from benchmarks.timing import measured
@@ -122,6 +123,7 @@ def page() -> str:
     lines += ["", *evaluation_error.section()]
     lines += ["", *private_ucb_speed.section()]
     lines += ["", *_clipping()]
+    lines += ["", *rounded_noise_speed.section()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
 

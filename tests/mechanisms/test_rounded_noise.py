@@ -111,6 +111,7 @@ def test_the_bounds_are_small_and_cover_the_digits_that_are_not_drawn(quantile):
     table = table_of(quantile)
     assert (table.errors < 2.0**-56).all() or quantile is LAPLACE
     assert (table.errors < 2.0**-55).all()
+    assert (np.abs(table.coefficients) > 2.0**-60).all()
     with precision(250):
         for k in range(0, SEGMENTS, 7):
             start = segment_start(k)
