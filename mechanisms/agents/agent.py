@@ -8,6 +8,7 @@ joint differential privacy.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
+from dpproof.mechanisms.agents.interrupts import uninterrupted
 from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
@@ -36,6 +38,10 @@ class UserSeenError(ValueError):
 
 class BudgetSpentError(ValueError):
     """Raised when all users that the guarantee allows have taken part."""
+
+
+class StoppedError(ValueError):
+    """Raised by an agent that must not go on, because it could draw noise on the same users twice."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,7 @@ class Agent:
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
         self._lock = threading.RLock()
+        self._process, self._half = os.getpid(), False
 
     def __repr__(self) -> str:
         seen = f"{self.users} of {self._task.episodes} users seen"
@@ -157,6 +164,7 @@ class Agent:
     def policy(self) -> Policy:
         """The present policy. It is covered by the guarantee, and may be published."""
         with self._lock:
+            self._check_whole()
             return Policy(self._task.observations, self._task.actions, self._learner.weights)
 
     def act(self, observation: Any, step: int = 0) -> Any:
@@ -180,6 +188,7 @@ class Agent:
         Raises:
             BudgetSpentError: all users that the guarantee allows have taken part.
             UserSeenError: the person has already taken part, or is taking part.
+            StoppedError: this is a copy that fork made, or an error came in the middle of counting a user.
         """
         with self._lock:
             self._room()
@@ -193,7 +202,20 @@ class Agent:
                 self._open.add(digest)
             return Session(self, self._task, self._learner.for_user(), digest)
 
+    def _check_whole(self) -> None:
+        """Refuse to go on in a forked copy, or after a user who was counted half."""
+        if os.getpid() != self._process:
+            raise StoppedError(
+                "An agent must not be used in a forked process, because noise on the same users would be drawn twice. "
+                "Make the agent in the process that uses it, or load its passport there."
+            )
+        if self._half:
+            raise StoppedError(
+                "An error came while a user was counted, so this agent must not go on. Make it again from its journal."
+            )
+
     def _room(self) -> None:
+        self._check_whole()
         if self.users >= self._task.episodes:
             raise BudgetSpentError(
                 f"episodes ({self._task.episodes}) are over. The guarantee covers no further user; the policy may "
@@ -205,9 +227,20 @@ class Agent:
         with self._lock:
             self._open.discard(digest or b"")
             self._room()
-            record = None if path is None else self._learner.sent(path)
+            try:
+                record = self._learner.absent() if path is None else self._learner.sent(path)
+            except ValueError:  # the place of a user must not depend on the user's data
+                self._note(digest, self._learner.absent())
+                raise
+            self._note(digest, record)
+
+    def _note(self, digest: bytes | None, record: Record | None) -> None:
+        """Write a user's place to the journal and count the user, as one step."""
+        with uninterrupted():
+            self._half = True
             self._journal.commit(self.users, Entry(digest, record))
             self._advance(record)
+            self._half = False
 
     def _advance(self, record: Record | None) -> None:
         if record is None:
@@ -244,6 +277,7 @@ class Agent:
             ValueError: the spaces or the time limit of the environment do not fit, a reward is outside its range, or
                 an observation was not declared. The user is absent then, and nothing is released.
         """
+        check_environment(self._task, env)
         wanted = self._task.episodes - self.users if episodes is None else episodes
         check_environment(self._task, env)
         returns = np.zeros(wanted)
@@ -269,7 +303,7 @@ class Agent:
         write(self, path)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Session:
     """The episode of one user. `Agent.user` makes it; use it as a context manager.
 
@@ -286,6 +320,10 @@ class Session:
     _gains: list[float] = field(default_factory=list)
     _done: bool = False
     _closed: bool = False
+    _guard: threading.RLock = field(default_factory=threading.RLock)
+
+    def __repr__(self) -> str:
+        return f"<session of a user, {'ended' if self._closed else 'open'}>"
 
     @property
     def step(self) -> int:
@@ -303,6 +341,10 @@ class Session:
         Raises:
             ValueError: an observation that was not declared or is not the last one, or an episode that is over.
         """
+        with self._guard:
+            return self._act(observation)
+
+    def _act(self, observation: Any) -> Any:
         self._running("act")
         state = self._task.observations.number(observation)
         if not self._states:
@@ -329,6 +371,10 @@ class Session:
         Raises:
             ValueError: a value that was not declared, or a call before ``act``. The session is unchanged then.
         """
+        with self._guard:
+            self._observe(reward, observation, terminated, bool(terminated or truncated), action)
+
+    def _observe(self, reward: float, observation: Any, terminated: bool, done: bool, action: Any) -> None:
         self._running("observe")
         if len(self._actions) == self.step:
             raise ValueError("observe() must come after act(). Call act(observation) in every step.")
@@ -338,25 +384,29 @@ class Session:
         self._actions[-1] = chosen
         self._gains.append(gain)
         self._states.append(after)
-        self._done = bool(terminated or truncated)
+        self._done = done
 
     def abort(self) -> None:
         """End the session without the user's data. The user counts as absent."""
-        if not self._closed:
-            self._closed = True
-            self._agent._finish(self._digest, None)  # noqa: SLF001
+        with self._guard:
+            if not self._closed:
+                self._closed = True
+                self._agent._finish(self._digest, None)  # noqa: SLF001
 
     def finish(self) -> None:
-        """End the session and count the user. Leaving the context manager normally does the same."""
-        if self._closed:
-            return
-        if not self._gains:
-            self.abort()
-            return
-        n = self.step
-        path = Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
-        self._closed = True
-        self._agent._finish(self._digest, path)  # noqa: SLF001
+        """End the session and count the user. Leaving the context manager normally does the same.
+
+        Raises:
+            ValueError: the learner cannot count the episode, such as one with a transition outside the declared
+                support. The user is absent then.
+        """
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+            n = self.step
+            path = Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
+            self._agent._finish(self._digest, path if n else None)  # noqa: SLF001
 
     def __enter__(self) -> Self:
         return self

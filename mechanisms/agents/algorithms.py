@@ -159,7 +159,7 @@ class Plan:
 def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
-    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
+    sizes = _fitting(task, given) if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     tree = p.counter == "tree"
     column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
@@ -187,6 +187,23 @@ def central_plan(task: Task, wish: Wish) -> Plan:
         one.amplification * lattice,
         p.batches.bit_length(),
     )
+
+
+def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParameters:
+    """Return the parameters that the caller gave, after checking that they describe what this task counts.
+
+    Raises:
+        ValueError: a size, the limit of an episode's payoffs or the grid differs. The noise would be wrong then.
+    """
+    wanted = {
+        "states": task.states, "actions": task.actions.size, "horizon": task.horizon, "episodes": task.episodes,
+        "most_payoff": task.most_gain, "grains": _GRAINS,
+    }  # fmt: skip
+    for name, value in wanted.items():
+        if getattr(given, name) != value:
+            rule = f"must have {name}={value!r}, because the agent counts so"
+            raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
+    return given
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
@@ -227,11 +244,16 @@ def _is(parameters: BatchedCountsParameters, privatizer: str) -> bool:
 
 
 def local_plan(task: Task, wish: Wish) -> Plan:
-    """Return how users make their own counts private before they send them, with noise that meets the wish."""
+    """Return how users make their own counts private before they send them, with noise that meets the wish.
+
+    The accountant counts the end of an episode as one more state. Without it, it would take all episodes of a task with
+    one state and one action for equally long.
+    """
     law = "laplace" if wish.delta == 0 or str(wish.delta) in ("0", "0.0") else "gaussian"
     sizes = LocalCountsParameters(
-        task.states, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed", pooled=True
-    )
+        task.states + 1, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed",
+        pooled=True,
+    )  # fmt: skip
     p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     every = max(1, (task.episodes - 1) // _RELEASES)
     scale = Fraction(p.used_scale())
@@ -338,3 +360,13 @@ ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "thompson": _thompson,
 }
 """The builders of agents by the algorithm's name."""
+_OF_COUNTS = ("batched-counts", "local-counts")
+MECHANISMS: Mapping[str, tuple[str, ...]] = {
+    "private-ucb-vi": _OF_COUNTS,
+    "private-ucb-po": _OF_COUNTS,
+    "dp-ucbvi": _OF_COUNTS,
+    "rlsvi": ("rlsvi",),
+    "sdp-pe": ("shuffled-batch",),
+    "thompson": ("thompson",),
+}
+"""The mechanisms that each algorithm may release by."""

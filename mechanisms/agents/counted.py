@@ -308,6 +308,10 @@ class CountedLearner:
         self._counters.branches(path)
         return path.record()
 
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
+
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
         self._counters.count(Path(**record))
@@ -349,6 +353,10 @@ class LocalLearner(CountedLearner):
             name: values + draw(values.size)
             for name, values, draw in zip(("gains", "transitions"), found, self._noise, strict=True)
         }
+
+    def absent(self) -> Record | None:
+        """Return noise alone, so that the server cannot tell an absent user from one who took part."""
+        return self.sent(Path(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)))
 
     def see(self, record: Record) -> None:
         """Add a user's noisy counts."""

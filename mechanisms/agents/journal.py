@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hmac
 import io
+import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
@@ -50,7 +51,9 @@ class Memory:
 
     def digest(self, person: str) -> bytes:
         """Return a keyed digest of a person's name, so that names are not stored."""
-        return hmac.digest(self._key, person.encode(), "sha256")
+        if not isinstance(person, str):
+            raise ValueError(f"person ({person!r:.80}) must be a text")
+        return hmac.digest(self._key, person.encode("utf-8", "surrogatepass"), "sha256")
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""
@@ -69,26 +72,28 @@ class Memory:
 
 
 class Journal(Memory):
-    """A journal in an SQLite file. One process at a time may write to it.
+    """A journal in an SQLite file, which only its owner may read. One agent at a time may use it.
 
     Args:
         path: the file. It is made if it does not exist.
         about: a text that describes the agent: its algorithm, parameters and version.
 
     Raises:
-        JournalError: the file belongs to an agent with another description.
+        JournalError: the file belongs to an agent with another description, or another agent uses it now. Two agents
+            would draw different noise on the same users.
     """
 
     def __init__(self, path: str | FilePath, about: str) -> None:
         super().__init__()
-        self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._base.execute("pragma journal_mode = wal")
-        self._base.execute("pragma synchronous = full")
-        self._base.executescript(_SCHEMA)
-        self._base.execute("begin immediate")
-        self._base.execute("insert or ignore into about values ('agent', ?)", (about.encode(),))
-        self._base.execute("insert or ignore into about values ('key', ?)", (self._key,))
-        self._base.execute("commit")
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._base = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+        try:
+            self._lock_and_fill(about)
+        except sqlite3.OperationalError as error:
+            self._base.close()
+            raise JournalError(
+                f"journal ({path}) cannot be opened: {error}. Another agent may be using it; close that agent first."
+            ) from error
         held = dict(self._base.execute("select name, value from about"))
         self._key = held["key"]
         if held["agent"] != about.encode():
@@ -97,6 +102,16 @@ class Journal(Memory):
                 f"journal ({path}) belongs to another agent: {held['agent'].decode()[:200]}. This agent is "
                 f"{about[:200]}. Use another file, or make the agent with the same arguments."
             )
+
+    def _lock_and_fill(self, about: str) -> None:
+        """Lock the file as long as it is open, and make the tables if there are none."""
+        for text in ("locking_mode = exclusive", "journal_mode = wal", "synchronous = full"):
+            self._base.execute(f"pragma {text}")
+        self._base.executescript(_SCHEMA)
+        self._base.execute("begin immediate")
+        self._base.execute("insert or ignore into about values ('agent', ?)", (about.encode(),))
+        self._base.execute("insert or ignore into about values ('key', ?)", (self._key,))
+        self._base.execute("commit")
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""

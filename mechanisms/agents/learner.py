@@ -63,6 +63,10 @@ class Learner(Protocol):
         """
         ...
 
+    def absent(self) -> Record | None:
+        """Return what the server gets of an absent user: None, or noise alone in the local model."""
+        ...
+
     def see(self, record: Record) -> None:
         """Count the next user, of whom the server got this record."""
         ...

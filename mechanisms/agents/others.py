@@ -60,6 +60,10 @@ class RLSVILearner:
         """
         return padded(self._task, path).record()
 
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
+
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
         _ = self.weights
@@ -131,6 +135,10 @@ class EliminationLearner:
         bits = (self._bits.random(len(full.gains)) < full.gains).astype(np.float64)
         return {"states": full.states, "actions": full.actions, "gains": bits}
 
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
+
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
         self._stream.see(record["states"], record["actions"], record["gains"], own=False)
@@ -187,6 +195,10 @@ class ThompsonLearner:
     def sent(self, path: Path) -> Record:
         """Return the path: the server sees it."""
         return path.record()
+
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
 
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""

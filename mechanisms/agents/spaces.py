@@ -69,7 +69,10 @@ class FiniteSpace:
         Raises:
             ValueError: the value is not in the set.
         """
-        found = self._numbers.get(hashable(value))
+        try:
+            found = self._numbers.get(hashable(value))
+        except TypeError:  # a dictionary, for example
+            found = None
         if found is None:
             rule = f"must be one of the {self.size} declared {self.name}s"
             raise ValueError(
