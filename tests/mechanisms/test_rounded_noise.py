@@ -263,6 +263,9 @@ def test_laws_with_a_mean_agree_with_the_tail_whatever_path_decides():
     rng = np.random.default_rng(SEED)
     laws = [means_and_scales(rng) for _ in range(3000)]
     laws += [law._replace(c=0) for law in laws[:1000]]
+    laws += [
+        Law(2**46 - 1, 2**46, 1, 2**88)
+    ] * 500  # the mean is as close to the next integer as the noise is wide
     words = rng.integers(0, 2**64, len(laws), np.uint64)
     found, exactly = floors(NORMAL, laws, 1, script(words))
     assert 5 < len(exactly) < len(laws) / 5
@@ -284,6 +287,20 @@ def distribution_at(law, found, exactly, place, step):
     n = exactly.get(place, int(found[place])) + step
     size = (n - arb(law.c) / law.d) / (arb(law.p) / law.q).sqrt()
     return (-size / arb(2).sqrt()).erfc() / 2
+
+
+def test_scales_are_enclosed():
+    rng = np.random.default_rng(SEED)
+    for _ in range(2000):
+        p, q = (int(rng.integers(1, 2**60)) << int(rng.integers(0, 60)) for _ in range(2))
+        scale = module._scale(p, q)
+        m = 62 - scale.exponent
+        if scale.leading:
+            assert 2**61 <= scale.leading < 2**63
+            assert scale.leading**2 * q <= p << 2 * m < (scale.leading + 1) ** 2 * q
+            assert scale.shift == min(m - 5, 127)
+        assert math.isinf(scale.upper) or Fraction(scale.upper) ** 2 >= Fraction(p << 128, q)
+        assert bool(scale.leading) == math.isfinite(scale.upper)
 
 
 # The law of the draws.
