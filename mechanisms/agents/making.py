@@ -215,7 +215,6 @@ def _asked(algorithm: str, task: Task, wish: Wish) -> str:
         "episodes": task.episodes,
         "reward_range": [task.low, task.high],
         "most_gain": task.most_gain,
-        "most_gain": task.most_gain,
         "starts": task.starts,
         "support": None if task.successors is None else task.successors.tolist(),
     }
