@@ -64,7 +64,7 @@ def seek(
                     rated[a] = chance
                     if chance > top:
                         best, top = a, chance
-            if rated[guide[g, z]] >= top - tie:
+            if allowed[g, z, guide[g, z]] and rated[guide[g, z]] >= top - tie:
                 best = guide[g, z]
             chosen[g, z] = best
             now[z] = rated[best]
