@@ -84,7 +84,7 @@ class ProductSet:
         For each state that is reachable by the public model, and each allowed action, there is one policy.
         """
         law, found = self._law(transitions), []
-        for x in np.flatnonzero(self._reachable[h]):
+        for x in np.flatnonzero(self._reachable[h]).tolist():
             policy = self._guide.copy()
             kernels.seek(law, h, x, self.allowed, self._guide, TIE, policy)
             for a in np.flatnonzero(self.allowed[h, x]):
@@ -192,7 +192,8 @@ def cover(law: Floats, allowed: Bools, start: int, slack: float = SLACK) -> tupl
     Raises:
         ArithmeticError: the gap is not reached.
     """
-    dual = _Dual(law, allowed, kernels.reached(law, allowed, start), start)
+    law, most = _pruned(law, allowed, start)
+    dual = _Dual(law, allowed, most, start)
     for _ in range(_ROUNDS):
         chances = dual.chances()
         u = kernels.visits(law, chances, start)
@@ -202,6 +203,20 @@ def cover(law: Floats, allowed: Bools, start: int, slack: float = SLACK) -> tupl
             return chances, float(gap)
         dual.improve()
     raise ArithmeticError(f"slack ({slack!r}) was not reached in {_ROUNDS} rounds. Use a larger slack.")
+
+
+def _pruned(law: Floats, allowed: Bools, start: int) -> tuple[Floats, Floats]:
+    """Return transitions without states that are hardly ever visited, and the largest probabilities of all states.
+
+    A state stays if a policy is there with a probability above 1e-12, by the transitions that stay.
+    """
+    while True:
+        most = kernels.reached(law, allowed, start)
+        rare = (most > 0) & (most <= TIE)
+        if not rare.any():
+            return law, most
+        law = law.copy()
+        law[:-1] *= ~rare[1:, None, None, :]
 
 
 class _Dual:
@@ -234,7 +249,8 @@ class _Dual:
         found = np.zeros(self.wanted.shape)
         found[self.wanted] = 1 / (self._matrix @ self._point)
         sums = found.sum(axis=2, keepdims=True)
-        return np.divide(found, sums, out=found, where=sums > 0)
+        shares: Floats = np.divide(found, sums, out=found, where=sums > 0)
+        return shares
 
     def improve(self) -> None:
         """Take one Newton step, shortened until the value falls enough."""
