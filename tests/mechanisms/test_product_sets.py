@@ -121,6 +121,23 @@ def test_the_random_policy_covers_every_member_within_the_slack(seed):
     assert mixed == pytest.approx(u, abs=1e-13)
 
 
+@pytest.mark.parametrize("first", [0, 40, 320])
+def test_the_search_also_ends_for_models_with_tiny_probabilities(first):
+    """40 random models each, with rows that nearly vanish and probabilities down to 1e-14."""
+    for seed in range(first, first + 40):
+        rng = np.random.default_rng(seed)
+        steps, states, actions = int(rng.integers(1, 25)), int(rng.integers(1, 9)), int(rng.integers(1, 5))
+        P = rng.dirichlet(np.full(states, 10.0 ** rng.uniform(-2, 1)), (steps, states, actions))
+        P *= rng.random((steps, states, actions, 1)) ** rng.choice([0, 1, 5, 30])
+        P *= rng.random(P.shape) < rng.uniform(0.2, 1)
+        P[-1] = 0
+        P = np.where(rng.random(P.shape) < 0.2, P * 10.0 ** -rng.integers(0, 14), P)
+        allowed = rng.random(P.shape[:3]) < rng.uniform(0.3, 1)
+        allowed[..., 0] |= ~allowed.any(axis=2)
+        _, gap = cover(P, allowed, 0)
+        assert -1e-9 <= gap <= SLACK
+
+
 def test_the_best_coverage_is_that_of_the_enumerated_search():
     space, rng = PolicySpace(MODEL.reachable, A), np.random.default_rng(0)
     P, _ = random_tables(rng, full=True)
