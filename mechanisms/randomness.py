@@ -11,7 +11,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Source: TypeAlias = "int | Sequence[int] | np.random.SeedSequence | np.random.Generator | Randomness | None"
 """Where random draws come from: None for the operating system's entropy, a seed or a generator for a simulation."""
+Words: TypeAlias = NDArray[np.uint64]
+WordSource: TypeAlias = Callable[[int], Words]
+"""Function that returns the given number of independent, uniform 64-bit words."""
 SIMULATION = "simulation: drawn from a fixed seed or a given generator, so no guarantee holds"
 _KEY_BITS = 256
 
@@ -32,24 +35,39 @@ class SimulationError(ValueError):
     """Raised when the guarantee of a simulation is requested."""
 
 
+def system_words(count: int) -> Words:
+    """Return words from the entropy source of the operating system (`os.urandom`).
+
+    >>> system_words(3).shape
+    (3,)
+    """
+    return np.frombuffer(os.urandom(8 * count), np.uint64)
+
+
 class Entropy(np.random.Generator):
     """A numpy generator whose randomness comes from the operating system.
 
-    Integers are made from `os.urandom` directly. Exact samplers draw only integers. Floating-point numbers
+    Integers are made from random words of `os.urandom` directly. Exact samplers draw only integers. Floating-point numbers
     come from numpy's PCG64DXSM with a fresh key of 256 bits. The generator cannot be pickled, so its state is
     never saved.
+
+    Args:
+        words: another source of random 64-bit words for the integers, such as one that records words from
+            `os.urandom`.
 
     >>> Entropy().integers(0, 6, 4).shape
     (4,)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: WordSource | None = None) -> None:
+        self.words = words or system_words
+        """The source of random 64-bit words."""
         fresh = np.random.SeedSequence(secrets.randbits(_KEY_BITS), pool_size=_KEY_BITS // 32)
         super().__init__(np.random.PCG64DXSM(fresh))
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Return ``n_children`` new generators, each with its own entropy."""
-        return [Entropy() for _ in range(n_children)]
+        return [Entropy(self.words) for _ in range(n_children)]
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
@@ -63,7 +81,7 @@ class Entropy(np.random.Generator):
         if not 0 < span <= 1 << 64 or first < limits.min or first + span - 1 > limits.max:
             return super().integers(low, high, size, dtype, endpoint)
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
-        drawn = _below(span, math.prod(shape)) + np.uint64(first % (1 << 64))
+        drawn = _below(span, math.prod(shape), self.words) + np.uint64(first % (1 << 64))
         found = drawn.astype(dtype).reshape(shape)
         return found if size is not None else found[()]
 
@@ -80,12 +98,12 @@ def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer))
 
 
-def _below(span: int, count: int) -> NDArray[np.uint64]:
+def _below(span: int, count: int, words: WordSource) -> Words:
     """Draw uniform integers in [0, span) by rejection; `span` is at most 2^64."""
     mask, most = np.uint64((1 << (span - 1).bit_length()) - 1), np.uint64(span - 1)
-    found = np.frombuffer(os.urandom(8 * count), np.uint64) & mask
+    found = words(count) & mask
     while (large := np.flatnonzero(found > most)).size:
-        found[large] = np.frombuffer(os.urandom(8 * large.size), np.uint64) & mask
+        found[large] = words(large.size) & mask
     return found
 
 
@@ -100,8 +118,6 @@ class Randomness:
     """
 
     generator: np.random.Generator
-    words: Callable[[int], NDArray[np.uint64]] | None = field(default=None, repr=False)
-    """Another source of random 64-bit words for exact samplers, such as one that records the words."""
 
     @property
     def simulated(self) -> bool:

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from dpproof.accountant.catalogue import accountant_for
+from dpproof.accountant.asking import account
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
+from dpproof.accountant.guarantees.profile import WorstOf
 from dpproof.mechanisms.agents.interrupts import held_back
 from dpproof.mechanisms.agents.journal import Entry, JournalError, Memory
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
@@ -48,27 +49,39 @@ class Promise:
 
     Attributes:
         mechanism: the command-line name of the mechanism.
-        parameters: its parameters.
+        releases: the parameters of every kind of release. A user's data are in one release of one kind, unless there
+            is a single kind, which covers the whole run.
         adjacency: the neighbouring relation.
         epsilon, delta: the guarantee that was asked for.
     """
 
     mechanism: str
-    parameters: Parameters
+    releases: tuple[Parameters, ...]
     adjacency: Adjacency
     epsilon: Any
     delta: Any
 
     def result(self) -> PrivacyResult:
-        """Return the certified guarantee of the mechanism."""
-        from dpproof.accountant.asking import account
+        """Return the certified guarantee of the whole run: that of the weakest release."""
+        return weakest(self.mechanism, [one.as_json() for one in self.releases], self.adjacency)
 
-        return account(self.mechanism, adjacency=self.adjacency, **self.parameters.as_json())
 
-    @property
-    def title(self) -> str:
-        """The title of the mechanism."""
-        return accountant_for(self.mechanism).title
+def weakest(
+    mechanism: str, releases: Sequence[Mapping[str, Any]], adjacency: Adjacency | str
+) -> PrivacyResult:
+    """Return the guarantee of a run in which every user's data are in one release.
+
+    Args:
+        mechanism: the command-line name of the mechanism.
+        releases: the parameters of each kind of release.
+        adjacency: the neighbouring relation.
+    """
+    found = [account(mechanism, adjacency=adjacency, **one) for one in releases]
+    if len(found) == 1:
+        return found[0]
+    guarantee = WorstOf(tuple(dict.fromkeys(one.guarantee for one in found)))
+    notes = (f"the guarantee is that of the weakest of {len(found)} kinds of batches", *found[-1].notes)
+    return replace(found[-1], guarantee=guarantee, attained=None, published=None, notes=notes)
 
 
 class Agent:
@@ -185,7 +198,8 @@ class Agent:
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
-            weights = self._present()
+            with self._drawing():
+                weights = self._learner.for_user()
             if digest is not None:
                 self._open.add(digest)
             return Session(self, self._task, weights, digest)
@@ -203,9 +217,9 @@ class Agent:
             self._open.discard(digest or b"")
             self._room()
             try:
-                record = None if path is None else self._learner.sent(path)
-            except ValueError:
-                self._note(Entry(digest, None))
+                record = self._learner.absent() if path is None else self._learner.sent(path)
+            except ValueError:  # the place of a user must not depend on the user's data
+                self._note(Entry(digest, self._learner.absent()))
                 raise
             self._note(Entry(digest, record))
 
@@ -312,7 +326,7 @@ class Agent:
         write(self, path)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Session:
     """The episode of one user. `Agent.user` makes it; use it as a context manager. Threads may share it.
 
@@ -330,6 +344,9 @@ class Session:
     _done: bool = False
     _closed: bool = False
     _lock: Any = field(default_factory=threading.RLock)
+
+    def __repr__(self) -> str:
+        return f"<session of a user, {'ended' if self._closed else 'open'}>"
 
     @property
     def step(self) -> int:

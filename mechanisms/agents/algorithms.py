@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpproof.accountant.catalogue import accountant_for
-from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.claims.adjacency import Adjacency, UnprovedAdjacencyError
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
@@ -32,7 +32,7 @@ from dpproof.mechanisms.agents.counted import (
     possible_transitions,
 )
 from dpproof.mechanisms.agents.learner import Ints, Learner
-from dpproof.mechanisms.agents.others import RLSVILearner, ThompsonLearner
+from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
 from dpproof.mechanisms.agents.presets import Signal
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.counting.lattice import LatticeSums, PlainSums, TreeSums
@@ -40,13 +40,16 @@ from dpproof.mechanisms.randomness import Randomness
 from dpproof.mechanisms.release.rounded_noise import RoundedLaplace, RoundedNormal
 from dpproof.mechanisms.release.words import WordSource, words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
+from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
+from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
+from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
 
 @dataclass(frozen=True)
 class Built:
     """A calibrated algorithm: the mechanism that has the guarantee, its parameters, and how the learner is made."""
 
     mechanism: str
-    parameters: Parameters
+    releases: tuple[Parameters, ...]
     learner: Callable[[Randomness], Learner]
     signal: Signal | None = None
 
@@ -84,13 +87,13 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
 
         def learner(randomness: Randomness) -> Learner:
             planner = Planner(task, wish.constants, way, counting, _BERNSTEIN)
-            if plan.local:
-                own = words_of(Randomness(randomness.generator))  # a user's noise is not in the server's journal
+            if plan.local:  # a user's noise is not in the server's journal
+                own = words_of(Randomness.of(randomness.generator if randomness.simulated else None))
                 noise = [plan.noise(scale, units, own) for scale, units in plan.families]
                 return LocalLearner(_counters(task, plan, counting, own), planner, *noise)
             return CountedLearner(_counters(task, plan, counting, words_of(randomness)), planner)
 
-        return Built(plan.mechanism, plan.parameters, learner, signal_of(task, plan))
+        return Built(plan.mechanism, (plan.parameters,), learner, signal_of(task, plan))
 
     return build
 
@@ -187,21 +190,19 @@ def central_plan(task: Task, wish: Wish) -> Plan:
 
 
 def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParameters:
-    """Return given parameters of counters.
+    """Return the parameters that the caller gave, after checking that they describe what this task counts.
 
     Raises:
-        ValueError: they differ from the task, so that their guarantee would not be that of the agent.
+        ValueError: a size, the limit of an episode's payoffs or the grid differs. The noise would be wrong then.
     """
-    for name, value, wanted in (
-        ("states", given.states, task.states),
-        ("actions", given.actions, task.actions.size),
-        ("horizon", given.horizon, task.horizon),
-        ("episodes", given.episodes, task.episodes),
-        ("most_payoff", given.most_payoff, task.most_gain),
-        ("grains", given.grains, _GRAINS),
-    ):
-        if value != wanted:
-            raise ValueError(f"{name} ({value}) of privatizer must be {wanted}, as the agent counts users")
+    wanted = {
+        "states": task.states, "actions": task.actions.size, "horizon": task.horizon, "episodes": task.episodes,
+        "most_payoff": task.most_gain, "grains": _GRAINS,
+    }  # fmt: skip
+    for name, value in wanted.items():
+        if getattr(given, name) != value:
+            rule = f"must have {name}={value!r}, because the agent counts so"
+            raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
     return given
 
 
@@ -243,11 +244,16 @@ def _is(parameters: BatchedCountsParameters, privatizer: str) -> bool:
 
 
 def local_plan(task: Task, wish: Wish) -> Plan:
-    """Return how users make their own counts private before they send them, with noise that meets the wish."""
+    """Return how users make their own counts private before they send them, with noise that meets the wish.
+
+    The accountant counts the end of an episode as one more state. Without it, it would take all episodes of a task with
+    one state and one action for equally long.
+    """
     law = "laplace" if wish.delta == 0 or str(wish.delta) in ("0", "0.0") else "gaussian"
     sizes = LocalCountsParameters(
-        task.states, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed", pooled=True
-    )
+        task.states + 1, task.actions.size, task.horizon, task.episodes, scale=1.0, noise=law, visits="summed",
+        pooled=True,
+    )  # fmt: skip
     p, _ = accountant_for("local-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     every = max(1, (task.episodes - 1) // _RELEASES)
     scale = Fraction(p.used_scale())
@@ -300,7 +306,29 @@ def signal_of(task: Task, plan: Plan) -> Signal:
 def _rlsvi(task: Task, wish: Wish) -> Built:
     sizes = RLSVIParameters(task.states + 1, task.actions.size, task.horizon, task.episodes)
     parameters, _ = accountant_for("rlsvi").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    return Built("rlsvi", parameters, lambda randomness: RLSVILearner(task, parameters, randomness))
+    return Built("rlsvi", (parameters,), lambda randomness: RLSVILearner(task, parameters, randomness))
+
+
+def elimination_stream(task: Task, wish: Wish, randomness: Randomness | None) -> EliminationStream:
+    """Return a run of SDP-PE for a task. The end of an episode is a state that is never left.
+
+    Raises:
+        ValueError: the relation is not ``replace``.
+    """
+    if wish.adjacency is not Adjacency.REPLACE:
+        raise UnprovedAdjacencyError("sdp-pe", wish.adjacency, "Use replace.")
+    privatizer = ShufflePrivatizer.calibrated(wish.epsilon, wish.delta, own_visits=False)
+    return EliminationStream(public_model(task), privatizer, task.episodes, seed=randomness)
+
+
+def public_model(task: Task) -> PublicModel:
+    """Return the possible transitions of a task. An episode may begin in every state, unless the task says where."""
+    S, A = task.states, task.actions.size
+    possible = np.zeros((S + 1, A, S + 1), np.bool_)
+    cells, branches = np.nonzero(task.rows() >= 0)
+    possible[cells // A, cells % A, task.rows()[cells, branches]] = True
+    possible[S, :, S] = True
+    return PublicModel(possible, task.horizon, task.starts or tuple(range(S)))
 
 
 def _thompson(task: Task, wish: Wish) -> Built:
@@ -311,7 +339,16 @@ def _thompson(task: Task, wish: Wish) -> Built:
         )
     sizes = ThompsonParameters(arms=task.actions.size, rounds=task.episodes)
     parameters, _ = accountant_for("thompson").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
-    return Built("thompson", parameters, lambda randomness: ThompsonLearner(task, parameters, randomness))
+    return Built("thompson", (parameters,), lambda randomness: ThompsonLearner(task, parameters, randomness))
+
+
+def _sdp_pe(task: Task, wish: Wish) -> Built:
+    stream = elimination_stream(task, wish, None)
+    return Built(
+        "shuffled-batch",
+        stream.planned(),
+        lambda randomness: EliminationLearner(task, elimination_stream(task, wish, randomness)),
+    )
 
 
 ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
@@ -319,6 +356,17 @@ ALGORITHMS: Mapping[str, Callable[[Task, Wish], Built]] = {
     "private-ucb-po": _counted(Way.MIRROR),
     "dp-ucbvi": _counted(Way.VARIANCE),
     "rlsvi": _rlsvi,
+    "sdp-pe": _sdp_pe,
     "thompson": _thompson,
 }
 """The builders of agents by the algorithm's name."""
+_OF_COUNTS = ("batched-counts", "local-counts")
+MECHANISMS: Mapping[str, tuple[str, ...]] = {
+    "private-ucb-vi": _OF_COUNTS,
+    "private-ucb-po": _OF_COUNTS,
+    "dp-ucbvi": _OF_COUNTS,
+    "rlsvi": ("rlsvi",),
+    "sdp-pe": ("shuffled-batch",),
+    "thompson": ("thompson",),
+}
+"""The mechanisms that each algorithm may release by."""

@@ -295,6 +295,10 @@ class CountedLearner:
         """The present policy, probabilities (H, S, A) of actions."""
         return self._planner.weights
 
+    def for_user(self) -> Weights:
+        """Return the present policy."""
+        return self.weights
+
     def sent(self, path: Path) -> Record:
         """Return the path, which a trusted server sees.
 
@@ -303,6 +307,10 @@ class CountedLearner:
         """
         self._counters.branches(path)
         return path.record()
+
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
 
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
@@ -345,6 +353,10 @@ class LocalLearner(CountedLearner):
             name: values + draw(values.size)
             for name, values, draw in zip(("gains", "transitions"), found, self._noise, strict=True)
         }
+
+    def absent(self) -> Record | None:
+        """Return noise alone, so that the server cannot tell an absent user from one who took part."""
+        return self.sent(Path(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)))
 
     def see(self, record: Record) -> None:
         """Add a user's noisy counts."""

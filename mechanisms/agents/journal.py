@@ -59,8 +59,14 @@ class Memory:
         self._persons: set[bytes] = set()
 
     def digest(self, person: str) -> bytes:
-        """Return a keyed digest of a person's name, so that names are not stored."""
-        return hmac.digest(self._key, person.encode(), "sha256")
+        """Return a keyed digest of a person's name, so that names are not stored.
+
+        Raises:
+            ValueError: the name is not a text.
+        """
+        if not isinstance(person, str):
+            raise ValueError(f"person ({person!r:.80}) must be a text")
+        return hmac.digest(self._key, person.encode("utf-8", "surrogatepass"), "sha256")
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""

@@ -51,12 +51,20 @@ class Learner(Protocol):
         """The present policy: probabilities (H, S, A) of actions. A new array is made when the policy changes."""
         ...
 
+    def for_user(self) -> Weights:
+        """Return the policy of a user who begins an episode now. It is the present one unless the learner explores."""
+        ...
+
     def sent(self, path: Path) -> Record:
         """Return what the server gets of a user with this path. In the local model the user adds noise here.
 
         Raises:
             ValueError: the learner cannot count this path. Nothing changes.
         """
+        ...
+
+    def absent(self) -> Record | None:
+        """Return what the server gets of an absent user: None, or noise alone in the local model."""
         ...
 
     def see(self, record: Record) -> None:

@@ -19,7 +19,7 @@ from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, Rec
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task, successors_of
-from dpproof.mechanisms.randomness import Randomness, Source
+from dpproof.mechanisms.randomness import Entropy, Randomness, Source
 from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
 from dpproof.version import __version__
@@ -43,6 +43,7 @@ def agent(
     observations: Any = None,
     actions: Any = None,
     support: Any = None,
+    starts: Any = None,
     privatizer: Any = "auto",
     constants: Constants | None = None,
     seed: Source = None,
@@ -66,6 +67,7 @@ def agent(
         support: the possible next observations of each observation and action, if they are public. A mapping from
             (observation, action), or a function with these arguments. ``"end"`` stands for the end of the episode.
             Without it every observation may follow every other one, and more counters get noise.
+        starts: the observations in which an episode may begin, if they are public. Only SDP-PE needs them.
         privatizer: ``auto`` for the cheapest counters, or how counts are made private: ``tree``, ``square-root``,
             ``banded``, ``local``, or parameters of the accountant ``batched-counts``.
         constants: constants of optimistic learning; a preset of the algorithm without it.
@@ -96,7 +98,8 @@ def agent(
     low, high = (float(end) for end in reward_range)
     successors = successors_of(spaces[0], spaces[1], support)
     most = _most_gain(most_reward, low, high)
-    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most)
+    first = tuple(map(spaces[0].number, starts or ()))
+    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first)
     if env is not None:
         check_environment(task, env)
     wish = Wish(
@@ -171,14 +174,14 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
     built = ALGORITHMS[algorithm](task, wish)
     if built.signal is not None:
         _warn(built.signal, wish.epsilon)
-    promise = Promise(built.mechanism, built.parameters, wish.adjacency, wish.epsilon, wish.delta)
-    journal.choose(json.dumps({"mechanism": built.mechanism, "parameters": built.parameters.as_json()}))
+    promise = Promise(built.mechanism, built.releases, wish.adjacency, wish.epsilon, wish.delta)
+    journal.choose(json.dumps({"mechanism": built.mechanism, "releases": [one.as_json() for one in built.releases]}))
     return Agent(algorithm, task, promise, built.learner(randomness), randomness, journal)
 
 
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
-    found = _made(algorithm, task, _as_before(wish, journal), Randomness(randomness.generator, words), journal)
+    found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
     found.replay(journal.entries())
     if words.left:
         raise JournalError(
@@ -193,7 +196,7 @@ def _as_before(wish: Wish, journal: Journal) -> Wish:
     held = json.loads(journal.chosen or "{}")
     if held.get("mechanism") != "batched-counts" or wish.privatizer not in PRIVATIZERS:
         return wish
-    return replace(wish, privatizer=BatchedCountsParameters.read(held["parameters"]))
+    return replace(wish, privatizer=BatchedCountsParameters.read(held["releases"][0]))
 
 
 def _asked(algorithm: str, task: Task, wish: Wish) -> str:
@@ -212,6 +215,7 @@ def _asked(algorithm: str, task: Task, wish: Wish) -> str:
         "episodes": task.episodes,
         "reward_range": [task.low, task.high],
         "most_gain": task.most_gain,
+        "starts": task.starts,
         "support": None if task.successors is None else task.successors.tolist(),
     }
     return json.dumps(told, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Learners that release something else than counts: RLSVI and Thompson sampling, driven by real users."""
+"""Learners that have their own way to release: RLSVI, SDP-PE and Thompson sampling, driven by real users."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
-from dpproof.mechanisms.agents.learner import Path, Record, Weights
+from dpproof.mechanisms.agents.learner import Ints, Path, Record, Weights
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness
 from dpproof.mechanisms.release.grid import GRID, REWARD_BITS, grains
 from dpproof.mechanisms.release.rounded_gaussian import rounded_gaussian
 from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.rlsvi.release import RLSVIStream
+from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
 
 
 class RLSVILearner:
@@ -47,26 +48,104 @@ class RLSVILearner:
             self._present = self.users, np.eye(self._task.actions.size, dtype=np.float32)[best]
         return self._present[1]
 
+    def for_user(self) -> Weights:
+        """Return the present policy."""
+        return self.weights
+
     def sent(self, path: Path) -> Record:
-        """Return the path: the server sees it."""
-        return path.record()
+        """Return the path, with the steps after its end: the server sees it.
+
+        Raises:
+            ValueError: the episode was cut off before the horizon.
+        """
+        return padded(self._task, path).record()
+
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
 
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""
-        _, path = self.weights, Path(**record)
-        missing = self._task.horizon - len(path.actions)
-        end = path.states[-1]
-        states = np.concatenate([path.states, np.full(missing, end)])
-        after = self._task.zero_gain if end == self._task.states else 0.0
-        self._stream.see(
-            states,
-            np.concatenate([path.actions, np.zeros(missing, np.int64)]),
-            np.concatenate([path.gains, np.full(missing, after)]),
-        )
+        _ = self.weights
+        self._stream.see(record["states"], record["actions"], record["gains"])
 
     def skip(self) -> None:
         """Pass over the next user, who counts as one who left at once."""
-        self.see(Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0)).record())
+        self.see(padded(self._task, Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0))).record())
+
+
+def padded(task: Task, path: Path) -> Path:
+    """Return a path of full length. After the end of an episode it stays there, with the gain of a reward of 0.
+
+    Raises:
+        ValueError: the episode was cut off before the horizon.
+    """
+    missing = task.horizon - len(path.actions)
+    if missing and path.states[-1] != task.states:
+        raise ValueError(
+            f"the episode ({len(path.actions)} steps) must end, or have as many steps as the horizon ({task.horizon}). "
+            "Make the agent with the time limit of the environment as its horizon."
+        )
+    return Path(
+        np.concatenate([path.states, np.full(missing, task.states)]),
+        np.concatenate([path.actions, np.zeros(missing, np.int64)]),
+        np.concatenate([path.gains, np.full(missing, task.zero_gain)]),
+    )
+
+
+class EliminationLearner:
+    """SDP-PE with users who arrive one after another. The end of an episode is a state that is never left.
+
+    A user's rewards become random bits before the server gets them: a gain g is 1 with probability g.
+
+    Args:
+        task: the sizes.
+        stream: the run of SDP-PE.
+    """
+
+    def __init__(self, task: Task, stream: EliminationStream) -> None:
+        self._task, self._stream = task, stream
+        self._bits = Randomness.of(None).generator
+
+    @property
+    def users(self) -> int:
+        """The number of users so far."""
+        return self._stream.seen
+
+    @property
+    def weights(self) -> Weights:
+        """The best policy by the estimates of the last complete stage, as probabilities (H, S, A)."""
+        return self._certain(self._stream.best_policy())
+
+    def for_user(self) -> Weights:
+        """Return a policy that is drawn for one user from the mixture that explores."""
+        return self._certain(self._stream.draw())
+
+    def _certain(self, policy: Ints) -> Weights:
+        return np.eye(self._task.actions.size, dtype=np.float32)[policy[:, : self._task.states]]
+
+    def sent(self, path: Path) -> Record:
+        """Return the path with random bits for gains.
+
+        Raises:
+            ValueError: the episode was cut off before the horizon, or a transition is not possible.
+        """
+        full = padded(self._task, path)
+        self._stream.model.trajectory(full.states, full.actions, full.gains)
+        bits = (self._bits.random(len(full.gains)) < full.gains).astype(np.float64)
+        return {"states": full.states, "actions": full.actions, "gains": bits}
+
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
+
+    def see(self, record: Record) -> None:
+        """Count the next user. See `Learner.see`."""
+        self._stream.see(record["states"], record["actions"], record["gains"], own=False)
+
+    def skip(self) -> None:
+        """Pass over the next user, who sends noise only."""
+        self._stream.skip()
 
 
 class ThompsonLearner:
@@ -109,9 +188,17 @@ class ThompsonLearner:
         drawn = rounded_gaussian(means, variances, GRID, source=self._words)
         return drawn.index(max(drawn))
 
+    def for_user(self) -> Weights:
+        """Return the present policy."""
+        return self.weights
+
     def sent(self, path: Path) -> Record:
         """Return the path: the server sees it."""
         return path.record()
+
+    def absent(self) -> Record | None:
+        """Return None: the server gets nothing of an absent user."""
+        return None
 
     def see(self, record: Record) -> None:
         """Count the next user. See `Learner.see`."""

@@ -11,32 +11,35 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.asking import account
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.mechanisms.agents.agent import Agent, weakest
+from dpproof.mechanisms.agents.algorithms import MECHANISMS
 from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.version import __version__
 
-if TYPE_CHECKING:
-    from dpproof.mechanisms.agents.agent import Agent
-
 SCHEMA = 1
+_PARTS = ["passport.npy", "policy.npy"]
+_LARGEST = 1 << 31
+"""The largest part of a passport in bytes, before compression."""
 DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5", "1e-3")
 """The deltas at which a passport says epsilon, besides the one that was asked for."""
 UNIT = "user: one episode"
 _FIELDS = {
-    "schema", "dpproof", "algorithm", "mechanism", "parameters", "adjacency", "unit", "trust", "released",
+    "schema", "dpproof", "algorithm", "mechanism", "releases", "adjacency", "unit", "trust", "released",
     "statement", "joint_statement", "sampler", "notes", "asked", "epsilon", "users", "episodes", "horizon",
     "reward_range", "observations", "actions", "policy",
 }  # fmt: skip
@@ -118,7 +121,7 @@ def _told(agent: Agent, weights: Weights) -> dict[str, Any]:
         "dpproof": __version__,
         "algorithm": agent.name,
         "mechanism": promise.mechanism,
-        "parameters": promise.parameters.as_json(),
+        "releases": [one.as_json() for one in promise.releases],
         "adjacency": promise.adjacency.value,
         "unit": UNIT,
         "asked": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
@@ -159,35 +162,74 @@ def load_agent(path: str | FilePath) -> Passport:
         return _checked(path, weights, told)
     except PassportError:
         raise
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise PassportError(f"{path}: its fields are not those of a passport: {error}") from error
 
 
 def _checked(path: str | FilePath, weights: Weights, told: dict[str, Any]) -> Passport:
     _compare(path, "policy (its SHA-256 digest)", told["policy"], digest(weights))
     _compare(path, "unit", told["unit"], UNIT)
+    _check_fields(path, told)
     policy = _policy(path, weights, told)
     _check_sizes(path, told, policy)
+    return Passport(policy, None if told["epsilon"] is None else _derived(path, told), told)
+
+
+def _check_fields(path: str | FilePath, told: dict[str, Any]) -> None:
+    """Check the fields that no number follows from, and that the algorithm releases by this mechanism."""
+    for name in ("users", "episodes", "horizon"):
+        if type(told[name]) is not int:
+            raise PassportError(f"{path}: {name} ({told[name]!r:.80}) must be an integer")
     if not 0 <= told["users"] <= told["episodes"]:
         raise PassportError(f"{path}: users ({told['users']}) must be at most episodes ({told['episodes']})")
-    return Passport(policy, None if told["epsilon"] is None else _derived(path, told), told)
+    low, high = told["reward_range"]
+    if not (low < high and math.isfinite(high - low)):
+        rule = "must be two finite numbers, the lower one first"
+        raise PassportError(f"{path}: reward_range ({low!r:.80}, {high!r:.80}) {rule}")
+    if told["mechanism"] not in MECHANISMS[told["algorithm"]]:
+        raise PassportError(f"{path}: {told['algorithm']} does not release by the mechanism {told['mechanism']!r:.80}")
 
 
 def _read(path: str | FilePath) -> tuple[Weights, dict[str, Any]]:
     try:
+        with zipfile.ZipFile(path) as parts:
+            _check_parts(parts)
         with np.load(path, allow_pickle=False) as held:
             weights, text = held["policy"], str(held["passport"])
-        told = json.loads(text)
+        told = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
         raise
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, LookupError, ValueError, RecursionError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
         raise PassportError(f"{path} is no passport of an agent: {error}") from error
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA or set(told) != _FIELDS:
+    if not isinstance(told, dict) or set(told) != _FIELDS or repr(told["schema"]) != repr(SCHEMA):
         raise PassportError(f"{path} must have the fields of a passport with schema {SCHEMA}")
     return weights, told
 
 
+def _check_parts(parts: zipfile.ZipFile) -> None:
+    """Check the parts of the file before anything is unpacked, so that a small file cannot fill the memory."""
+    infos = parts.infolist()
+    if sorted(info.filename for info in infos) != _PARTS:
+        raise ValueError(f"it must have the parts {_PARTS}, each once")
+    if any(info.file_size > _LARGEST for info in infos):
+        raise ValueError(f"its parts must have at most {_LARGEST} bytes")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dictionary, and refuse a name that occurs twice: readers could see different values."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in the JSON text")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
+
+
 def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -> Policy:
+    for name, size in zip(("observations", "actions"), weights.shape[1:], strict=True):
+        _compare(path, f"the number of {name}", told[name] if type(told[name]) is int else len(told[name]), size)
     spaces = [FiniteSpace.from_json(name, told[f"{name}s"]) for name in ("observation", "action")]
     shape = (told["horizon"], *(space.size for space in spaces))
     if weights.dtype != np.float32 or weights.shape != shape:
@@ -199,7 +241,7 @@ def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -
 
 def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> None:
     """Compare the sizes that the accountant used with those of the policy."""
-    end = told["mechanism"] == "rlsvi"  # the end of an episode is one more state there
+    end = told["mechanism"] != "batched-counts"  # the end of an episode is one more state elsewhere
     sizes = {
         "states": policy.observations.size + end,
         "actions": policy.actions.size,
@@ -208,22 +250,24 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         "episodes": told["episodes"],
         "rounds": told["episodes"],
     }
-    for name, size in sizes.items():
-        if name in told["parameters"]:
-            _compare(path, name, told["parameters"][name], size)
+    for release in told["releases"]:
+        for name in sizes.keys() & release.keys():
+            _compare(path, name, release[name], sizes[name])
 
 
 def _derived(path: str | FilePath, told: dict[str, Any]) -> PrivacyResult:
     """Compute the guarantee from the fields, and compare everything that the passport says of it."""
-    found = account(told["mechanism"], adjacency=told["adjacency"], **told["parameters"])
+    found = weakest(told["mechanism"], told["releases"], told["adjacency"])
     for name, value in (
         ("trust", found.trust.value), ("released", found.released), ("statement", found.statement),
         ("joint_statement", found.joint_statement), ("sampler", found.exact_sampler), ("notes", list(found.notes)),
     ):  # fmt: skip
         _compare(path, name, told[name], value)
     asked = told["asked"]
-    for delta, value in _epsilons(found, asked["delta"]).items():
-        _compare_number(path, delta, told["epsilon"].get(delta), value)
+    numbers = _epsilons(found, asked["delta"])
+    _compare(path, "the deltas of epsilon", sorted(told["epsilon"]), sorted(numbers))
+    for delta, number in numbers.items():
+        _compare_number(path, delta, told["epsilon"].get(delta), number)
     reached = found.epsilon(asked["delta"]).upper
     if not reached <= exact(asked["epsilon"]):
         raise PassportError(f"{path}: epsilon ({asked['epsilon']}) must be at least {reached}, which it reaches")

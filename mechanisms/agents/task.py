@@ -32,6 +32,7 @@ class Task:
         low, high: the smallest and the largest possible reward of a step.
         most_gain: the largest sum of gains of an episode; None if there is no limit below the horizon. What is beyond
             is cut.
+        starts: the numbers of the observations in which an episode may begin; empty if every one may. Only SDP-PE asks.
         successors: int64 array (S A, b): the possible next states of state s and action a in row s A + a. The number S
             stands for the end of the episode, and -1 fills up a row. It is None if every state may follow.
 
@@ -47,15 +48,16 @@ class Task:
     high: float
     successors: Ints | None = None
     most_gain: float | None = None
+    starts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("horizon", "episodes"):
             object.__setattr__(self, name, _checks.at_least(name, getattr(self, name), 1))
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        if not (self.low < self.high and math.isfinite(self.high - self.low)):
             raise ValueError(
-                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers, the lower one first"
+                f"reward_range ({self.low!r}, {self.high!r}) must be two finite numbers with a finite difference, the "
+                "lower one first"
             )
-
         if self.most_gain is not None and not 0 < self.most_gain < math.inf:
             raise ValueError(f"most_gain ({self.most_gain!r}) must be a finite number above 0")
 
@@ -92,7 +94,7 @@ class Task:
         Raises:
             ValueError: the reward is not a number in the declared range.
         """
-        value = float(reward)
+        value = _number(reward)
         if not self.low <= value <= self.high:
             raise ValueError(
                 f"reward ({value!r}) must be in the declared range [{self.low!r}, {self.high!r}]. Declare a wider "
@@ -104,6 +106,16 @@ class Task:
     def zero_gain(self) -> float:
         """The gain of a step without reward, clipped to [0, 1]: what each step after the end of an episode is worth."""
         return min(max(-self.low / (self.high - self.low), 0.0), 1.0)
+
+
+def _number(reward: Any) -> float:
+    """Return a reward as a double. Texts, arrays with several entries and other objects are no rewards."""
+    try:
+        if isinstance(reward, (str, bytes)):
+            raise TypeError("it is a text")
+        return float(reward)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"reward ({reward!r:.80}) must be a real number: {error}") from error
 
 
 def successors_of(observations: FiniteSpace, actions: FiniteSpace, support: Any) -> Ints | None:

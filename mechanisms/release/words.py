@@ -6,26 +6,12 @@ Anyone who knows the generator's seed can subtract the noise, so its draws are a
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
-from dpproof.mechanisms.randomness import Randomness
-
-Words = NDArray[np.uint64]
-WordSource = Callable[[int], Words]
-"""Function that returns the given number of independent, uniform 64-bit words."""
-
-
-def system_words(count: int) -> Words:
-    """Return words from the entropy source of the operating system (`os.urandom`).
-
-    >>> system_words(3).shape
-    (3,)
-    """
-    return np.frombuffer(os.urandom(8 * count), np.uint64)
+from dpproof.mechanisms.randomness import Entropy, Randomness
+from dpproof.mechanisms.randomness import Words as Words
+from dpproof.mechanisms.randomness import WordSource as WordSource
+from dpproof.mechanisms.randomness import system_words as system_words
 
 
 def seeded_words(rng: np.random.Generator) -> WordSource:
@@ -48,6 +34,5 @@ def words_of(randomness: Randomness) -> WordSource:
     >>> words_of(Randomness.of(None)) is system_words
     True
     """
-    if randomness.words is not None:
-        return randomness.words
-    return seeded_words(randomness.generator) if randomness.simulated else system_words
+    source = randomness.generator
+    return source.words if isinstance(source, Entropy) else seeded_words(source)

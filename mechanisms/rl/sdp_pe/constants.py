@@ -51,6 +51,8 @@ class EliminationConstants:
         scored: which policy is taken if several visit a state and action equally often: the one with the best last
             estimate (True), or the first one by number (False).
         first: episodes in each part of the first stage, at least 1. Every stage doubles them.
+        known: whether transitions that are publicly known to be impossible count as infrequent. If not, noise gives
+            them a small estimated probability.
 
     Raises:
         ValueError: delta is outside (0, 1), a factor is negative, infinite or NaN, or `first` is below 1.
@@ -66,6 +68,7 @@ class EliminationConstants:
     margin: float = 1.0
     scored: bool = False
     first: int = 2
+    known: bool = False
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -89,7 +92,7 @@ class EliminationConstants:
         H, A, K = problem.horizon, problem.actions, problem.episodes
         if not self.unions:
             return math.log(2 * H * A * K / self.delta)
-        return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
+        return math.log(4 * H * problem.states**2 * A * K / self.delta) + math.log(problem.policies)
 
     def infrequent(self, problem: Problem, level: float) -> float:
         """Return the largest count with which crude exploration calls a transition infrequent.

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.rl.sdp_pe._kernels import Layout
+from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,12 +74,7 @@ class PolicySpace:
     @classmethod
     def of(cls, environment: TabularMDP) -> PolicySpace:
         """Return the policies of an environment. A state is reachable at a step if transitions can lead there."""
-        possible = environment.transitions.sum(axis=1) > 0
-        reachable = np.zeros((environment.horizon, environment.states), np.bool_)
-        reachable[0, environment.start] = True
-        for h in range(1, environment.horizon):
-            reachable[h] = possible[reachable[h - 1]].any(axis=0)
-        return cls(reachable, environment.actions)
+        return cls(PublicModel.of(environment).reachable, environment.actions)
 
     @property
     def horizon(self) -> int:

@@ -18,7 +18,7 @@ from dpproof.accountant.numbers.enclosures import Number
 from dpproof.accountant.rl.sdp_pe.batches import ReleaseShape, batch_loss, printed_threshold
 from dpproof.accountant.rl.sdp_pe.thresholds import batch_threshold, precision_level, printed_level
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, ReleasedCounts, made_consistent
+from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, Floats, ReleasedCounts, made_consistent
 from dpproof.mechanisms.rl.sdp_pe.shuffled_count import BitEncoder
 
 Thresholds = Callable[[ReleaseShape, int], float]
@@ -110,12 +110,29 @@ class ShufflePrivatizer:
             ValueError: for no users, or a count above their number.
         """
         _checks.at_least("users", users, 1)
-        shape = self._shape(counts.shape)
-        tau, level = self._noise(shape, users)
-        encoder = BitEncoder(users, tau)
-        transitions = encoder.counts(counts.transitions, rng)
-        visits = encoder.counts(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
-        rewards = None if counts.rewards is None else encoder.counts(counts.rewards, rng)
+        return self.estimates(self.sums(counts, users, rng), users)
+
+    def sums(self, counts: BatchCounts, users: int, rng: np.random.Generator) -> BatchCounts:
+        """Return how many messages are 1 in each counter. This is all that leaves the shuffler.
+
+        Without ``own_visits`` the visits of the result are sums of its transitions. From entropy the noise is exactly
+        binomial.
+        """
+        encoder = BitEncoder(users, self.threshold(counts.shape, users))
+        transitions = encoder.sums(counts.transitions, rng)
+        visits = encoder.sums(counts.visits, rng) if self.own_visits else transitions.sum(axis=-1)
+        rewards = None if counts.rewards is None else encoder.sums(counts.rewards, rng)
+        return BatchCounts(visits, transitions, rewards)
+
+    def estimates(self, sums: BatchCounts, users: int) -> ReleasedCounts:
+        """Return the consistent counts that follow from the sums of all messages. Nothing is drawn."""
+        tau, level = self._noise(self._shape(sums.shape), users)
+        mean = np.float64(BitEncoder(users, tau).mean)
+        transitions: Floats = (sums.transitions - mean).astype(np.float64)
+        visits: Floats = (
+            (sums.visits - mean).astype(np.float64) if self.own_visits else transitions.sum(axis=-1)
+        )
+        rewards = None if sums.rewards is None else (sums.rewards - mean).astype(np.float64)
         return ReleasedCounts(*made_consistent(visits, transitions, level), rewards)
 
     def threshold(self, shape: ReleaseShape, users: int) -> float:

@@ -1,7 +1,8 @@
 """Samples of one whole release of SDP-PE: all noisy counters of a batch, computed from its users' trajectories.
 
 Shuffled bits reveal no more than their sum. For every counter the sampler draws this sum minus the mean of the
-noise, before any post-processing. The noise is numpy's binomial noise, in floating point.
+noise, before any post-processing. From entropy the noise is exactly binomial; from a seed it is numpy's, in floating
+point.
 """
 
 from __future__ import annotations

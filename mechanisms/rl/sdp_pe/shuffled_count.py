@@ -7,7 +7,10 @@
 ``BitEncoder`` sends the data bit and each noise bit as separate messages. ``SumEncoder`` sends their sum as
 one number, as the paper prints it. The analyser sees only how often each message was sent (``histograms``). For
 whole experiments ``BitEncoder.counts`` draws the same counts faster, as one binomial number for each counter.
-``sample`` draws what the analyser sees of one counter. The noise is numpy's, in floating point.
+``sample`` draws what the analyser sees of one counter.
+
+From entropy, the noise bits of ``BitEncoder`` are drawn exactly, from the operating system's random bits. From a seed
+they are numpy's, which is faster, but in floating point.
 
 Source: Section V of the paper; the distribution and the exact privacy are
 ``dpproof.accountant.rl.sdp_pe.shuffled_count``.
@@ -15,6 +18,7 @@ Source: Section V of the paper; the distribution and the exact privacy are
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -25,6 +29,9 @@ from scipy.special import gammaln
 
 from dpproof.accountant.rl.sdp_pe.shuffled_count import ShuffledCountParameters
 from dpproof.mechanisms import _checks
+from dpproof.mechanisms.noise.coin_sums import coin_sums
+from dpproof.mechanisms.noise.coins import coins
+from dpproof.mechanisms.randomness import Randomness
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -163,9 +170,15 @@ class BitEncoder(_Encoder):
     def encode(self, bits: ArrayLike, rng: np.random.Generator) -> Ints:
         """Return the messages ``(users, messages, ...)`` of users who have ``bits`` ``(users, ...)``."""
         held = self._checked(bits, self.messages)
-        chance = float(self.parameters.noise_chance)
-        noise = rng.random((self.users, self.noise_bits, *held.shape[1:])) < chance
+        noise = self._coins((self.users, self.noise_bits, *held.shape[1:]), rng)
         return np.concatenate((held[:, None], noise.astype(np.int64)), axis=1)
+
+    def _coins(self, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return noise bits: exact ones from entropy, numpy's in a simulation."""
+        chance = self.parameters.noise_chance
+        if Randomness.of(rng).simulated:
+            return rng.random(shape) < float(chance)
+        return coins([chance], np.zeros(math.prod(shape), np.int64), rng).reshape(shape)
 
     def counts(self, true: ArrayLike, rng: np.random.Generator) -> Floats:
         """Return random estimates as the analyser computes them, drawn directly without messages.
@@ -175,9 +188,24 @@ class BitEncoder(_Encoder):
         Raises:
             ValueError: for counts that are no integers in [0, users].
         """
+        return (self.sums(true, rng) - self.mean).astype(np.float64)
+
+    def sums(self, true: ArrayLike, rng: np.random.Generator) -> Ints:
+        """Return how many messages are 1 in each counter: the true counts plus the noise bits that are 1.
+
+        From entropy the noise is exactly binomial. Its time is then proportional to the number of noise bits.
+
+        >>> BitEncoder(10, 4.0).sums([3, 10], np.random.default_rng(0)).shape
+        (2,)
+
+        Raises:
+            ValueError: for counts that are no integers in [0, users].
+        """
         held = _checks.indices("counts", np.asarray(true), self.users + 1)
-        trials, chance = self.users * self.noise_bits, float(self.parameters.noise_chance)
-        return (held + rng.binomial(trials, chance, held.shape) - self.mean).astype(np.float64)
+        trials, chance = self.users * self.noise_bits, self.parameters.noise_chance
+        if Randomness.of(rng).simulated:
+            return held + rng.binomial(trials, float(chance), held.shape)
+        return held + coin_sums(trials, chance, held.size, rng).reshape(held.shape)
 
 
 @dataclass(frozen=True)

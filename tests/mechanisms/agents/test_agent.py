@@ -68,7 +68,7 @@ def test_delta_0_uses_laplace_noise() -> None:
     one = small(delta=0)
     serve(one, 50)
     assert one.result.epsilon(0).upper <= 20
-    assert one.promise.parameters.as_json()["noise"] == "laplace"
+    assert one.promise.releases[0].as_json()["noise"] == "laplace"
 
 
 def test_a_simulation_has_no_guarantee() -> None:
@@ -423,6 +423,21 @@ def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
         small("thompson", adjacency="rewards-only")
 
 
+def test_sdp_pe_learns_with_users_in_the_shuffle_model(tmp_path: FilePath) -> None:
+    one = small("sdp-pe", episodes=300, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    serve(one, 250)
+    assert one.result.trust.value == "shuffle"
+    assert one.result.epsilon("1e-5").upper <= 5
+    one.save(tmp_path / "agent.npz")
+    assert load_agent(tmp_path / "agent.npz").result is not None
+    one.close()
+    again = small("sdp-pe", episodes=300, epsilon=5, starts=[0], journal=tmp_path / "run.sqlite")
+    assert [batch.integers for batch in again._learner._stream.releases] == [
+        batch.integers for batch in one._learner._stream.releases
+    ]
+    again.close()
+
+
 def saved(tmp_path: FilePath, **more: Any) -> FilePath:
     one = small(**more)
     serve(one, 50)
@@ -456,12 +471,12 @@ def _epsilon(told: dict[str, Any], weights: Any) -> Any:
 
 
 def _sigma(told: dict[str, Any], weights: Any) -> Any:
-    told["parameters"]["sigma"] *= 2
+    told["releases"][0]["sigma"] *= 2
     return weights
 
 
 def _smaller(told: dict[str, Any], weights: Any) -> Any:
-    told["parameters"]["horizon"] = 1
+    told["releases"][0]["horizon"] = 1
     return weights
 
 
