@@ -2,11 +2,11 @@
 
     python agent_service.py users.sqlite 8000
 
-The service holds no state that must not be lost: users who were acknowledged are in the journal, and all others may come
-again. So it may be killed at any moment. Start it again with the same journal.
+The service may be killed at any moment. Users who were told that they are counted are in the journal, and all others
+may come again. Start the service again with the same journal.
 
-The service trusts the name of a person. Put your login in front of it. Otherwise anybody can take another person's place,
-or can ask whether a person has taken part.
+The service trusts the name of a person. Put your login in front of it. Otherwise anybody can take the place of another
+person, or can ask whether a person has taken part.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ which policies were served must follow from it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import http.client
 import io
@@ -32,7 +33,9 @@ import pytest
 pytest.importorskip("fastapi", reason="fastapi, of the extra `service`, is not installed")
 pytest.importorskip("httpx", reason="httpx, of the extra `service`, is not installed")
 
-from dpproof import load_agent
+import httpx
+
+from dpproof import agent, load_agent
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.passport import digest
 
@@ -182,7 +185,8 @@ class Run:
     ended: list[Client] = field(default_factory=list)
     served: dict[int, str] = field(default_factory=dict)
     guarantees: set[str] = field(default_factory=set)
-    copies: list[Path] = field(default_factory=list)
+    users: list[tuple[Any, ...]] = field(default_factory=list)
+    words: bytes = b""
 
     def play(self, users: int, kills: int, at_once: int = 8) -> None:
         """Let users come until all have ended, and kill the server after given numbers of ended users."""
@@ -238,7 +242,7 @@ class Run:
     def _restart(self, present: list[Client]) -> None:
         """Copy the journal of a killed server, and start the next one. Some are killed while they start."""
         self.server.gone()
-        self.copies.append(self._copy())
+        self._read()
         if self.rng.random() < 0.2:
             self.server.start()
             time.sleep(self.rng.uniform(0, 0.5))
@@ -248,11 +252,17 @@ class Run:
         for client in present:
             client.again()
 
-    def _copy(self) -> Path:
-        folder = self.server.journal.parent / f"copy {len(self.copies)}"
+    def _read(self) -> Path:
+        """Return a copy of the journal. It must hold all users and all random words that it held before, and then more."""
+        folder = self.server.journal.parent / "copy"
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         for path in self.server.journal.parent.glob(f"{self.server.journal.name}*"):
             shutil.copy(path, folder)
+        users, words, _ = rows(folder / self.server.journal.name)
+        assert users[: len(self.users)] == self.users
+        assert words.startswith(self.words)
+        self.users, self.words = users, words
         return folder / self.server.journal.name
 
     def finish(self) -> Path:
@@ -260,8 +270,7 @@ class Run:
         self.server.kill()
         self.server.gone()
         self.server.pid = 0
-        self.copies.append(self._copy())
-        return self.copies[-1]
+        return self._read()
 
 
 def rows(journal: Path) -> tuple[list[tuple[Any, ...]], bytes, bytes]:
@@ -300,16 +309,6 @@ def check_users(run: Run, journal: Path) -> None:
         assert (None if record is None else path_of(record)) == (None if client.leaves else numbers(client))
 
 
-def check_copies(copies: list[Path]) -> None:
-    """Every life of the server goes on from all users and all random words of the lives before it."""
-    before: tuple[Any, bytes] = ([], b"")
-    for copy in copies:
-        users, words, _ = rows(copy)
-        assert users[: len(before[0])] == before[0]
-        assert words.startswith(before[1])
-        before = users, words
-
-
 def check_replay(run: Run, journal: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     """A fresh replay uses all words and no others, and gives every policy that was served."""
     from examples.agent_service import make
@@ -345,7 +344,6 @@ def test_killed_servers_lose_no_user_and_spend_nothing_twice(
     _, passport = server.call("GET", "/passport")
     journal = run.finish()
     check_users(run, journal)
-    check_copies(run.copies)
     private = check_replay(run, journal, monkeypatch)
     (tmp_path / "served.npz").write_bytes(passport)
     saved = load_agent(tmp_path / "served.npz")
@@ -354,4 +352,132 @@ def test_killed_servers_lose_no_user_and_spend_nothing_twice(
     assert json.loads(told)["epsilon"] == "1"
     assert json.loads(told)["certified_epsilon"] == private.result.epsilon("1e-6").upper <= 1
     doubts = sum(client.state == "counted without an answer" for client in run.ended)
-    print(f"{users} users, {server.lives} lives, {seconds:.0f} s, {doubts} users counted without an answer")
+    print(f"{users} users, {server.lives} lives, {seconds:.0f} s, {doubts} counted without an answer")
+
+
+class Browser:
+    """Requests to a service in this process."""
+
+    def __init__(self, journal: Path, episodes: int = 20, seconds: float = 600, **more: Any) -> None:
+        from examples.agent_service import service
+
+        self.agent = agent(
+            "private-ucb-vi", observations=["new", "active"], actions=["mail", "call"], horizon=2, reward_range=(0, 1),
+            episodes=episodes, epsilon=20, delta="1e-6", adjacency="replace", journal=journal, **more,
+        )  # fmt: skip
+        self._app = service(self.agent, seconds)
+
+    def __call__(self, method: str, path: str, body: Any = None, text: str | None = None) -> tuple[int, Any]:
+        answer = asyncio.run(self._send(method, path, json.dumps(body) if text is None else text))
+        return answer.status_code, answer.json() if answer.content else None
+
+    async def _send(self, method: str, path: str, text: str) -> httpx.Response:
+        transport = httpx.ASGITransport(self._app, raise_app_exceptions=False)
+        headers = {"content-type": "application/json"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://service", headers=headers
+        ) as client:
+            return await client.request(method, path, content=text)
+
+    def begin(self, person: str) -> str:
+        status, found = self("POST", "/sessions", {"person": person})
+        assert status == 201
+        return f"/sessions/{found['session']}"
+
+    def step(self, session: str, **outcome: Any) -> tuple[int, Any]:
+        assert self("POST", f"{session}/act", {"observation": "new"})[0] == 200
+        return self("POST", f"{session}/observe", {"reward": 1.0, "observation": "new", **outcome})
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    found = Browser(tmp_path / "users.sqlite")
+    yield found
+    found.agent.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("act", '{"observation": "lost"}'),
+        ("act", '{"observation": ["new"]}'),
+        ("act", '{"observation": NaN}'),
+        ("act", "{"),
+        ("observe", '{"reward": 2, "observation": "new"}'),
+        ("observe", '{"reward": NaN, "observation": "new"}'),
+        ("observe", '{"reward": [NaN], "observation": "new"}'),
+        ("observe", '{"reward": 1, "observation": "lost"}'),
+        ("observe", '{"observation": "new"}'),
+    ],
+)
+def test_a_bad_value_is_refused_and_the_session_goes_on(browser: Browser, path: str, text: str) -> None:
+    session = browser.begin("Ann")
+    browser("POST", f"{session}/act", {"observation": "new"})
+    assert browser("POST", f"{session}/{path}", text=text)[0] in (400, 422)
+    assert browser.step(session, done=True) == (200, {"counted": True})
+    assert browser.agent.users == 1
+
+
+@pytest.mark.parametrize("text", ["{}", '{"person": ""}', '{"person": "\\ud800"}', '{"person": 3}'])
+def test_a_bad_name_of_a_person_begins_nothing(browser: Browser, text: str) -> None:
+    assert browser("POST", "/sessions", text=text)[0] in (400, 422)
+    assert browser.agent.users == 0
+
+
+def test_a_person_takes_part_once_even_after_an_abort(browser: Browser) -> None:
+    session = browser.begin("Ann")
+    assert browser("POST", "/sessions", {"person": "Ann"})[0] == 409
+    assert browser("DELETE", session)[0] == 204
+    assert browser("POST", "/sessions", {"person": "Ann"})[0] == 409
+    assert browser("POST", f"{session}/act", {"observation": "new"})[0] == 404
+    assert browser("DELETE", session)[0] == 404
+    assert browser.agent.users == 1
+
+
+def test_a_session_that_never_ends_is_aborted(tmp_path: Path) -> None:
+    browser = Browser(tmp_path / "users.sqlite", seconds=0)
+    session = browser.begin("Ann")
+    assert browser("POST", f"{session}/act", {"observation": "new"})[0] == 404
+    assert browser("POST", "/sessions", {"person": "Ann"})[0] == 409
+    assert browser.agent.users == 1
+    browser.agent.close()
+
+
+def test_after_the_last_user_the_policy_is_still_served(browser: Browser) -> None:
+    late = browser.begin("late")
+    for number in range(20):
+        assert browser.step(browser.begin(str(number)), done=True)[0] == 200
+    assert browser.step(late, done=True)[0] == 410
+    assert browser("POST", "/sessions", {"person": "new"})[0] == 410
+    found = browser("GET", "/guarantee")[1]
+    assert (found["users"], found["most_users"]) == (20, 20)
+    assert found["certified_epsilon"] <= 20
+
+
+def test_an_error_inside_the_agent_shows_nothing_of_it(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = browser.begin("Ann")
+    browser("POST", f"{session}/act", {"observation": "new"})
+
+    def broken(*_: Any) -> None:
+        raise ValueError("reward 0.25 of Bob")
+
+    monkeypatch.setattr(browser.agent._learner, "see", broken)
+    outcome = {"reward": 1.0, "observation": "new", "done": True}
+    for path, body in ((f"{session}/observe", outcome), ("/sessions", {"person": "Eve"})):
+        assert browser("POST", path, body) == (503, {"detail": "Start the service again."})
+
+
+def test_two_services_cannot_share_a_journal(tmp_path: Path) -> None:
+    browser = Browser(tmp_path / "users.sqlite")
+    command = [
+        sys.executable,
+        str(ROOT / "examples" / "agent_service.py"),
+        str(tmp_path / "users.sqlite"),
+        "0",
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ran.returncode == 1
+    assert "is in use. One process at a time may hold a journal" in ran.stderr
+    browser.agent.close()
