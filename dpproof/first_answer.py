@@ -164,7 +164,10 @@ def of_passport(found: CheckedPassport) -> list[str]:
     told = found.told
     seen = f"{told['algorithm']}, {told['users']} of {told['episodes']} users seen"
     if found.passport.result is None:
-        return [f"{found.path}: {seen}.", "It is a simulation: its noise came from a seed, so it has no guarantee."]
+        return [
+            f"{found.path}: {seen}.",
+            "It is a simulation: its noise came from a seed, so it has no guarantee.",
+        ]
     asked = told["asked"]["delta"]
     result = found.passport.result
     lines = [

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
     from dpproof.answers.own_page import OwnPage
-    from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
+    from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
     from dpproof.audits.recording.evidence import Evidence

@@ -62,8 +62,13 @@ def _optimistic(e: Estimates, bonus: Bonus, h: int, g: int, c: int, following: N
 
 @njit
 def improve(
-    e: Estimates, bonus: Bonus, end: float, monotone: bool, values: NDArray[np.float64],
-    table: NDArray[np.float64], weights: NDArray[np.float32],
+    e: Estimates,
+    bonus: Bonus,
+    end: float,
+    monotone: bool,
+    values: NDArray[np.float64],
+    table: NDArray[np.float64],
+    weights: NDArray[np.float32],
 ) -> None:
     """Fill the optimistic costs `table` (H, S A) and `values` (H+1, S+1), and the best policy `weights` (H, S, A).
 
@@ -91,7 +96,11 @@ def improve(
 
 @njit
 def evaluate(
-    e: Estimates, bonus: Bonus, end: float, weights: NDArray[np.float32], values: NDArray[np.float64],
+    e: Estimates,
+    bonus: Bonus,
+    end: float,
+    weights: NDArray[np.float32],
+    values: NDArray[np.float64],
     table: NDArray[np.float64],
 ) -> None:
     """Fill the optimistic costs `table` (H, S A) and `values` (H+1, S+1) of the policy `weights` (H, S, A)."""

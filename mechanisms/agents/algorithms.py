@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -43,6 +43,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import Constants
 from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
+
 
 @dataclass(frozen=True)
 class Built:
@@ -103,7 +104,9 @@ def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> 
     cells = task.states * task.actions.size
     sums = [
         plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip((cells, possible_transitions(task) or 1), plan.families, strict=True)
+        for counters, (scale, units) in zip(
+            (cells, possible_transitions(task) or 1), plan.families, strict=True
+        )
     ]
     return Counters(task, counting, sums[0], None if plan.public else sums[1])
 
@@ -219,7 +222,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     if wish.privatizer not in PRIVATIZERS:
         raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
     if task.episodes < 2:
-        raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
     gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
     table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
@@ -230,7 +235,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
     chosen = next(found, None)
     if chosen is None:
-        raise ValueError(f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0.")
+        raise ValueError(
+            f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
+        )
     return chosen
 
 
@@ -300,7 +307,9 @@ def signal_of(task: Task, plan: Plan) -> Signal:
     scale = plan.gain_scale if plan.public else plan.scale
     spread = math.sqrt(2) if plan.laplace else 1.0
     visits = min(task.horizon, plan.cap * cells)
-    return Signal(task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification)
+    return Signal(
+        task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification
+    )
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

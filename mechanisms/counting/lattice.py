@@ -44,9 +44,7 @@ class LatticeSums:
         ValueError: an encoder that is empty or begins with 0, or sums that doubles would round.
     """
 
-    def __init__(
-        self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]
-    ) -> None:
+    def __init__(self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]) -> None:
         at_least("counters", counters, 1)
         if not len(encoder) or encoder[0] <= 0:
             raise ValueError(f"encoder ({list(encoder)[:3]}) must begin with an integer above 0")

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof import Adjacency, BudgetSpentError, PassportError, SimulationError, UserSeenError, agent, load_agent
+from dpproof import (
+    Adjacency,
+    BudgetSpentError,
+    PassportError,
+    SimulationError,
+    UserSeenError,
+    agent,
+    load_agent,
+)
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
 from dpproof.mechanisms.agents.making import SwampedWarning
@@ -128,7 +136,9 @@ def test_sessions_that_overlap_cannot_exceed_the_budget() -> None:
         (1.0, 7, r"observation \(7\) must be one of the 2 declared observations"),
     ],
 )
-def test_what_was_not_declared_is_rejected_and_nothing_is_noted(reward: float, after: int, message: str) -> None:
+def test_what_was_not_declared_is_rejected_and_nothing_is_noted(
+    reward: float, after: int, message: str
+) -> None:
     user = small().user()
     user.act(0)
     with pytest.raises(ValueError, match=message):
@@ -237,7 +247,9 @@ def test_rlsvi_and_thompson_keep_their_guarantees() -> None:
     rlsvi = small("rlsvi", adjacency="rewards-only", episodes=20)
     serve(rlsvi, 5)
     assert rlsvi.result.epsilon("1e-5").upper <= 20
-    bandit = small("thompson", adjacency="rewards-only", observations=1, horizon=1, support=None, episodes=300)
+    bandit = small(
+        "thompson", adjacency="rewards-only", observations=1, horizon=1, support=None, episodes=300
+    )
     for _ in range(300):
         with bandit.user() as user:
             action = user.act(0)
@@ -330,7 +342,9 @@ def _users(told: dict[str, Any], weights: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "change", [_epsilon, _sigma, _smaller, _relation, _policy, _asked, _trust, _users], ids=lambda f: f.__name__
+    "change",
+    [_epsilon, _sigma, _smaller, _relation, _policy, _asked, _trust, _users],
+    ids=lambda f: f.__name__,
 )
 def test_a_forged_passport_is_refused(tmp_path: FilePath, change: Any) -> None:
     with pytest.raises(PassportError):

@@ -18,7 +18,6 @@ from dpproof import PassportError, UserSeenError, agent, load_agent
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
-from dpproof.mechanisms.agents.journal import JournalError
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
 
