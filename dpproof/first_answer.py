@@ -172,7 +172,7 @@ def of_passport(found: CheckedPassport) -> list[str]:
     result = found.passport.result
     lines = [
         f"{found.path}: {seen}. The policy matches its hash.",
-        f"Epsilon is at most {at_most(result.epsilon(asked).upper)} at delta {asked}. The number follows from the file.",
+        f"Epsilon is at most {at_most(result.epsilon(asked).upper)} at delta {asked}, as the file says.",
         f"Neighbours: {result.neighbours}. Trust model: {result.trust.value}. Mechanism: {result.asked_for}.",
         _bits(result.released_bits),
     ]

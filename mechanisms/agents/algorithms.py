@@ -172,7 +172,7 @@ def central_plan(task: Task, wish: Wish) -> Plan:
             return TreeSums(p.batches, counters, draw)
         return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
 
-    one = bank(1, 1, partial(np.zeros, dtype=np.int64))
+    one = TreeSums(p.batches, 1, _silent) if tree else LatticeSums(column, 1, 1, _silent)
     lattice = 1 if tree else 1 << p.bits
     return Plan(
         "batched-counts",
@@ -207,6 +207,10 @@ def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParamet
             rule = f"must have {name}={value!r}, because the agent counts so"
             raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
     return given
+
+
+def _silent(count: int) -> Ints:
+    return np.zeros(count, np.int64)
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")

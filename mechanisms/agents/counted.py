@@ -167,7 +167,7 @@ class Counters:
                 f"the transition to state number {wrong[1]} from state number {wrong[0] // self._actions} by action "
                 f"number {wrong[0] % self._actions} must be in the declared support"
             )
-        return hits.argmax(axis=1)
+        return np.asarray(hits.argmax(axis=1), np.int64)
 
     def _open(self, cell: int, after: int) -> None:
         """Note a public transition that is seen for the first time."""

@@ -8,8 +8,8 @@ One process at a time may hold a journal. This needs a disk whose locks work, an
 copy of a journal must not be used beside the original or after it. Two runs from the same users would draw different
 noise on them.
 
-The record is as private as the users' data. Keep it where they are kept. Only its owner may read the file. The file that may be published is the passport
-(`dpproof.mechanisms.agents.passport`).
+The record is as private as the users' data. Keep it where they are kept. Only its owner may read the file.
+The file that may be published is the passport (`dpproof.mechanisms.agents.passport`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import io
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class JournalError(ValueError):
 
 
 class Entry(NamedTuple):
-    """One user's place in the run: a digest of who it was (None if unknown), and what the server got (None if absent)."""
+    """One user's place in the run: a digest of the person, and what the server got. Each may be None."""
 
     person: bytes | None
     record: Record | None
@@ -242,7 +242,7 @@ class RecordedWords:
     When a run begins again, it first returns the words of the journal.
     """
 
-    def __init__(self, journal: Memory, draw: WordSource, recorded: Iterator[Words] = iter(())) -> None:
+    def __init__(self, journal: Memory, draw: WordSource, recorded: Iterable[Words] = ()) -> None:
         self._journal, self._draw = journal, draw
         rows = list(recorded)
         self._held: Words = np.concatenate(rows) if rows else np.empty(0, np.uint64)
@@ -264,7 +264,7 @@ class RecordedWords:
 
 def _packed(record: Record) -> bytes:
     found = io.BytesIO()
-    np.savez(found, **record)
+    np.savez(found, **record)  # type: ignore[arg-type] # numpy takes its own flags for names
     return found.getvalue()
 
 

@@ -210,7 +210,8 @@ def written(file: FilePath, policy: Any, text: str, **more: Any) -> FilePath:
 FORGED: dict[str, Any] = {
     "schema": True, "algorithm": "\x1b[2J", "mechanism": "laplace", "releases": [], "adjacency": "rewards-only",
     "unit": "step", "trust": "local", "released": "nothing", "statement": "classic.gaussian",
-    "joint_statement": "none", "sampler": None, "notes": ["all is well"], "asked": {"epsilon": "0.1", "delta": "1e-5"}, "epsilon": {"1e-5": 0.1}, "users": 0.5,
+    "joint_statement": "none", "sampler": None, "notes": ["all is well"], "asked": {"epsilon": "0.1", "delta": "1e-5"},
+    "epsilon": {"1e-5": 0.1}, "users": 0.5,
     "episodes": 10**30, "horizon": 2.0, "reward_range": [1, 0], "observations": 10**12, "actions": ["a", "a"],
     "policy": "0" * 64,
 }  # fmt: skip
