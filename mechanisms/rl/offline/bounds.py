@@ -56,7 +56,7 @@ class Confidence:
 
     Attributes:
         failure: the probability, in (0, 1), that some bound is wrong if `scale` is 1.
-        scale: multiplies the widths of all bounds. Only 1 has a proof.
+        scale: multiplies the bounds on the noise and on the sampling error. Only 1 has a proof.
         variance_aware: whether widths depend on the variance of the next state. If not, they are those of Hoeffding's
             inequality, which are never smaller.
     """
@@ -80,7 +80,7 @@ def lower_share(successes: Floats, failures: Floats, level: Floats, variance_awa
     n = np.maximum(a + b, 1e-300)
     share = a / n
     if not variance_aware:
-        return np.maximum(share - np.sqrt(level / (2 * n)), 0.0)
+        return np.asarray(np.maximum(share - np.sqrt(level / (2 * n)), 0.0))
     low, high = np.zeros(share.shape), share.copy()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -113,11 +113,8 @@ def action_values(counts: NoisyCounts, h: int, following: Floats, confidence: Co
 
     After the end of an episode the value is 0.
     """
-    if counts.known:
-        rewards = counts.rewards[h]
-    else:
-        rewards = _mean_reward(counts, h, confidence)
-    return rewards + _mean_value(counts, h, following, confidence)
+    rewards = counts.rewards[h] if counts.known else _mean_reward(counts, h, confidence)
+    return np.asarray(rewards + _mean_value(counts, h, following, confidence))
 
 
 def _share_of_failure(counts: NoisyCounts, confidence: Confidence) -> float:
@@ -172,4 +169,4 @@ def _mean_reward(counts: NoisyCounts, h: int, confidence: Confidence) -> Floats:
     missed = np.maximum(most / 2 - counts.rewards[h] + width, 0.0)
     level = _level(counts, np.zeros(()), most, confidence)
     share = lower_share(earned, missed, level, confidence.variance_aware)
-    return counts.low + (counts.high - counts.low) * np.maximum(share - _GRAIN, 0.0)
+    return np.asarray(counts.low + (counts.high - counts.low) * np.maximum(share - _GRAIN, 0.0))

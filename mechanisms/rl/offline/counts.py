@@ -44,9 +44,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _MECHANISM = "offline learning from tables"
-_COUNTS = {Adjacency.ADD_REMOVE: 1, Adjacency.REPLACE: 2, Adjacency.REWARDS_ONLY: 0}
-_REWARDS = {Adjacency.ADD_REMOVE: Fraction(1, 4), Adjacency.REPLACE: 1, Adjacency.REWARDS_ONLY: 1}
-"""The largest squared change of the counts, and of the sums of rewards, at one step."""
+_PROVED = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.REWARDS_ONLY)
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class LogParameters:
             end before the horizon. None means that everything is possible. This must be public knowledge.
 
     >>> LogParameters(3, 2, 5, sigma=4.0).squared_sensitivity(Adjacency.REPLACE)
-    Fraction(45, 4)
+    Fraction(87, 8)
 
     Raises:
         ValueError: a field is outside its domain.
@@ -122,12 +120,20 @@ class LogParameters:
         Raises:
             UnprovedAdjacencyError: nothing is proved for this relation.
         """
-        known = [Adjacency.REWARDS_ONLY] if self.public_counts else list(_COUNTS)
+        known = [Adjacency.REWARDS_ONLY] if self.public_counts else _PROVED
         if adjacency not in known:
             names = ", ".join(relation.value for relation in known)
             raise UnprovedAdjacencyError(_MECHANISM, adjacency, f"Use one of: {names}")
-        rewards = Fraction(_REWARDS[adjacency]) / Fraction(self.reward_noise) ** 2 if self.reward_noise else 0
-        return self.horizon * self.per_user**2 * (_COUNTS[adjacency] + rewards)
+        rewards = 1 / Fraction(self.reward_noise) ** 2 if self.reward_noise else Fraction(0)
+        pairs, rest = divmod(self.horizon, 2)
+        match adjacency:
+            case Adjacency.REWARDS_ONLY:
+                found = self.horizon * rewards
+            case Adjacency.ADD_REMOVE:
+                found = self.horizon * (1 + rewards / 4)
+            case _:  # the cells of two successive steps cannot both be equal and lead to different states
+                found = pairs * max(4 + rewards * 3 / 2, 2 * rewards) + rest * max(2 + rewards / 2, rewards)
+        return found * self.per_user**2
 
     def as_gaussian(self, adjacency: Adjacency) -> GaussianParameters:
         """Return the parameters of the Gaussian mechanism that is no more private than this release."""
@@ -276,21 +282,38 @@ def release(
     Raises:
         ValueError: for an exponent outside [-200, 0].
     """
-    p, words = parameters, words_of(randomness)
+    p = parameters
     if checked_exponent(exponent) > 0:
         raise ValueError(f"exponent ({exponent}) must be at most 0, because counts are whole numbers")
-    whole = counts.transitions[p.counted].tolist()
-    variance = Fraction(p.sigma) ** 2
+    drawn = rounded_gaussian(*_laws(counts, p), exponent, source=words_of(randomness))
     if p.public_counts:
-        transitions = [count << -exponent for count in whole]
-    else:
-        transitions = rounded_gaussian(
-            [Fraction(count) for count in whole], [variance] * len(whole), exponent, source=words
-        )
-    rewards: list[int] = []
-    if p.reward_noise:
-        sums = [Fraction(x, 1 << REWARD_BITS) for x in counts.rewards.ravel().tolist()]
-        wider = variance * Fraction(p.reward_noise) ** 2
-        rewards = rounded_gaussian(sums, [wider] * len(sums), exponent, source=words)
+        drawn = [count << -exponent for count in counts.transitions[p.counted].tolist()] + drawn
+    end = int(p.counted.sum())
     kind = SimulatedCounts if randomness.simulated else ReleasedCounts
-    return kind(p, (tuple(transitions), tuple(rewards)), exponent, randomness)
+    return kind(p, (tuple(drawn[:end]), tuple(drawn[end:])), exponent, randomness)
+
+
+def _laws(counts: Counts, p: LogParameters) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the exact mean and variance of each number that gets noise: counts first, then sums of rewards."""
+    variance = Fraction(p.sigma) ** 2
+    whole = [] if p.public_counts else counts.transitions[p.counted].tolist()
+    sums = counts.rewards.ravel().tolist() if p.reward_noise else []
+    means = [Fraction(x) for x in whole] + [Fraction(x, 1 << REWARD_BITS) for x in sums]
+    return means, [variance] * len(whole) + [variance * Fraction(p.reward_noise) ** 2] * len(sums)
+
+
+def sample(parameters: LogParameters, data: Episodes, n: int, rng: np.random.Generator) -> Floats:
+    """Return the numbers that get noise in `n` simulated releases of a log, an array (n, numbers).
+
+    An audit draws its samples with this function. The order is that of `exact_numbers`.
+    """
+    means, variances = _laws(counts_of(data, parameters), parameters)
+    words = words_of(Randomness.of(rng))
+    drawn = rounded_gaussian(means, variances, GRID, times=_checks.at_least("n", n, 1), source=words)
+    return doubles(drawn, GRID).reshape(n, len(means))
+
+
+def exact_numbers(parameters: LogParameters, data: Episodes) -> tuple[Floats, Floats]:
+    """Return the numbers of a log that get noise, and the standard deviation of the noise of each. They are private."""
+    means, variances = _laws(counts_of(data, parameters), parameters)
+    return np.array(means, np.float64), np.sqrt(np.array(variances, np.float64))

@@ -40,7 +40,7 @@ from dpproof.mechanisms.rl.offline.counts import (
 if TYPE_CHECKING:
     from dpproof.accountant.claims.result import PrivacyResult
 
-PESSIMISM = 0.1
+PESSIMISM = 0.25
 """The default scale of the bounds with which the policy is chosen. benchmarks/offline_tables.py says how it was set."""
 REWARD_NOISE = 2.0
 """The default noise on sums of rewards, in units of the noise on counts."""
