@@ -178,7 +178,7 @@ def learn(
         UnprovedAdjacencyError: nothing is proved for this relation.
     """
     map_, relation = _range(episodes, reward_range), Adjacency.of(adjacency)
-    _check_numbers(failure=failure, pessimism=pessimism, reward_noise=reward_noise)
+    _check_numbers(epsilon, failure, pessimism, reward_noise)
     public = LogParameters(
         states,
         actions,
@@ -245,7 +245,9 @@ def _range(episodes: Episodes, reward_range: tuple[float, float] | None) -> Rewa
     return episodes.reward_map
 
 
-def _check_numbers(failure: float, pessimism: float, reward_noise: float) -> None:
+def _check_numbers(epsilon: float, failure: float, pessimism: float, reward_noise: float) -> None:
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"epsilon ({epsilon!r}) must be a finite number above 0")
     if not 0 < failure < 1:
         raise ValueError(f"failure ({failure!r}) must be in (0, 1)")
     if not 0 <= pessimism < math.inf:
