@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 BIN = Path(sys.executable).parent
 COMMENT = re.compile(r"<!-- (exit|not run): (.*) -->")
 TITLE = re.compile(r'title="([^"]+)"')
+SNIPPET = re.compile(r'^--8<-- "([^"]+)"$', re.MULTILINE)
 LANGUAGES = {"console", "markdown", "python", "toml", "yaml", "ini", "json", "text", "bash"}
 
 
@@ -39,6 +40,11 @@ class Block:
     runs: bool
 
 
+def included(snippet: re.Match[str]) -> str:
+    """The file of the repository that the site shows in a titled block."""
+    return (ROOT / snippet.group(1)).read_text(encoding="utf-8")
+
+
 def blocks(page: Path) -> Iterator[Block]:
     """The fenced blocks of a page, each with the comment that stands right before it."""
     comment: dict[str, str] = {}
@@ -51,7 +57,7 @@ def blocks(page: Path) -> Iterator[Block]:
             yield Block(
                 language,
                 None if title is None else title.group(1),
-                token.content,
+                token.content if title is None else SNIPPET.sub(included, token.content),
                 int(comment.get("exit", 0)),
                 "not run" not in comment,
             )

@@ -32,6 +32,9 @@ from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 
 
+_STOPPED = "the agent stopped after an error. Make it again from its journal, or make a new one."
+
+
 class UserSeenError(ValueError):
     """Raised for a user who comes a second time. The guarantee is for one episode of each user."""
 
@@ -245,9 +248,7 @@ class Agent:
         After an error in the block, memory and journal may differ. The agent then refuses to go on.
         """
         if self._broken:
-            raise JournalError(
-                "the agent stopped after an error. Make it again from its journal, or make a new one."
-            )
+            raise JournalError(_STOPPED)
         if self._process != os.getpid() and not self.simulated:
             raise JournalError(
                 f"an agent must be used in the process ({self._process}) that made it, not in process {os.getpid()}. "
@@ -257,9 +258,11 @@ class Agent:
             try:
                 with self._journal.transaction():
                     yield
-            except BaseException:
+            except BaseException as error:
                 self._broken = True
-                raise
+                if isinstance(error, JournalError) or not isinstance(error, Exception):
+                    raise
+                raise JournalError(_STOPPED) from error
 
     def _advance(self, record: Record | None) -> None:
         if record is None:

@@ -8,8 +8,8 @@ One process at a time may hold a journal. This needs a disk whose locks work, an
 copy of a journal must not be used beside the original or after it. Two runs from the same users would draw different
 noise on them.
 
-The record is as private as the users' data. Keep it where they are kept. Only its owner may read the file.
-The file that may be published is the passport (`dpproof.mechanisms.agents.passport`).
+The record is as private as the users' data. Keep it where they are kept. Only its owner may read the file. The
+file that may be published is the passport (`dpproof.mechanisms.agents.passport`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class JournalError(ValueError):
 
 
 class Entry(NamedTuple):
-    """One user's place in the run: a digest of the person, and what the server got. Each may be None."""
+    """One user's place in the run: a digest of who it was, None if unknown, and what the server got, None if absent."""
 
     person: bytes | None
     record: Record | None
@@ -264,7 +264,7 @@ class RecordedWords:
 
 def _packed(record: Record) -> bytes:
     found = io.BytesIO()
-    np.savez(found, **record)  # type: ignore[arg-type] # numpy takes its own flags for names
+    np.savez(found, **dict(record))  # type: ignore[arg-type] # its stubs take arrays for the flag allow_pickle
     return found.getvalue()
 
 

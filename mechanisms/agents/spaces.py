@@ -69,8 +69,10 @@ class FiniteSpace:
         Raises:
             ValueError: the value is not in the set.
         """
-        key = hashable(value)
-        found = self._numbers.get(key) if isinstance(key, Hashable) else None
+        try:
+            found = self._numbers.get(hashable(value))
+        except TypeError:  # such as a dictionary
+            found = None
         if found is None:
             rule = f"must be one of the {self.size} declared {self.name}s"
             raise ValueError(

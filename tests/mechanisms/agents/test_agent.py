@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import sqlite3
+import threading
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpproof import (
-    Adjacency,
-    BudgetSpentError,
-    PassportError,
-    SimulationError,
-    UserSeenError,
-    agent,
-    load_agent,
-)
+from dpproof import Adjacency, BudgetSpentError, PassportError, SimulationError, UserSeenError, agent, load_agent
+from dpproof.mechanisms.agents import algorithms
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
 from dpproof.mechanisms.agents.making import SwampedWarning
@@ -150,10 +148,13 @@ def test_what_was_not_declared_is_rejected_and_nothing_is_noted(
 
 def test_a_transition_outside_the_support_is_rejected_before_anything_is_counted() -> None:
     one = small(support=lambda s, a: [s])
-    with pytest.raises(ValueError, match="in the declared support"), one.user() as user:  # noqa: PT012 (an episode)
+    with pytest.raises(ValueError, match="must be in the declared support"), one.user("Ann") as user:  # noqa: PT012
         user.act(0)
         user.observe(1.0, 1)
     assert one._learner._counters._gains._leaf.sum() == 0
+    assert one.users == 1, "the place is used up, so that the places of later users do not depend on this user's data"
+    with pytest.raises(UserSeenError):
+        one.user("Ann")
 
 
 def test_steps_beyond_the_horizon_name_the_remedy() -> None:
@@ -209,6 +210,172 @@ def test_a_run_goes_on_from_its_journal_with_the_same_noise(tmp_path: FilePath) 
     again.close()
     with pytest.raises(JournalError, match="belongs to another agent"):
         small(journal=file, epsilon=6)
+
+
+@pytest.mark.parametrize("algorithm", ["private-ucb-vi", "rlsvi", "thompson"])
+def test_overlapping_sessions_are_replayed_in_the_order_in_which_they_ended(
+    tmp_path: FilePath, algorithm: str
+) -> None:
+    bandit = {"observations": 1, "horizon": 1, "support": None} if algorithm == "thompson" else {}
+    relation = "replace" if algorithm == "private-ucb-vi" else "rewards-only"
+    given = {"journal": tmp_path / "run.sqlite", "adjacency": relation, "episodes": 60, **bandit}
+    one, rng = small(algorithm, **given), np.random.default_rng(0)
+    sessions = [one.user(f"user {number}") for number in range(40)]
+    for user in rng.permutation(np.array(sessions, object)):
+        user.act(0)
+        user.observe(float(rng.random() < 0.5), 0)
+        user.abort() if rng.random() < 0.2 else user.finish()
+    shown = one.policy.weights
+    one.close()
+    again = small(algorithm, **given)
+    assert again.users == 40
+    assert (again.policy.weights == shown).all()
+    assert again._randomness.words.left == 0
+    again.close()
+
+
+def test_threads_that_end_one_session_count_one_user() -> None:
+    one = small()
+    user = one.user()
+    user.act(0)
+    user.observe(1.0, 1)
+    threads = [threading.Thread(target=end) for end in 4 * [user.finish, user.abort]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert one.users == 1
+
+
+def test_threads_with_a_journal_lose_nobody(tmp_path: FilePath) -> None:
+    one = small(journal=tmp_path / "run.sqlite")
+    threads = [threading.Thread(target=serve, args=(one, 20)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one.close()
+    again = small(journal=tmp_path / "run.sqlite")
+    assert again.users == one.users == 80
+    assert (again._learner._counters._gains.running == one._learner._counters._gains.running).all()
+    again.close()
+
+
+def test_a_journal_has_one_owner(tmp_path: FilePath) -> None:
+    one = small(journal=tmp_path / "run.sqlite")
+    with pytest.raises(JournalError, match="is in use"):
+        small(journal=tmp_path / "run.sqlite")
+    assert (tmp_path / "run.sqlite").stat().st_mode & 0o077 == 0
+    one.close()
+    small(journal=tmp_path / "run.sqlite").close()
+
+
+def test_a_file_that_is_no_journal_is_refused(tmp_path: FilePath) -> None:
+    (tmp_path / "run.sqlite").write_text("not a database " * 100, encoding="utf-8")
+    with pytest.raises(JournalError, match="must be a journal of an agent"):
+        small(journal=tmp_path / "run.sqlite")
+
+
+@pytest.mark.parametrize("more", [{"most_reward": 1}, {"episodes": 401}, {"privatizer": "tree"}, {"delta": "1e-6"}])
+def test_a_journal_fits_only_the_arguments_that_it_began_with(tmp_path: FilePath, more: dict[str, Any]) -> None:
+    """With other arguments the same noise would be added to other numbers, and the difference has no noise."""
+    small(journal=tmp_path / "run.sqlite").close()
+    with pytest.raises(JournalError, match="belongs to another agent"):
+        small(journal=tmp_path / "run.sqlite", **more)
+
+
+def test_a_restart_needs_no_search_for_counters(tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = small(journal=tmp_path / "run.sqlite")
+    one.close()
+    monkeypatch.setattr(algorithms, "chosen_counts", None)
+    again = small(journal=tmp_path / "run.sqlite")
+    assert again.promise == one.promise
+    again.close()
+
+
+def test_users_who_are_missing_from_a_journal_are_noticed(tmp_path: FilePath) -> None:
+    """The noise of a batch must not be used again with fewer or other users."""
+    one = small(journal=tmp_path / "run.sqlite")
+    every = one._learner._counters.counting.every
+    serve(one, 3 * every)
+    one.close()
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as base, base:
+        base.execute("delete from users where place >= ?", (2 * every,))
+    with pytest.raises(JournalError, match="users are missing from it"):
+        small(journal=tmp_path / "run.sqlite")
+
+
+@pytest.mark.parametrize("algorithm", ["private-ucb-vi", "rlsvi"])
+def test_a_draw_that_fails_is_undone_and_stops_the_agent(
+    tmp_path: FilePath, algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the journal would hold words of the failed draw, and a replay would release other noise."""
+    relation = "replace" if algorithm == "private-ucb-vi" else "rewards-only"
+    given = {"journal": tmp_path / "run.sqlite", "adjacency": relation, "episodes": 60, "privatizer": "auto"}
+    one = small(algorithm, **given)
+    every = one._learner._counters.counting.every if algorithm == "private-ucb-vi" else 1
+    serve(one, every - 1)
+    noted, note = [], one._journal.words
+
+    def words(found: Any) -> None:
+        note(found)
+        noted.append(found)
+        if len(noted) == 2:
+            raise OSError("the disk is full")
+
+    monkeypatch.setattr(one._journal, "words", words)
+    with pytest.raises(JournalError, match="stopped after an error"):
+        serve(one, 2)
+    with pytest.raises(JournalError, match="stopped after an error"):
+        _ = one.policy
+    one.close()
+    again = small(algorithm, **given)
+    assert again.users in (every - 1, every)
+    assert again._randomness.words.left == 0
+    serve(again, 5)
+    again.close()
+    small(algorithm, **given).close()
+
+
+def test_a_forked_process_cannot_use_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = small()
+    user = one.user()
+    user.act(0)
+    user.observe(1.0, 1)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    for use in (one.user, user.finish, lambda: one.policy):
+        with pytest.raises(JournalError, match="must be used in the process"):
+            use()
+
+
+def test_ctrl_c_waits_for_the_user_who_is_being_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = small()
+    see = one._learner.see
+
+    def interrupted(record: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        see(record)
+
+    monkeypatch.setattr(one._learner, "see", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        serve(one, 1)
+    monkeypatch.undo()
+    assert one.users == 1
+    serve(one, 1)
+
+
+def test_given_counters_must_fit_the_task() -> None:
+    """Counters for shorter episodes have too little noise for longer ones."""
+    given = small().promise.parameters
+    with pytest.raises(ValueError, match=r"horizon \(2\) of privatizer must be 3"):
+        small(horizon=3, privatizer=given)
+    with pytest.raises(ValueError, match=r"most_payoff \(1.0\) of privatizer must be None"):
+        small(privatizer=replace(given, most_payoff=1.0))
+
+
+def test_an_observation_that_cannot_be_compared_is_not_declared() -> None:
+    with pytest.raises(ValueError, match="must be one of the 2 declared observations"):
+        small().user().act([{}])
 
 
 @pytest.mark.parametrize("privatizer", ["auto", "local"])
