@@ -40,7 +40,9 @@ class _Repeated:
     def add(self, places: ArrayLike, amounts: ArrayLike) -> None:
         """Add integers to counters of the present batch of every run."""
         shifts = self._counters * np.arange(self._runs)
-        self._sums.add(np.add.outer(shifts, np.asarray(places)).ravel(), np.tile(np.asarray(amounts), self._runs))
+        self._sums.add(
+            np.add.outer(shifts, np.asarray(places)).ravel(), np.tile(np.asarray(amounts), self._runs)
+        )
 
     def close(self) -> Floats:
         """Complete the batch, and return what it releases: an array (numbers of a counter, runs, counters)."""
@@ -150,7 +152,9 @@ def paths_apart(parameters: BatchedCountsParameters, *, payoffs_only: bool) -> t
     last = p.states * p.actions - 1
     order = np.minimum(np.arange(p.horizon) // p.cap, last) if p.pooled else np.zeros(p.horizon, np.int64)
     back = order if payoffs_only else last - order
-    return _in_cells(p, order, np.ones(p.horizon)), _in_cells(p, back, (~np.isin(back, order)).astype(np.float64))
+    return _in_cells(p, order, np.ones(p.horizon)), _in_cells(
+        p, back, (~np.isin(back, order)).astype(np.float64)
+    )
 
 
 def _in_cells(parameters: BatchedCountsParameters, cells: Ints, gains: Floats) -> Path:

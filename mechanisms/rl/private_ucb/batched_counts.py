@@ -37,8 +37,8 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     p = parameters
     if not p.pooled or p.most_payoff is not None or p.bits is not None:
         raise ValueError(
-            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). Give "
-            "bits=16 and grains=1024, so that the audit samples the counters of agents."
+            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). "
+            "Give bits=16 and grains=1024, so that the audit samples the counters of agents."
         )
     return CentralCountsParameters(
         p.states,

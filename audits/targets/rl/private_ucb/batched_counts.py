@@ -49,7 +49,7 @@ def _lattice_users(parameters: BatchedCountsParameters, adjacency: Adjacency) ->
         Adjacency.REPLACE: "visits other cells",
         Adjacency.REWARDS_ONLY: "has payoffs 0",
     }
-    said = f"a user of the first batch has payoffs 1, or {changes[adjacency]}; {first.columns.size} counters of an agent"
+    said = f"a user of the first batch has payoffs 1, or {changes[adjacency]}; {first.columns.size} counters"
     return Neighbours(first, second, adjacency, said, differ_in_one_batched_user)
 
 
