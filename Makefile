@@ -42,6 +42,7 @@ bench: setup
 # Searches with new seeds. What they find becomes a stored point in the tests.
 campaign: setup
 	$(BIN)/python -m benchmarks.counterexamples $(POINT_ARGS)
+	$(BIN)/python -m benchmarks.soundness.rounded_noise
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.soundness $(ARGS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.audits $(AUDIT_ARGS)
 

@@ -13,11 +13,13 @@ from typing import Any
 
 from benchmarks import (
     accounting,
+    evaluation_error,
     first_answers,
     policy_evaluation_speed,
     private_ucb_speed,
     report_opening,
     rlsvi_speed,
+    rounded_noise_speed,
     sdp_pe_speed,
 )
 from benchmarks.timing import measured
@@ -118,8 +120,10 @@ def page() -> str:
     ):
         lines += ["", f"## {title}", "", "| what | seconds | note |", "|---|---|---|"]
         lines += [f"| {row['name']} | {row['seconds']:.3f} | {row['note']} |" for row in rows]
+    lines += ["", *evaluation_error.section()]
     lines += ["", *private_ucb_speed.section()]
     lines += ["", *_clipping()]
+    lines += ["", *rounded_noise_speed.section()]
     lines += ["", "## The accountant beside its peers", "", accounting.ABOUT, "", *accounting.table()]
     return "\n".join([*lines, ""])
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.soundness import __main__ as runner
 from benchmarks.soundness import references as reference
+from benchmarks.soundness import rounded_noise
 from benchmarks.soundness.asking import against, composed, point
 from benchmarks.soundness.cases import Box, Case, Outcome, judge
 from benchmarks.soundness.checks import CASES
@@ -128,4 +131,16 @@ def test_a_campaign_resumes_where_it_stopped(tmp_path: object, monkeypatch: pyte
     timeless = [{k: v for k, v in row.items() if k != "seconds"} for row in rows]
     before = [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in whole]
     assert sorted(timeless, key=lambda r: r["chunk"]) == sorted(before, key=lambda r: r["chunk"])
-    assert "| one | consistency | all | 40 | 0 | 0 |" in runner.page(rows)
+    assert "| one | consistency | all | 40 | 0 | 0 |" in runner.page(rows, folder)
+
+
+def test_draws_of_rounded_noise_are_compared_with_exact_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alpha 1e-6, 200,000 draws a case. A scale that is 10 % larger is rejected."""
+    monkeypatch.setattr(rounded_noise, "CONTROL", Fraction(11, 10))
+    rows = [rounded_noise.checked(noise, 200_000) for noise in rounded_noise.CASES]
+    assert all(row.passed for row in rows), rows
+    assert rounded_noise.section(tmp_path) == []
+    (tmp_path / rounded_noise.FILE).write_text(json.dumps([asdict(row) for row in rows]))
+    assert sum(line.endswith("| yes |") for line in rounded_noise.section(tmp_path)) == len(rows)

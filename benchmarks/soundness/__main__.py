@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from rich.progress import Progress
 
+from benchmarks.soundness import rounded_noise
 from benchmarks.soundness.cases import Case, Outcome
 from benchmarks.soundness.checks import CASES
 
@@ -148,8 +149,8 @@ Earlier runs found these wrong ends. Each is now a regression test in `tests/tes
 """
 
 
-def page(rows: list[dict[str, Any]]) -> str:
-    """The campaign's result as Markdown."""
+def page(rows: list[dict[str, Any]], folder: Path) -> str:
+    """The campaign's result as Markdown, with the draws of rounded noise if they were made in this folder."""
     hours = sum(row["seconds"] for row in rows) / 3600
     lines = [
         "# Soundness campaign",
@@ -171,7 +172,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines += ["", "## Boxes", ""] + [f"- {case.name}: {case.promise}" for case in CASES]
     trouble = [line for row in rows for line in row["trouble"] if line.startswith("violation")]
     lines += ["", "## Violations", "", *(trouble or ["None."]), _MENDED.rstrip()]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *rounded_noise.section(folder), ""])
 
 
 def _lines(case: Case, rows: list[dict[str, Any]]) -> list[str]:
@@ -200,7 +201,7 @@ def main() -> None:
     given = parser.parse_args()
     with ProcessPoolExecutor(os.cpu_count()) as executor:
         campaign(given.folder, given.minutes, given.only, executor)
-    PAGE.write_text(page(read(given.folder / "chunks.jsonl")), encoding="utf-8")
+    PAGE.write_text(page(read(given.folder / "chunks.jsonl"), given.folder), encoding="utf-8")
     print(PAGE.read_text(encoding="utf-8"))
 
 

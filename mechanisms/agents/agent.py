@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from types import TracebackType
@@ -24,8 +24,8 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
-from dpproof.mechanisms.agents.interrupts import uninterrupted
-from dpproof.mechanisms.agents.journal import Entry, Journal, Memory, RecordedWords
+from dpproof.mechanisms.agents.interrupts import held_back
+from dpproof.mechanisms.agents.journal import Entry, JournalError, Memory
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
 from dpproof.mechanisms.agents.task import Task
@@ -38,10 +38,6 @@ class UserSeenError(ValueError):
 
 class BudgetSpentError(ValueError):
     """Raised when all users that the guarantee allows have taken part."""
-
-
-class StoppedError(ValueError):
-    """Raised by an agent that must not go on, because it could draw noise on the same users twice."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +101,7 @@ class Agent:
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
         self._lock = threading.RLock()
-        self._process, self._half = os.getpid(), False
+        self._process, self._broken = os.getpid(), False
 
     def __repr__(self) -> str:
         seen = f"{self.users} of {self._task.episodes} users seen"
@@ -164,8 +160,7 @@ class Agent:
     def policy(self) -> Policy:
         """The present policy. It is covered by the guarantee, and may be published."""
         with self._lock:
-            self._check_whole()
-            return Policy(self._task.observations, self._task.actions, self._learner.weights)
+            return Policy(self._task.observations, self._task.actions, self._present())
 
     def act(self, observation: Any, step: int = 0) -> Any:
         """Return an action of the present policy for an observation at a step, counted from 0.
@@ -181,6 +176,9 @@ class Agent:
         Leave the session normally to count the user. Leave it by an error, or by `Session.abort`, and the user is
         counted as absent: the place is used up, and nothing of the episode is kept.
 
+        Sessions may overlap, also in several threads. A user's place is the order in which sessions end. The guarantee
+        takes this order and its times as public. It protects what users observe and which rewards they get.
+
         Args:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
                 that the user is a new one.
@@ -188,7 +186,6 @@ class Agent:
         Raises:
             BudgetSpentError: all users that the guarantee allows have taken part.
             UserSeenError: the person has already taken part, or is taking part.
-            StoppedError: this is a copy that fork made, or an error came in the middle of counting a user.
         """
         with self._lock:
             self._room()
@@ -198,24 +195,13 @@ class Agent:
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
+            with self._drawing():
+                weights = self._learner.for_user()
             if digest is not None:
                 self._open.add(digest)
-            return Session(self, self._task, self._learner.for_user(), digest)
-
-    def _check_whole(self) -> None:
-        """Refuse to go on in a forked copy, or after a user who was counted half."""
-        if os.getpid() != self._process:
-            raise StoppedError(
-                "An agent must not be used in a forked process, because noise on the same users would be drawn twice. "
-                "Make the agent in the process that uses it, or load its passport there."
-            )
-        if self._half:
-            raise StoppedError(
-                "An error came while a user was counted, so this agent must not go on. Make it again from its journal."
-            )
+            return Session(self, self._task, weights, digest)
 
     def _room(self) -> None:
-        self._check_whole()
         if self.users >= self._task.episodes:
             raise BudgetSpentError(
                 f"episodes ({self._task.episodes}) are over. The guarantee covers no further user; the policy may "
@@ -223,24 +209,47 @@ class Agent:
             )
 
     def _finish(self, digest: bytes | None, path: Path | None) -> None:
-        """Count a user, or pass over an absent one."""
+        """Count a user, or pass over an absent one. A user whose path the learner cannot count is absent."""
         with self._lock:
             self._open.discard(digest or b"")
             self._room()
             try:
                 record = self._learner.absent() if path is None else self._learner.sent(path)
             except ValueError:  # the place of a user must not depend on the user's data
-                self._note(digest, self._learner.absent())
+                self._note(Entry(digest, self._learner.absent()))
                 raise
-            self._note(digest, record)
+            self._note(Entry(digest, record))
 
-    def _note(self, digest: bytes | None, record: Record | None) -> None:
-        """Write a user's place to the journal and count the user, as one step."""
-        with uninterrupted():
-            self._half = True
-            self._journal.commit(self.users, Entry(digest, record))
-            self._advance(record)
-            self._half = False
+    def _note(self, entry: Entry) -> None:
+        with self._drawing():
+            self._journal.commit(self.users, entry)
+            self._advance(entry.record)
+
+    def _present(self) -> Weights:
+        """Return the present policy. Some learners draw noise for it."""
+        with self._drawing():
+            return self._learner.weights
+
+    @contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """Guard a block that draws noise or counts a user. All that it notes is in the journal at its end, or nothing.
+
+        After an error in the block, memory and journal may differ. The agent then refuses to go on.
+        """
+        if self._broken:
+            raise JournalError("the agent stopped after an error. Make it again from its journal, or make a new one.")
+        if self._process != os.getpid() and not self.simulated:
+            raise JournalError(
+                f"an agent must be used in the process ({self._process}) that made it, not in process {os.getpid()}. "
+                "Two processes would draw different noise on the same users. Make the agent after the fork."
+            )
+        with held_back():
+            try:
+                with self._journal.transaction():
+                    yield
+            except BaseException:
+                self._broken = True
+                raise
 
     def _advance(self, record: Record | None) -> None:
         if record is None:
@@ -250,8 +259,10 @@ class Agent:
 
     def replay(self, entries: Iterator[Entry]) -> None:
         """Repeat the users of a journal. `dpproof.agent` calls this method."""
-        for entry in entries:
-            self._advance(entry.record)
+        with self._drawing():
+            for entry in entries:
+                self._advance(entry.record)
+            _ = self._learner.weights  # a policy that was drawn for the next user
 
     def train(
         self,
@@ -277,7 +288,6 @@ class Agent:
             ValueError: the spaces or the time limit of the environment do not fit, a reward is outside its range, or
                 an observation was not declared. The user is absent then, and nothing is released.
         """
-        check_environment(self._task, env)
         wanted = self._task.episodes - self.users if episodes is None else episodes
         check_environment(self._task, env)
         returns = np.zeros(wanted)
@@ -290,7 +300,15 @@ class Agent:
 
     def close(self) -> None:
         """Close the journal."""
-        self._journal.close()
+        with self._lock:
+            self._journal.close()
+
+    def passport(self) -> bytes:
+        """Return the content of the file that `save` writes."""
+        from dpproof.mechanisms.agents.passport import packed  # it imports this module
+
+        with self._lock:
+            return packed(self)
 
     def save(self, path: str | FilePath) -> None:
         """Write the agent's passport: its policy and its guarantee, but no user's data and no seed.
@@ -305,7 +323,7 @@ class Agent:
 
 @dataclass(eq=False, repr=False)
 class Session:
-    """The episode of one user. `Agent.user` makes it; use it as a context manager.
+    """The episode of one user. `Agent.user` makes it; use it as a context manager. Threads may share it.
 
     The policy is that of the moment when the session began. Observations that the user makes and actions that are
     chosen stay in the session until it ends normally.
@@ -320,7 +338,7 @@ class Session:
     _gains: list[float] = field(default_factory=list)
     _done: bool = False
     _closed: bool = False
-    _guard: threading.RLock = field(default_factory=threading.RLock)
+    _lock: Any = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
         return f"<session of a user, {'ended' if self._closed else 'open'}>"
@@ -341,20 +359,15 @@ class Session:
         Raises:
             ValueError: an observation that was not declared or is not the last one, or an episode that is over.
         """
-        with self._guard:
-            return self._act(observation)
-
-    def _act(self, observation: Any) -> Any:
-        self._running("act")
-        state = self._task.observations.number(observation)
-        if not self._states:
-            self._states.append(state)
-        if state != self._states[-1]:
-            raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
-        row = self._weights[self.step, state]
-        action = drawn(row, self._agent._draws)  # noqa: SLF001 (the session is a part of its agent)
-        self._actions[self.step :] = [action]
-        return self._task.actions.value(action)
+        with self._lock:
+            self._running("act")
+            state = self._task.observations.number(observation)
+            if state != (self._states or [state])[-1]:
+                raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
+            action = drawn(self._weights[self.step, state], self._agent._draws)  # noqa: SLF001 (part of its agent)
+            self._states[self.step :] = [state]
+            self._actions[self.step :] = [action]
+            return self._task.actions.value(action)
 
     def observe(
         self, reward: float, observation: Any, *, terminated: bool = False, truncated: bool = False, action: Any = None
@@ -371,42 +384,44 @@ class Session:
         Raises:
             ValueError: a value that was not declared, or a call before ``act``. The session is unchanged then.
         """
-        with self._guard:
-            self._observe(reward, observation, terminated, bool(terminated or truncated), action)
-
-    def _observe(self, reward: float, observation: Any, terminated: bool, done: bool, action: Any) -> None:
-        self._running("observe")
-        if len(self._actions) == self.step:
-            raise ValueError("observe() must come after act(). Call act(observation) in every step.")
-        gain = self._task.gain(reward)
-        chosen = self._actions[-1] if action is None else self._task.actions.number(action)
-        after = self._task.states if terminated else self._task.observations.number(observation)
-        self._actions[-1] = chosen
-        self._gains.append(gain)
-        self._states.append(after)
-        self._done = done
+        with self._lock:
+            self._running("observe")
+            if len(self._actions) == self.step:
+                raise ValueError("observe() must come after act(). Call act(observation) in every step.")
+            gain = self._task.gain(reward)
+            chosen = self._actions[-1] if action is None else self._task.actions.number(action)
+            after = self._task.states if terminated else self._task.observations.number(observation)
+            self._actions[-1] = chosen
+            self._gains.append(gain)
+            self._states.append(after)
+            self._done = bool(terminated or truncated)
 
     def abort(self) -> None:
-        """End the session without the user's data. The user counts as absent."""
-        with self._guard:
-            if not self._closed:
-                self._closed = True
+        """End the session without the user's data. The user counts as absent if there is a place left."""
+        with self._lock:
+            if not self._closed and self._agent.users < self._task.episodes:
                 self._agent._finish(self._digest, None)  # noqa: SLF001
+            self._closed = True
 
     def finish(self) -> None:
         """End the session and count the user. Leaving the context manager normally does the same.
 
         Raises:
-            ValueError: the learner cannot count the episode, such as one with a transition outside the declared
-                support. The user is absent then.
+            BudgetSpentError: other users have taken all places since the session began.
+            ValueError: the learner cannot count the episode. The user is absent then.
         """
-        with self._guard:
+        with self._lock:
             if self._closed:
                 return
             self._closed = True
-            n = self.step
-            path = Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
-            self._agent._finish(self._digest, path if n else None)  # noqa: SLF001
+            self._agent._finish(self._digest, self._path())  # noqa: SLF001
+
+    def _path(self) -> Path | None:
+        """Return the episode; None for one without a step."""
+        n = self.step
+        if not n:
+            return None
+        return Path(np.array(self._states), np.array(self._actions[:n]), np.array(self._gains))
 
     def __enter__(self) -> Self:
         return self
@@ -417,8 +432,7 @@ class Session:
         if kind is None:
             self.finish()
         else:
-            with suppress(BudgetSpentError):
-                self.abort()
+            self.abort()
 
     def _running(self, name: str) -> None:
         if self._closed:

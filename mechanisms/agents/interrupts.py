@@ -1,4 +1,4 @@
-"""Delay of an interrupt by the keyboard until a step that must not stop half-way is complete."""
+"""Blocks of code that Ctrl-C does not interrupt."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C until the block is complete. Only the main thread gets it, so other threads need no delay.
+def held_back() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of the block. Python interrupts only the main thread.
 
-    >>> with uninterrupted():
-    ...     pass
+    >>> try:
+    ...     with held_back():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("the block ends")
+    ... except KeyboardInterrupt:
+    ...     print("then comes the interrupt")
+    the block ends
+    then comes the interrupt
     """
-    if threading.current_thread() is not threading.main_thread():
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    came: list[tuple[Any, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
-        if came:
-            signal.raise_signal(signal.SIGINT)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        handler(*came[-1])

@@ -1,10 +1,14 @@
 """A private record of a training run, from which the run goes on after a crash and spends nothing twice.
 
-The record holds every user's episode and every random word that the noise was made from. Both are written before
+The record holds every user's episode and every random word that the noise was made from. Both are on the disk before
 anything that depends on them is shown. When a run begins again, the same users and the same words give the same
 releases. So no release is ever drawn twice from the same users.
 
-The record is as private as the users' data. Keep it where they are kept. The file that may be published is the passport
+One process at a time may hold a journal. This needs a disk whose locks work, and a network disk may have none. A
+copy of a journal must not be used beside the original or after it. Two runs from the same users would draw different
+noise on them.
+
+The record is as private as the users' data. Keep it where they are kept. Only its owner may read the file. The file that may be published is the passport
 (`dpproof.mechanisms.agents.passport`).
 """
 
@@ -16,6 +20,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -31,8 +36,12 @@ create table if not exists users (place integer primary key, person blob unique,
 """
 
 
+_PATIENCE = 2.0
+"""How many seconds to wait for another process to close the journal."""
+
+
 class JournalError(ValueError):
-    """Raised for a journal that belongs to another agent, or that another process has changed."""
+    """Raised for a journal that belongs to another agent or another process, and for an agent that may not go on."""
 
 
 class Entry(NamedTuple):
@@ -50,7 +59,11 @@ class Memory:
         self._persons: set[bytes] = set()
 
     def digest(self, person: str) -> bytes:
-        """Return a keyed digest of a person's name, so that names are not stored."""
+        """Return a keyed digest of a person's name, so that names are not stored.
+
+        Raises:
+            ValueError: the name is not a text.
+        """
         if not isinstance(person, str):
             raise ValueError(f"person ({person!r:.80}) must be a text")
         return hmac.digest(self._key, person.encode("utf-8", "surrogatepass"), "sha256")
@@ -62,56 +75,96 @@ class Memory:
     def words(self, words: Words) -> None:
         """Note random words before they are used. In memory there is nothing to do."""
 
+    def choose(self, chosen: str) -> None:
+        """Note the mechanism and its parameters."""
+
     def commit(self, place: int, entry: Entry) -> None:
         """Note a user's place in the run."""
         if entry.person is not None:
             self._persons.add(entry.person)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Guard a block: all that is noted in it is kept at its end, or nothing if it ends by an error."""
+        yield
 
     def close(self) -> None:
         """Release what the journal holds open."""
 
 
 class Journal(Memory):
-    """A journal in an SQLite file, which only its owner may read. One agent at a time may use it.
+    """A journal in an SQLite file. One process holds it until it closes it or ends.
 
     Args:
         path: the file. It is made if it does not exist.
         about: a text that describes the agent: its algorithm, parameters and version.
 
     Raises:
-        JournalError: the file belongs to an agent with another description, or another agent uses it now. Two agents
-            would draw different noise on the same users.
+        JournalError: the file belongs to an agent with another description.
     """
 
     def __init__(self, path: str | FilePath, about: str) -> None:
         super().__init__()
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._base = sqlite3.connect(path, timeout=1, isolation_level=None, check_same_thread=False)
+        self._path, self._base = path, _opened(path)
+        self._grouped = self._begun = False
         try:
-            self._lock_and_fill(about)
-        except sqlite3.OperationalError as error:
+            self._agree("agent", about)
+            self._key = self._kept("key", self._key)
+        except BaseException:
             self._base.close()
+            raise
+
+    def _kept(self, name: str, value: bytes) -> bytes:
+        """Return what the journal holds under a name. It keeps the value if it holds nothing yet."""
+        self._base.execute("insert or ignore into about values (?, ?)", (name, value))
+        held: bytes = self._base.execute("select value from about where name = ?", (name,)).fetchone()[0]
+        return held
+
+    def _agree(self, name: str, text: str) -> None:
+        held = self._kept(name, text.encode()).decode()
+        if held != text:
             raise JournalError(
-                f"journal ({path}) cannot be opened: {error}. Another agent may be using it; close that agent first."
-            ) from error
-        held = dict(self._base.execute("select name, value from about"))
-        self._key = held["key"]
-        if held["agent"] != about.encode():
-            self._base.close()
-            raise JournalError(
-                f"journal ({path}) belongs to another agent: {held['agent'].decode()[:200]}. This agent is "
-                f"{about[:200]}. Use another file, or make the agent with the same arguments."
+                f"journal ({self._path}) belongs to another agent: {held:.600}. This agent is {text:.600}. Use another "
+                "file, or make the agent with the same arguments."
             )
 
-    def _lock_and_fill(self, about: str) -> None:
-        """Lock the file as long as it is open, and make the tables if there are none."""
-        for text in ("locking_mode = exclusive", "journal_mode = wal", "synchronous = full"):
-            self._base.execute(f"pragma {text}")
-        self._base.executescript(_SCHEMA)
-        self._base.execute("begin immediate")
-        self._base.execute("insert or ignore into about values ('agent', ?)", (about.encode(),))
-        self._base.execute("insert or ignore into about values ('key', ?)", (self._key,))
-        self._base.execute("commit")
+    @property
+    def chosen(self) -> str | None:
+        """The mechanism and its parameters, if they were noted."""
+        held = self._base.execute("select value from about where name = 'chosen'").fetchone()
+        return None if held is None else held[0].decode()
+
+    def choose(self, chosen: str) -> None:
+        """Note the mechanism and its parameters.
+
+        Raises:
+            JournalError: the journal holds others.
+        """
+        self._agree("chosen", chosen)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Guard a block: all that is written in it is on the disk at its end, or nothing if it ends by an error."""
+        self._grouped, self._begun = True, False
+        try:
+            yield
+            self._end("commit")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                self._end("rollback")
+            raise
+        finally:
+            self._grouped = False
+
+    def _end(self, command: str) -> None:
+        if self._begun:
+            self._base.execute(command)
+
+    def _write(self, command: str, *values: object) -> None:
+        if self._grouped and not self._begun:
+            self._base.execute("begin")
+            self._begun = True
+        self._base.execute(command, values)
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""
@@ -119,21 +172,20 @@ class Journal(Memory):
 
     def words(self, words: Words) -> None:
         """Write random words before they are used."""
-        self._base.execute("insert into words (words) values (?)", (words.tobytes(),))
+        self._write("insert into words (words) values (?)", words.tobytes())
 
     def commit(self, place: int, entry: Entry) -> None:
         """Write a user's place in the run.
 
         Raises:
-            JournalError: another process has written this place.
+            JournalError: the place or the person is in the journal already.
         """
         data = None if entry.record is None else _packed(entry.record)
         try:
-            self._base.execute("insert into users values (?, ?, ?)", (place, entry.person, data))
+            self._write("insert into users values (?, ?, ?)", place, entry.person, data)
         except sqlite3.IntegrityError as error:
             raise JournalError(
-                f"user number {place} is already in the journal. Another process writes to it, or the person took part "
-                "before. Begin again from the journal."
+                f"user number {place} or this person is in the journal already. Begin again from the journal."
             ) from error
 
     def recorded_words(self) -> Iterator[Words]:
@@ -156,6 +208,32 @@ class Journal(Memory):
     def close(self) -> None:
         """Close the file."""
         self._base.close()
+
+
+def _opened(path: str | FilePath) -> sqlite3.Connection:
+    """Return the only connection to a journal. No other user of the machine may read a new file.
+
+    Raises:
+        JournalError: another process holds the file, or it is no journal.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    base = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        base.execute("pragma locking_mode = exclusive")
+        base.execute("pragma journal_mode = wal")
+        base.execute("pragma synchronous = full")
+        base.executescript(_SCHEMA)
+    except sqlite3.DatabaseError as error:
+        base.close()
+        locked = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+        rule = (
+            "is in use. One process at a time may hold a journal; end the other one first"
+            if locked
+            else f"must be a journal of an agent: {error}"
+        )
+        raise JournalError(f"journal ({path}) {rule}.") from error
+    return base
 
 
 class RecordedWords:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
 from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.claims.spelling import one_of
 from dpproof.accountant.numbers.enclosures import exact
+from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent, Promise, check_environment
-from dpproof.mechanisms.agents.algorithms import ALGORITHMS, Built, Wish
-from dpproof.mechanisms.agents.journal import Journal, Memory, RecordedWords
+from dpproof.mechanisms.agents.algorithms import ALGORITHMS, PRIVATIZERS, Wish
+from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, RecordedWords
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.agents.task import Task, successors_of
@@ -74,7 +76,7 @@ def agent(
 
     Raises:
         ValueError: for a value outside its domain, spaces that are not finite, or a relation without a proof.
-        JournalError: the journal belongs to another agent.
+        JournalError: the journal belongs to another agent, or another process holds it.
 
     Warns:
         SwampedWarning: the noise hides what could be learned from this number of episodes.
@@ -103,11 +105,7 @@ def agent(
     wish = Wish(
         Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer
     )
-    built = ALGORITHMS[algorithm](task, wish)
-    if built.signal is not None:
-        _warn(built.signal, epsilon)
-    promise = Promise(built.mechanism, built.releases, wish.adjacency, epsilon, delta)
-    return _begun(algorithm, task, promise, built, Randomness.of(seed), journal)
+    return _begun(algorithm, task, wish, Randomness.of(seed), journal)
 
 
 def _budget(epsilon: Any, delta: Any) -> None:
@@ -144,7 +142,7 @@ def _warn(signal: Signal, epsilon: Any) -> None:
             f"{_rounded(signal.needed)} episodes. Use a larger epsilon, declare the support, use fewer observations, "
             "or the relation rewards-only if states and actions are public.",
             SwampedWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -158,34 +156,66 @@ def _rounded(count: float) -> str:
     return f"{round(count / unit) * unit:,}"
 
 
-def _begun(
-    algorithm: str, task: Task, promise: Promise, built: Built, randomness: Randomness, path: Any
-) -> Agent:
+def _begun(algorithm: str, task: Task, wish: Wish, randomness: Randomness, path: str | FilePath | None) -> Agent:
     """Return the agent, after repeating what its journal holds."""
     if path is None:
-        return Agent(algorithm, task, promise, built.learner(randomness), randomness, Memory())
+        return _made(algorithm, task, wish, randomness, Memory())
     if randomness.simulated:
         raise ValueError("seed must be left out with a journal, because a simulation has nothing to protect")
-    journal = Journal(path, _about(algorithm, task, promise))
+    journal = Journal(path, _asked(algorithm, task, wish))
+    try:
+        return _resumed(algorithm, task, wish, randomness, journal)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Memory) -> Agent:
+    built = ALGORITHMS[algorithm](task, wish)
+    if built.signal is not None:
+        _warn(built.signal, wish.epsilon)
+    promise = Promise(built.mechanism, built.releases, wish.adjacency, wish.epsilon, wish.delta)
+    journal.choose(json.dumps({"mechanism": built.mechanism, "releases": [one.as_json() for one in built.releases]}))
+    return Agent(algorithm, task, promise, built.learner(randomness), randomness, journal)
+
+
+def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
-    recorded = Randomness(Entropy(words))
-    agent = Agent(algorithm, task, promise, built.learner(recorded), recorded, journal)
-    agent.replay(journal.entries())
-    return agent
+    found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
+    found.replay(journal.entries())
+    if words.left:
+        raise JournalError(
+            f"the journal holds {words.left} random words that its users do not need, so users are missing from it. "
+            "Their noise must not be used for other users. Use a complete journal, or a new file."
+        )
+    return found
 
 
-def _about(algorithm: str, task: Task, promise: Promise) -> str:
+def _as_before(wish: Wish, journal: Journal) -> Wish:
+    """Return a wish for the counters that were chosen when the run began. Their noise is calibrated again."""
+    held = json.loads(journal.chosen or "{}")
+    if held.get("mechanism") != "batched-counts" or wish.privatizer not in PRIVATIZERS:
+        return wish
+    return replace(wish, privatizer=BatchedCountsParameters.read(held["releases"][0]))
+
+
+def _asked(algorithm: str, task: Task, wish: Wish) -> str:
+    """Return a description of everything that decides what is released."""
+    given = wish.privatizer
     told = {
         "dpproof": __version__,
         "algorithm": algorithm,
-        "mechanism": promise.mechanism,
-        "releases": [one.as_json() for one in promise.releases],
-        "adjacency": promise.adjacency.value,
+        "adjacency": wish.adjacency.value,
+        "epsilon": str(exact(wish.epsilon)),
+        "delta": str(exact(wish.delta)),
+        "privatizer": given.as_json() if isinstance(given, BatchedCountsParameters) else given,
         "observations": task.observations.as_json(),
         "actions": task.actions.as_json(),
         "horizon": task.horizon,
         "episodes": task.episodes,
         "reward_range": [task.low, task.high],
+        "most_gain": task.most_gain,
+        "starts": task.starts,
         "support": None if task.successors is None else task.successors.tolist(),
     }
     return json.dumps(told, sort_keys=True)

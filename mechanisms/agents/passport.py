@@ -89,12 +89,17 @@ def write(agent: Agent, path: str | FilePath) -> None:
     target = FilePath(path)
     if target.suffix != ".npz":
         raise ValueError(f"path ({str(path)!r}) must end in .npz")
+    part = target.with_name(target.name + ".part")
+    part.write_bytes(agent.passport())
+    os.replace(part, target)
+
+
+def packed(agent: Agent) -> bytes:
+    """Return the content of an agent's passport."""
     weights = np.ascontiguousarray(agent.policy.weights)
     held = io.BytesIO()
     np.savez_compressed(held, policy=weights, passport=np.array(json.dumps(_told(agent, weights), sort_keys=True)))
-    part = target.with_name(target.name + ".part")
-    part.write_bytes(held.getvalue())
-    os.replace(part, target)
+    return held.getvalue()
 
 
 def _told(agent: Agent, weights: Weights) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpproof.mechanisms import _checks
-from dpproof.mechanisms.agents.learner import Weights
+from dpproof.mechanisms.agents.learner import Floats, Weights
 from dpproof.mechanisms.agents.spaces import FiniteSpace
 from dpproof.mechanisms.randomness import Randomness, Source
 
@@ -48,6 +48,26 @@ class Policy:
             ValueError: an observation that was not declared, or a step beyond the horizon.
         """
         return self.actions.value(drawn(self._row(observation, step), Randomness.of(rng).generator))
+
+    def evaluate(self, env: Any, episodes: int = 100, seed: int | None = None) -> Floats:
+        """Return the sum of rewards of each of some episodes in a Gymnasium environment, played by this policy.
+
+        Use a simulator or users who agreed: no guarantee covers the sums of rewards.
+
+        Args:
+            env: an environment with the observations and actions of this policy.
+            episodes: the number of episodes. Each is cut off after as many steps as the policy has.
+            seed: a seed for the environment and for the policy's own draws.
+        """
+        found, rng = np.zeros(_checks.at_least("episodes", episodes, 1)), Randomness.of(seed).generator
+        for number in range(episodes):
+            seen, _ = env.reset(seed=seed if number == 0 else None)
+            for step in range(self.horizon):
+                seen, reward, ended, cut, _ = env.step(self.act(seen, step, rng))
+                found[number] += float(reward)
+                if ended or cut:
+                    break
+        return found
 
     def best(self, observation: Any, step: int = 0) -> Any:
         """Return the most likely action; the first of several."""

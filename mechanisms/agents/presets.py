@@ -8,10 +8,10 @@ from typing import Final
 
 from dpproof.mechanisms.rl.private_ucb.constants import THEORY, Constants
 
-OPTIMISTIC: Final = Constants(width=0.05, error=0.0, shift=0.0, remaining=True, threshold=0.5)
+OPTIMISTIC: Final = Constants(width=0.005, error=0.0, shift=0.0, remaining=True, threshold=0.25)
 """Constants of optimistic value iteration. The bonus ignores the errors of private counts. No regret guarantee."""
 MIRRORED: Final = Constants(
-    width=0.05, error=0.0, shift=0.0, remaining=True, learning_rate=300.0, threshold=0.5
+    width=0.005, error=0.0, shift=0.0, remaining=True, learning_rate=300.0, threshold=0.25
 )
 """Constants of policy optimisation. No regret guarantee."""
 PRESETS: Mapping[str, Constants] = {

@@ -69,10 +69,8 @@ class FiniteSpace:
         Raises:
             ValueError: the value is not in the set.
         """
-        try:
-            found = self._numbers.get(hashable(value))
-        except TypeError:  # a dictionary, for example
-            found = None
+        key = hashable(value)
+        found = self._numbers.get(key) if isinstance(key, Hashable) else None
         if found is None:
             rule = f"must be one of the {self.size} declared {self.name}s"
             raise ValueError(

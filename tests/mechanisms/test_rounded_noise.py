@@ -1,4 +1,4 @@
-"""Rounded noise: the table, both paths on words around every threshold, and the law of the draws.
+"""Rounded noise: both paths on words around every threshold, and the law of the draws.
 
 The reference is the tail of the noise by Arb's erfc and exp. The code uses inverse functions, so the routes differ.
 Each chi-square test declares its alpha and its sample size. At the same alpha it rejects a scale that is 1 % larger.
@@ -13,13 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from flint import arb, arb_series
+from flint import arb
 from scipy import stats
 
 from dpproof.accountant.numbers.enclosures import arb_of, precision
 from dpproof.mechanisms.release import rounded_noise as module
-from dpproof.mechanisms.release._rounded_kernel import SEGMENTS, SIZE_BITS, SPLIT_BITS, rounded
-from dpproof.mechanisms.release.quantiles import LAPLACE, NORMAL, segment_start, table_of
+from dpproof.mechanisms.release._rounded_kernel import SEGMENTS, rounded
+from dpproof.mechanisms.release.quantiles import LAPLACE, NORMAL, segment_start
 from dpproof.mechanisms.release.rounded_noise import Law, RoundedLaplace, RoundedNormal, floors
 from dpproof.mechanisms.release.words import seeded_words
 from tests.rows import tiered
@@ -51,67 +51,6 @@ def script(words):
 
 def both_signs(tails):
     return [sign << 63 | u for u in tails for sign in (0, 1)]
-
-
-# The table.
-
-
-@QUANTILES
-def test_the_coefficients_are_those_of_the_inverse_series(quantile):
-    """The Taylor series of the tail is reverted by Arb. The doubles are its coefficients, rounded."""
-    table = table_of(quantile)
-    with precision(200):
-        for k in range(SEGMENTS):
-            start, end = segment_start(k), segment_start(k + 1)
-            size = quantile.size(arb_of((start + end) / 2))
-            x = arb_series([size, 1], prec=8)
-            decay = (x / arb(2).sqrt()).erfc() / 2 if quantile is NORMAL else (-x).exp() / 2
-            inverse = arb_series([0, *decay.coeffs()[1:]], prec=8).reversion()
-            width = arb_of(end - start)
-            for n in range(1, 8):
-                exact = inverse[n] * width**n
-                assert abs(exact - arb(table.coefficients[k, n - 1])) <= abs(exact) / 2**52
-            assert abs(size * 2**SIZE_BITS - int(table.centres[k])) < 1
-
-
-@QUANTILES
-def test_the_error_bounds_hold_at_random_and_at_extreme_arguments(quantile):
-    """The tail at the computed size plus or minus the bound lies on the two sides of u, by erfc or exp."""
-    table, rng = table_of(quantile), np.random.default_rng(SEED)
-    bits = 62 - SPLIT_BITS
-    with precision(160):
-        for k in range(SEGMENTS):
-            width = segment_start(k + 1) - segment_start(k)
-            for rest in [0, 1, (1 << bits) - 1, *rng.integers(0, 1 << bits, 2).tolist()]:
-                t, more = float(rest - (1 << (bits - 1))) * 2.0**-bits, 0.0
-                for c in reversed(table.coefficients[k].tolist()):
-                    more = c + t * more
-                more *= t
-                size = arb(max(int(table.centres[k]) + int(more * 2.0**SIZE_BITS), 0)) / 2**SIZE_BITS
-                u, error = segment_start(k) + width * Fraction(rest, 1 << bits), arb(table.errors[k])
-                assert tail(quantile, size + error) < arb_of(u) < tail(quantile, size - error)
-
-
-@QUANTILES
-def test_the_bounds_are_small_and_cover_the_digits_that_are_not_drawn(quantile):
-    table = table_of(quantile)
-    assert (table.errors < 2.0**-56).all() or quantile is LAPLACE
-    assert (table.errors < 2.0**-55).all()
-    with precision(250):
-        for k in range(0, SEGMENTS, 7):
-            start = segment_start(k)
-            for digits in (32, 64):
-                moved = quantile.size(arb_of(start)) - quantile.size(arb_of(start + Fraction(1, 1 << digits)))
-                assert moved + arb(table.errors[k]) < arb(table.bounds(digits)[k])
-
-
-@QUANTILES
-def test_the_steepness_bounds_the_slope(quantile):
-    with precision(100):
-        for k in range(SEGMENTS + 1):
-            u = arb_of(segment_start(k))
-            slope = quantile.taylor(u, quantile.size(u))[0]
-            assert abs(u * slope) <= arb_of(quantile.steepness) + arb(2) ** -90
 
 
 # Both paths on chosen words.
@@ -247,6 +186,10 @@ def test_laws_with_a_mean_agree_with_the_tail_whatever_path_decides():
     """The real number c/d + s g(u) is enclosed from the tail: at integer n, u is compared with tail((n - c/d)/s)."""
     rng = np.random.default_rng(SEED)
     laws = [means_and_scales(rng) for _ in range(3000)]
+    laws += [law._replace(c=0) for law in laws[:1000]]
+    laws += [
+        Law(2**46 - 1, 2**46, 1, 2**88)
+    ] * 500  # the mean is as close to the next integer as the noise is wide
     words = rng.integers(0, 2**64, len(laws), np.uint64)
     found, exactly = floors(NORMAL, laws, 1, script(words))
     assert 5 < len(exactly) < len(laws) / 5
@@ -268,6 +211,20 @@ def distribution_at(law, found, exactly, place, step):
     n = exactly.get(place, int(found[place])) + step
     size = (n - arb(law.c) / law.d) / (arb(law.p) / law.q).sqrt()
     return (-size / arb(2).sqrt()).erfc() / 2
+
+
+def test_scales_are_enclosed():
+    rng = np.random.default_rng(SEED)
+    for _ in range(2000):
+        p, q = (int(rng.integers(1, 2**60)) << int(rng.integers(0, 60)) for _ in range(2))
+        scale = module._scale(p, q)
+        m = 62 - scale.exponent
+        if scale.leading:
+            assert 2**61 <= scale.leading < 2**63
+            assert scale.leading**2 * q <= p << 2 * m < (scale.leading + 1) ** 2 * q
+            assert scale.shift == min(m - 5, 127)
+        assert math.isinf(scale.upper) or Fraction(scale.upper) ** 2 >= Fraction(p << 128, q)
+        assert bool(scale.leading) == math.isfinite(scale.upper)
 
 
 # The law of the draws.

@@ -54,6 +54,7 @@ _STATEMENTS = {
     ("tree", "laplace"): "classic.tree_laplace",
 }
 _MOVED = "how far one user moves a batch is proved in docs/notes/ucb_batches.md"
+_PAYOFFS = "how far payoffs alone move the counts of an episode is ucb.capped_counts"
 _LATTICE = "that the released lattice values are post-processing is proved in docs/notes/ucb_batches.md"
 _PURE = "for Laplace noise the pure guarantee is stated at every delta"
 
@@ -85,7 +86,7 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
         _PUBLIC if parameters.public_transitions else _RELEASED,
         _STATEMENTS[parameters.counter, parameters.noise],
         "rlsvi.lemma9",
-        notes=_notes(parameters),
+        notes=_notes(parameters, adjacency),
         exact_sampler=None if parameters.bits is None else "dpproof.agent",
     )
 
@@ -99,9 +100,10 @@ def _check_relation(parameters: BatchedCountsParameters, adjacency: Adjacency) -
         raise UnprovedAdjacencyError("batched-counts", adjacency, remedy)
 
 
-def _notes(parameters: BatchedCountsParameters) -> tuple[str, ...]:
+def _notes(parameters: BatchedCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
+    payoffs = (_PAYOFFS,) if adjacency is Adjacency.REWARDS_ONLY else ()
     lattice = () if parameters.bits is None else (_LATTICE,)
-    return (_MOVED, *lattice, *((_PURE,) if parameters.noise == "laplace" else ()))
+    return (_MOVED, *payoffs, *lattice, *((_PURE,) if parameters.noise == "laplace" else ()))
 
 
 def _gaussian(parameters: BatchedCountsParameters, adjacency: Adjacency) -> GaussianDP:

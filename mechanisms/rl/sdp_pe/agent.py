@@ -21,12 +21,11 @@ from dpproof.mechanisms.environments.tabular import TabularMDP
 from dpproof.mechanisms.randomness import Randomness, Source
 from dpproof.mechanisms.rl.learning_run import LearningRun, run_many
 from dpproof.mechanisms.rl.sdp_pe import _kernels as kernels
-from dpproof.mechanisms.rl.sdp_pe.active_sets import EnumeratedSet
 from dpproof.mechanisms.rl.sdp_pe.constants import TUNED, EliminationConstants
 from dpproof.mechanisms.rl.sdp_pe.elimination import Elimination, Part
 from dpproof.mechanisms.rl.sdp_pe.mixtures import RandomPolicy
-from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts, BatchPrivatizer, ReleasedCounts
+from dpproof.mechanisms.rl.sdp_pe.product_sets import Policies, active_set
 from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 
 Floats = NDArray[np.float64]
@@ -66,10 +65,12 @@ class EliminationRun(LearningRun):
     Attributes:
         switches: number of changes of the policy, or mixture of policies, from one episode to the next.
         stages: one report for each stage.
+        policy: the active policy (H, X) that is best by the estimates of the last stage.
     """
 
     switches: int = 0
     stages: tuple[StageReport, ...] = ()
+    policy: NDArray[np.int64] | None = None
 
 
 class _Deployment:
@@ -95,7 +96,7 @@ class _Deployment:
         """Return the statistics of the last stage. The true values are computed exactly."""
         mdp, stage = self.environment, elimination.stages[-1]
         H, X, A = mdp.horizon, mdp.states, mdp.actions
-        reachable = PublicModel.of(mdp).reachable
+        reachable = elimination.model.reachable
         after = np.vstack([reachable[1:], np.ones((1, X), np.bool_)])
         tuples = stage.infrequent & reachable[:, :, None, None] & after[:, None, None, :]
         spread = elimination.active.spread(
@@ -121,6 +122,9 @@ class SDPPE:
         privatizer: the privatizer of a batch's counts. `NoPrivacy` gives policy elimination without privacy.
         episodes: number of episodes, at least 3.
         constants: the constants of the algorithm: the printed ones, those of the proof, or tuned ones.
+        policies: how active policies are stored: `enumerated`, as in the paper, or `product` (`product_sets`).
+        model: the public knowledge about the environment. If it is None, the learner knows which transitions are
+            possible. Give a model to declare terminal states, which must pay nothing and never be left.
 
     >>> from dpproof.mechanisms.environments.river_swim import river_swim
     >>> from dpproof.mechanisms.rl.sdp_pe.privatizer import NoPrivacy
@@ -132,6 +136,8 @@ class SDPPE:
     privatizer: BatchPrivatizer
     episodes: int
     constants: EliminationConstants = field(default=TUNED)
+    policies: Policies = "enumerated"
+    model: PublicModel | None = None
     _levels: dict[tuple[ReleaseShape, int], float] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -166,14 +172,15 @@ class SDPPE:
             len(regrets),
             switches=deployment.switches,
             stages=tuple(reports),
+            policy=elimination.active.best(),
             simulated=randomness.simulated,
         )
 
     def _begin(self, environment: TabularMDP, noises: np.random.Generator) -> Elimination:
-        active = EnumeratedSet(PolicySpace.of(environment), scored=self.constants.scored)
+        model = self.model or PublicModel.of(environment)
         return Elimination(
-            PublicModel.of(environment),
-            active,
+            model,
+            active_set(model, self.policies, self.constants),
             self.episodes,
             self.constants,
             lambda counts, n: self._release(counts, n, noises),

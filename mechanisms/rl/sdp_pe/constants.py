@@ -92,7 +92,7 @@ class EliminationConstants:
         H, A, K = problem.horizon, problem.actions, problem.episodes
         if not self.unions:
             return math.log(2 * H * A * K / self.delta)
-        return math.log(4 * H * problem.states**2 * A * K * problem.policies / self.delta)
+        return math.log(4 * H * problem.states**2 * A * K / self.delta) + math.log(problem.policies)
 
     def infrequent(self, problem: Problem, level: float) -> float:
         """Return the largest count with which crude exploration calls a transition infrequent.

@@ -103,6 +103,7 @@ class Elimination:
     """A run of SDP-PE, which asks for one batch of users after another.
 
     Attributes:
+        model: the public knowledge about the environment.
         active: the policies that are not yet dropped.
         stages: the results of the stages that are complete.
         batch: the batch that the algorithm needs next, or None at the end of the run.
@@ -127,7 +128,7 @@ class Elimination:
         release: Release,
     ) -> None:
         self.active, self.stages = active, list[StageResult]()
-        self._model, self._constants, self._release = model, constants, release
+        self.model, self._constants, self._release = model, constants, release
         H, X, A = self._shape = (model.steps, model.states, model.actions)
         self._problem = Problem(X, A, H, episodes, active.policies)
         self._impossible: Bools = ~model.possible if constants.known else np.zeros((X, A, X), np.bool_)

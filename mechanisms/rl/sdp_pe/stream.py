@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,12 +31,11 @@ from dpproof.accountant.rl.sdp_pe.shuffled_batch import ShuffledBatchParameters
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.randomness import Randomness, Source, guaranteed
 from dpproof.mechanisms.release.grid import OnGrid, Released, Simulated
-from dpproof.mechanisms.rl.sdp_pe.active_sets import ActiveSet, EnumeratedSet
 from dpproof.mechanisms.rl.sdp_pe.batches import schedule
 from dpproof.mechanisms.rl.sdp_pe.constants import TUNED, EliminationConstants
 from dpproof.mechanisms.rl.sdp_pe.elimination import Answer, Elimination, StageResult
-from dpproof.mechanisms.rl.sdp_pe.policies import PolicySpace
 from dpproof.mechanisms.rl.sdp_pe.privatizer import BatchCounts
+from dpproof.mechanisms.rl.sdp_pe.product_sets import Policies, active_set
 from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 
@@ -94,8 +93,8 @@ class EliminationStream:
         constants: the constants of the algorithm.
         seed: leave it out for a release, which draws from the operating system's entropy. A seed or a generator
             makes a simulation.
-        policies: how active policies are stored. `enumerated` lists all of them, as the paper does, so only tiny
-            problems can be run.
+        policies: how active policies are stored. `product` stores which actions are allowed in each step and state.
+            `enumerated` lists all policies, as the paper does, so only tiny problems can be run.
         past: released batches of an interrupted run with the same arguments (`releases`). The stream goes on after
             them, and draws nothing twice. Data of users of a batch that was not complete are lost, and their slots are
             free.
@@ -113,14 +112,14 @@ class EliminationStream:
         *,
         constants: EliminationConstants = TUNED,
         seed: Source = None,
-        policies: Literal["enumerated"] = "enumerated",
+        policies: Policies = "product",
         past: Sequence[ReleasedBatch | SimulatedBatch] = (),
     ) -> None:
         self._randomness = Randomness.of(seed)
         self._users, self._noises = self._randomness.spawn(2)
         self._model, self._privatizer = model, privatizer
         self._episodes, self._constants = _checks.at_least("episodes", episodes, 3), constants
-        active = _active_set(model, policies, constants)
+        active = active_set(model, policies, constants)
         self._elimination = Elimination(model, active, episodes, constants, self._release)
         self._releases = list[ReleasedBatch | SimulatedBatch]()
         self._seen = 0
@@ -362,12 +361,6 @@ class EliminationStream:
         self._releases.append(release)
         self._seen += batch.users
         self._elimination.go_on(*self._answer(release.counts, batch.users))
-
-
-def _active_set(model: PublicModel, policies: str, constants: EliminationConstants) -> ActiveSet:
-    if policies != "enumerated":
-        raise ValueError(f"policies ({policies!r}) must be 'enumerated'")
-    return EnumeratedSet(PolicySpace(model.reachable, model.actions), scored=constants.scored)
 
 
 def _weakest(losses: Sequence[BatchLoss]) -> list[BatchLoss]:
