@@ -162,8 +162,18 @@ class Plan:
 def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
-    sizes = _fitting(task, given) if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
+    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
+    return plan_of(task, p)
+
+
+def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
+    """Return how a trusted server makes counts private with the noise that the parameters state.
+
+    Raises:
+        ValueError: the parameters do not describe what the task counts.
+    """
+    _fitting(task, p)
     tree = p.counter == "tree"
     column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
 
@@ -173,7 +183,7 @@ def central_plan(task: Task, wish: Wish) -> Plan:
         return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
 
     one = TreeSums(p.batches, 1, _silent) if tree else LatticeSums(column, 1, 1, _silent)
-    lattice = 1 if tree else 1 << p.bits
+    lattice = 1 if tree else 1 << (p.bits or 0)
     return Plan(
         "batched-counts",
         p,
@@ -192,8 +202,8 @@ def central_plan(task: Task, wish: Wish) -> Plan:
     )
 
 
-def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParameters:
-    """Return the parameters that the caller gave, after checking that they describe what this task counts.
+def _fitting(task: Task, given: BatchedCountsParameters) -> None:
+    """Check that parameters describe what a task counts.
 
     Raises:
         ValueError: a size, the limit of an episode's payoffs or the grid differs. The noise would be wrong then.
@@ -206,7 +216,6 @@ def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParamet
         if getattr(given, name) != value:
             rule = f"must have {name}={value!r}, because the agent counts so"
             raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
-    return given
 
 
 def _silent(count: int) -> Ints:
