@@ -121,7 +121,7 @@ def made(name: str, mdp: TabularMDP, episodes: int, relation: str, seed: int, **
 def regret(one: Agent, mdp: TabularMDP, rng: np.random.Generator) -> float:
     """Return the regret of a whole run: exact values of the policies, at every change or every 50th user."""
     best, total, value, last = mdp.optimal_values()[0, mdp.start], 0.0, 0.0, None
-    sums, learner = mdp.transitions.cumsum(axis=2), one._learner  # noqa: SLF001 (a fast way into the agent)
+    sums, learner = mdp.transitions.cumsum(axis=2), one._learner
     states, actions = np.empty(mdp.horizon + 1, np.int64), np.empty(mdp.horizon, np.int64)
     for k in range(one.task.episodes):
         weights = learner.weights
@@ -162,7 +162,9 @@ def river(name: str, relation: str, epsilon: float, runs: int) -> None:
     mdp, begun = river_swim(), time.time()
     found = [
         regret(
-            made(name, mdp, 20_000, relation, 2 * seed, epsilon=epsilon), mdp, np.random.default_rng(2 * seed + 1)
+            made(name, mdp, 20_000, relation, 2 * seed, epsilon=epsilon),
+            mdp,
+            np.random.default_rng(2 * seed + 1),
         )
         for seed in range(runs)
     ]

@@ -164,12 +164,15 @@ def of_passport(found: CheckedPassport) -> list[str]:
     told = found.told
     seen = f"{told['algorithm']}, {told['users']} of {told['episodes']} users seen"
     if found.passport.result is None:
-        return [f"{found.path}: {seen}.", "It is a simulation: its noise came from a seed, so it has no guarantee."]
+        return [
+            f"{found.path}: {seen}.",
+            "It is a simulation: its noise came from a seed, so it has no guarantee.",
+        ]
     asked = told["asked"]["delta"]
     result = found.passport.result
     lines = [
         f"{found.path}: {seen}. The policy matches its hash.",
-        f"Epsilon is at most {at_most(result.epsilon(asked).upper)} at delta {asked}. The number follows from the file.",
+        f"Epsilon is at most {at_most(result.epsilon(asked).upper)} at delta {asked}, as the file says.",
         f"Neighbours: {result.neighbours}. Trust model: {result.trust.value}. Mechanism: {result.asked_for}.",
         _bits(result.released_bits),
     ]

@@ -47,8 +47,8 @@ def system_words(count: int) -> Words:
 class Entropy(np.random.Generator):
     """A numpy generator whose randomness comes from the operating system.
 
-    Integers are made from random words of `os.urandom` directly. Exact samplers draw only integers. Floating-point numbers
-    come from numpy's PCG64DXSM with a fresh key of 256 bits. The generator cannot be pickled, so its state is
+    Integers are made from random words of `os.urandom` directly. Exact samplers draw only integers. Floating-point
+    numbers come from numpy's PCG64DXSM with a fresh key of 256 bits. The generator cannot be pickled, so its state is
     never saved.
 
     Args:

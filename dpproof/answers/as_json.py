@@ -11,7 +11,7 @@ from dpproof.accountant.claims.result import IN_REAL_ARITHMETIC, PrivacyResult
 from dpproof.accountant.numbers.arithmetic import Assumption, listed
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.accountant.numbers.written import finite, plain
-from dpproof.answers.passport import NOT_CHECKED as not_checked
+from dpproof.answers import passport as passports
 from dpproof.proofs_check.coq.record import NOT_CHECKED
 from dpproof.proofs_check.registry import as_json as result_as_json
 from dpproof.version import __version__
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpproof.answers.claims import ClaimLedger
     from dpproof.answers.corpus import CaseResult
     from dpproof.answers.own_page import OwnPage
-    from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.papers import ExpectedAudit, PaperLedger, Shown
+    from dpproof.answers.passport import CheckedPassport
     from dpproof.answers.replay import Replayed
     from dpproof.answers.verify import Verified
     from dpproof.audits.recording.evidence import Evidence
@@ -186,7 +186,7 @@ def passport(found: CheckedPassport) -> Json:
             "refusal": found.refusal,
             "fields": found.told,
             "verdict": None if found.rests is None else found.rests.verdict.value,
-            "not_checked": list(not_checked),
+            "not_checked": list(passports.NOT_CHECKED),
         }
     )
 

@@ -3,7 +3,8 @@
 H, S, A are the numbers of steps, states and actions. A cell is a state s and an action a, with the number s A + a.
 G is the number of tables: H, or 1 if all steps share one table. The possible next states of a cell are listed in a row
 of `after`; the number S is the end of an episode, and -1 fills up a row. All numbers are costs to come: one minus the
-gain of each step. The probabilities of a cell may sum to less than 1. What is missing costs nothing, which is optimistic.
+gain of each step. The probabilities of a cell may sum to less than 1. What is missing costs
+nothing, which is optimistic.
 """
 
 from __future__ import annotations
@@ -57,17 +58,22 @@ def _optimistic(e: Estimates, bonus: Bonus, h: int, g: int, c: int, following: N
     width = bonus.widths[h]
     if bonus.deviations > 0.0:
         width += bonus.deviations * math.sqrt(max(0.0, square - mean * mean))
-    return e.means[g, c] + mean - width / math.sqrt(n) - bonus.errors[h] / n
+    return e.means[g, c] + mean - width / math.sqrt(n) - bonus.errors[h] / n  # type: ignore[no-any-return] # an array entry
 
 
 @njit
 def improve(
-    e: Estimates, bonus: Bonus, end: float, monotone: bool, values: NDArray[np.float64],
-    table: NDArray[np.float64], weights: NDArray[np.float32],
+    e: Estimates,
+    bonus: Bonus,
+    end: float,
+    monotone: bool,
+    values: NDArray[np.float64],
+    table: NDArray[np.float64],
+    weights: NDArray[np.float32],
 ) -> None:
     """Fill the optimistic costs `table` (H, S A) and `values` (H+1, S+1), and the best policy `weights` (H, S, A).
 
-    Equally good actions get equal weight. `end` is the cost of a step after the end. With `monotone` a cost never falls.
+    Equally good actions get equal weight. `end` is the cost of a step after the end. With `monotone` costs never fall.
     """
     H, S, A = weights.shape
     G = e.means.shape[0]
@@ -91,7 +97,11 @@ def improve(
 
 @njit
 def evaluate(
-    e: Estimates, bonus: Bonus, end: float, weights: NDArray[np.float32], values: NDArray[np.float64],
+    e: Estimates,
+    bonus: Bonus,
+    end: float,
+    weights: NDArray[np.float32],
+    values: NDArray[np.float64],
     table: NDArray[np.float64],
 ) -> None:
     """Fill the optimistic costs `table` (H, S A) and `values` (H+1, S+1) of the policy `weights` (H, S, A)."""

@@ -97,7 +97,13 @@ class Agent:
     """
 
     def __init__(
-        self, name: str, task: Task, promise: Promise, learner: Learner, randomness: Randomness, journal: Memory
+        self,
+        name: str,
+        task: Task,
+        promise: Promise,
+        learner: Learner,
+        randomness: Randomness,
+        journal: Memory,
     ) -> None:
         self._name, self._task, self._promise, self._learner = name, task, promise, learner
         self._randomness, self._journal = randomness, journal
@@ -116,7 +122,9 @@ class Agent:
         Raises:
             TypeError: always. A copy would draw noise on the same users twice. ``save`` writes what may be published.
         """
-        raise TypeError("An agent must not be copied, because noise on the same users would be drawn twice. Use save().")
+        raise TypeError(
+            "An agent must not be copied, because noise on the same users would be drawn twice. Use save()."
+        )
 
     @property
     def _told(self) -> str:
@@ -368,14 +376,22 @@ class Session:
             self._running("act")
             state = self._task.observations.number(observation)
             if state != (self._states or [state])[-1]:
-                raise ValueError(f"observation ({observation!r:.80}) must be the last one that observe() was given")
-            action = drawn(self._weights[self.step, state], self._agent._draws)  # noqa: SLF001 (part of its agent)
+                raise ValueError(
+                    f"observation ({observation!r:.80}) must be the last one that observe() was given"
+                )
+            action = drawn(self._weights[self.step, state], self._agent._draws)
             self._states[self.step :] = [state]
             self._actions[self.step :] = [action]
             return self._task.actions.value(action)
 
     def observe(
-        self, reward: float, observation: Any, *, terminated: bool = False, truncated: bool = False, action: Any = None
+        self,
+        reward: float,
+        observation: Any,
+        *,
+        terminated: bool = False,
+        truncated: bool = False,
+        action: Any = None,
     ) -> None:
         """Note what followed the last action.
 
@@ -405,7 +421,7 @@ class Session:
         """End the session without the user's data. The user counts as absent if there is a place left."""
         with self._lock:
             if not self._closed and self._agent.users < self._task.episodes:
-                self._agent._finish(self._digest, None)  # noqa: SLF001
+                self._agent._finish(self._digest, None)
             self._closed = True
 
     def finish(self) -> None:
@@ -419,7 +435,7 @@ class Session:
             if self._closed:
                 return
             self._closed = True
-            self._agent._finish(self._digest, self._path())  # noqa: SLF001
+            self._agent._finish(self._digest, self._path())
 
     def _path(self) -> Path | None:
         """Return the episode; None for one without a step."""

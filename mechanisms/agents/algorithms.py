@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -43,6 +43,7 @@ from dpproof.mechanisms.rl.private_ucb.constants import Constants
 from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
+
 
 @dataclass(frozen=True)
 class Built:
@@ -103,7 +104,9 @@ def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> 
     cells = task.states * task.actions.size
     sums = [
         plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip((cells, possible_transitions(task) or 1), plan.families, strict=True)
+        for counters, (scale, units) in zip(
+            (cells, possible_transitions(task) or 1), plan.families, strict=True
+        )
     ]
     return Counters(task, counting, sums[0], None if plan.public else sums[1])
 
@@ -159,8 +162,18 @@ class Plan:
 def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
-    sizes = _fitting(task, given) if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
+    sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
+    return plan_of(task, p)
+
+
+def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
+    """Return how a trusted server makes counts private with the noise that the parameters state.
+
+    Raises:
+        ValueError: the parameters do not describe what the task counts.
+    """
+    _fitting(task, p)
     tree = p.counter == "tree"
     column = () if tree else (*encoder(p), *[0] * (p.batches - len(encoder(p))))
 
@@ -169,8 +182,8 @@ def central_plan(task: Task, wish: Wish) -> Plan:
             return TreeSums(p.batches, counters, draw)
         return LatticeSums(column, counters, task.episodes * task.horizon * units, draw)
 
-    one = bank(1, 1, partial(np.zeros, dtype=np.int64))
-    lattice = 1 if tree else 1 << p.bits
+    one = TreeSums(p.batches, 1, _silent) if tree else LatticeSums(column, 1, 1, _silent)
+    lattice = 1 if tree else 1 << (p.bits or 0)
     return Plan(
         "batched-counts",
         p,
@@ -189,8 +202,8 @@ def central_plan(task: Task, wish: Wish) -> Plan:
     )
 
 
-def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParameters:
-    """Return the parameters that the caller gave, after checking that they describe what this task counts.
+def _fitting(task: Task, given: BatchedCountsParameters) -> None:
+    """Check that parameters describe what a task counts.
 
     Raises:
         ValueError: a size, the limit of an episode's payoffs or the grid differs. The noise would be wrong then.
@@ -203,7 +216,10 @@ def _fitting(task: Task, given: BatchedCountsParameters) -> BatchedCountsParamet
         if getattr(given, name) != value:
             rule = f"must have {name}={value!r}, because the agent counts so"
             raise ValueError(f"privatizer ({name}={getattr(given, name)!r}) {rule}")
-    return given
+
+
+def _silent(count: int) -> Ints:
+    return np.zeros(count, np.int64)
 
 
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
@@ -219,7 +235,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     if wish.privatizer not in PRIVATIZERS:
         raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
     if task.episodes < 2:
-        raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
     gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
     table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
@@ -230,7 +248,9 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
     chosen = next(found, None)
     if chosen is None:
-        raise ValueError(f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0.")
+        raise ValueError(
+            f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
+        )
     return chosen
 
 
@@ -300,7 +320,9 @@ def signal_of(task: Task, plan: Plan) -> Signal:
     scale = plan.gain_scale if plan.public else plan.scale
     spread = math.sqrt(2) if plan.laplace else 1.0
     visits = min(task.horizon, plan.cap * cells)
-    return Signal(task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification)
+    return Signal(
+        task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification
+    )
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

@@ -167,7 +167,7 @@ class Counters:
                 f"the transition to state number {wrong[1]} from state number {wrong[0] // self._actions} by action "
                 f"number {wrong[0] % self._actions} must be in the declared support"
             )
-        return hits.argmax(axis=1)
+        return np.asarray(hits.argmax(axis=1), np.int64)
 
     def _open(self, cell: int, after: int) -> None:
         """Note a public transition that is seen for the first time."""
@@ -247,17 +247,13 @@ class Planner:
     def next_user(self) -> None:
         """Change a policy that changes with every user, as mirror descent does."""
         if self._way is Way.MIRROR and self._estimates is not None:
-            kernels.evaluate(
-                self._estimates, self._bonus, self._end, self.weights, self._values, self._table
-            )
+            kernels.evaluate(self._estimates, self._bonus, self._end, self.weights, self._values, self._table)
             weights = np.empty_like(self.weights)
             kernels.mirror(self._rate, self._table, self._logs, weights)
             self.weights = weights
 
 
-def _bonus(
-    task: Task, constants: Constants, counting: Counting, way: Way, bernstein: float
-) -> kernels.Bonus:
+def _bonus(task: Task, constants: Constants, counting: Counting, way: Way, bernstein: float) -> kernels.Bonus:
     S, A, H = task.states, task.actions.size, task.horizon
     steps = np.arange(H - 1, -1, -1.0) if constants.remaining else np.full(H, float(H))
     T = H * task.episodes

@@ -28,7 +28,6 @@ class Path:
     actions: Ints
     gains: Floats
 
-
     def record(self) -> Record:
         """Return the path as named arrays."""
         return {"states": self.states, "actions": self.actions, "gains": self.gains}

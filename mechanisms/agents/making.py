@@ -102,9 +102,7 @@ def agent(
     task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first)
     if env is not None:
         check_environment(task, env)
-    wish = Wish(
-        Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer
-    )
+    wish = Wish(Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer)
     return _begun(algorithm, task, wish, Randomness.of(seed), journal)
 
 
@@ -156,7 +154,9 @@ def _rounded(count: float) -> str:
     return f"{round(count / unit) * unit:,}"
 
 
-def _begun(algorithm: str, task: Task, wish: Wish, randomness: Randomness, path: str | FilePath | None) -> Agent:
+def _begun(
+    algorithm: str, task: Task, wish: Wish, randomness: Randomness, path: str | FilePath | None
+) -> Agent:
     """Return the agent, after repeating what its journal holds."""
     if path is None:
         return _made(algorithm, task, wish, randomness, Memory())
@@ -175,7 +175,9 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
     if built.signal is not None:
         _warn(built.signal, wish.epsilon)
     promise = Promise(built.mechanism, built.releases, wish.adjacency, wish.epsilon, wish.delta)
-    journal.choose(json.dumps({"mechanism": built.mechanism, "releases": [one.as_json() for one in built.releases]}))
+    journal.choose(
+        json.dumps({"mechanism": built.mechanism, "releases": [one.as_json() for one in built.releases]})
+    )
     return Agent(algorithm, task, promise, built.learner(randomness), randomness, journal)
 
 

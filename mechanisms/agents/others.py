@@ -41,9 +41,7 @@ class RLSVILearner:
     @property
     def weights(self) -> Weights:
         """The best actions of the present table, as probabilities (H, S, A). The first call draws the table."""
-        if self._present is None or (
-            self._present[0] < self.users and self.users < self._task.episodes
-        ):
+        if self._present is None or (self._present[0] < self.users and self.users < self._task.episodes):
             best = self._stream.policy()[:, : self._task.states]
             self._present = self.users, np.eye(self._task.actions.size, dtype=np.float32)[best]
         return self._present[1]
@@ -71,7 +69,11 @@ class RLSVILearner:
 
     def skip(self) -> None:
         """Pass over the next user, who counts as one who left at once."""
-        self.see(padded(self._task, Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0))).record())
+        self.see(
+            padded(
+                self._task, Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0))
+            ).record()
+        )
 
 
 def padded(task: Task, path: Path) -> Path:
@@ -173,9 +175,7 @@ class ThompsonLearner:
     @property
     def weights(self) -> Weights:
         """The arm of the present user, as probabilities (1, 1, A). The first call for a user draws the numbers."""
-        if self._present is None or (
-            self._present[0] < self.users and self.users < self._task.episodes
-        ):
+        if self._present is None or (self._present[0] < self.users and self.users < self._task.episodes):
             arms = self._parameters.arms
             found = np.zeros((1, 1, arms), np.float32)
             found[0, 0, self._arm()] = 1.0

@@ -124,7 +124,10 @@ def _values(name: str, space: Any) -> list[Hashable]:
             return list(found[: _checked(name, space, count)])
         case spaces.MultiDiscrete():
             starts = getattr(space, "start", np.zeros_like(space.nvec))
-            parts = [range(a, a + n) for a, n in zip(starts.ravel().tolist(), space.nvec.ravel().tolist(), strict=True)]
+            parts = [
+                range(a, a + n)
+                for a, n in zip(starts.ravel().tolist(), space.nvec.ravel().tolist(), strict=True)
+            ]
         case spaces.MultiBinary():
             parts = [range(2)] * int(np.prod(space.shape))
         case spaces.Tuple():
@@ -140,7 +143,9 @@ def _values(name: str, space: Any) -> list[Hashable]:
 
 def _checked(name: str, space: Any, count: int) -> int:
     if count > _MOST:
-        raise ValueError(f"the {name} space ({space!r:.80}) has {count} values, but at most {_MOST} are possible")
+        raise ValueError(
+            f"the {name} space ({space!r:.80}) has {count} values, but at most {_MOST} are possible"
+        )
     return count
 
 

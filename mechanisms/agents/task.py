@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,8 +83,8 @@ class Task:
         if cells * width > _DENSE:
             raise ValueError(
                 f"support (None) must be declared for {self.states} states and {self.actions.size} actions, because "
-                f"{cells * width} transitions would need noise. Give the possible next observations of every observation "
-                "and action, if they are public."
+                f"{cells * width} transitions would need noise. Give the possible next observations of every "
+                "observation and action, if they are public."
             )
         return np.broadcast_to(np.arange(width), (cells, width))
 

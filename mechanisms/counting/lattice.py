@@ -44,9 +44,7 @@ class LatticeSums:
         ValueError: an encoder that is empty or begins with 0, or sums that doubles would round.
     """
 
-    def __init__(
-        self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]
-    ) -> None:
+    def __init__(self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]) -> None:
         at_least("counters", counters, 1)
         if not len(encoder) or encoder[0] <= 0:
             raise ValueError(f"encoder ({list(encoder)[:3]}) must begin with an integer above 0")
@@ -110,9 +108,9 @@ class TreeSums:
     >>> sums = TreeSums(leaves=4, counters=1, draw=lambda n: np.zeros(n, np.int64))
     >>> for amount in (3, 4):
     ...     sums.add([0], [amount])
-    ...     sums.close()
-    >>> sums.running.tolist()
-    [7.0]
+    ...     nodes = sums.close()
+    >>> nodes.tolist(), sums.running.tolist()
+    ([[4.0], [7.0]], [7.0])
     """
 
     def __init__(self, leaves: int, counters: int, draw: Callable[[int], Ints]) -> None:
@@ -133,8 +131,10 @@ class TreeSums:
         """Add integers to counters of the present leaf. A counter may be listed more than once."""
         np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
 
-    def close(self) -> None:
-        """Complete the present leaf, and release the nodes that it completes.
+    def close(self) -> Floats:
+        """Complete the present leaf, and return the noisy sums of the nodes that it completes, an array (nodes, counters).
+
+        The lowest node comes first. The noisy sums are integers.
 
         Raises:
             ValueError: all leaves are closed.
@@ -142,14 +142,17 @@ class TreeSums:
         if self.time == self._leaves:
             raise ValueError(f"leaf number {self.time + 1} cannot be closed, because the stream is over")
         self.time += 1
-        level, true, estimate = 0, self._leaf, self._noisy(self._leaf)
+        released = [self._noisy(self._leaf)]
+        level, true, estimate = 0, self._leaf, released[0]
         while self._nodes and self._nodes[-1][0] == level:
             _, before, other = self._nodes.pop()
             level, true = level + 1, before + true
-            estimate = _averaged(level, self._noisy(true), other + estimate)
+            released.append(self._noisy(true))
+            estimate = _averaged(level, released[-1], other + estimate)
         self._nodes.append((level, true, estimate))
         self._leaf = np.zeros_like(self._leaf)
         self.running = np.sum([node[2] for node in self._nodes], axis=0)
+        return np.array(released)
 
     def _noisy(self, true: Floats) -> Floats:
         return true + self._draw(true.size)

@@ -15,6 +15,52 @@ from dpproof.mechanisms.own_data.units import Unit, described, ignored_columns, 
 from dpproof.mechanisms.rl.expert.data import ExpertData
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """Public constants with which a learner sees the user's own data.
+
+    Choose them from public knowledge, such as the range of a sensor. No guarantee covers constants that are computed
+    from the data.
+
+    Attributes:
+        centre, spread: as many numbers as an observation has. It is scaled to (observation - centre)/spread.
+        reward_scale: the factor on rewards. Scaled rewards should be of the order of one.
+
+    >>> Scaling((5.0,), (2.0,)).scaled(np.array([[9.0]], np.float32)).tolist()
+    [[2.0]]
+
+    Raises:
+        ValueError: the two have different lengths, a spread is not above 0, or a number is not finite.
+    """
+
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    reward_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if len(self.centre) != len(self.spread):
+            raise ValueError(
+                f"spread ({len(self.spread)} numbers) must have {len(self.centre)}, as centre has"
+            )
+        if not np.isfinite([*self.centre, *self.spread, self.reward_scale]).all() or min(self.spread) <= 0:
+            raise ValueError(f"spread ({self.spread!r}) must be above 0, and all constants must be finite")
+
+    def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return observations (n, d) minus `centre`, divided by `spread`.
+
+        Raises:
+            ValueError: an observation does not have as many numbers as `centre`.
+        """
+        if observations.shape[1:] != (len(self.centre),):
+            shape = observations.shape[1:]
+            raise ValueError(
+                f"an observation (shape {shape}) must have {len(self.centre)} numbers, as centre has"
+            )
+        centre, spread = np.array(self.centre, np.float32), np.array(self.spread, np.float32)
+        return np.asarray((observations - centre) / spread, np.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class OwnExpertData(ExpertData):
     """Logged steps of experts that were read from a source, with the experts' ids and the unit of protection.

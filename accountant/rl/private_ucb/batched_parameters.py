@@ -188,7 +188,7 @@ def squared_payoffs(parameters: BatchedCountsParameters) -> Fraction:
     if p.most_payoff is None:
         return counts
     most = exact(p.most_payoff)
-    return min(counts, most * min(most, p.cap if p.pooled else 1))
+    return min(counts, most * min(most, Fraction(p.cap if p.pooled else 1)))
 
 
 def most_payoffs(parameters: BatchedCountsParameters) -> Fraction:

@@ -225,7 +225,9 @@ def _shapes(
 ) -> Iterator[tuple[BatchedCountsParameters, str]]:
     """Yield all candidates without noise: parameters with noise 1, and the decoder."""
     for base in _batched(unit, cell):
-        laplace = replace(base, counter="tree", noise="laplace", cost_factor=_cost_factor(base, cell, laplace=True))
+        laplace = replace(
+            base, counter="tree", noise="laplace", cost_factor=_cost_factor(base, cell, laplace=True)
+        )
         yield laplace, "nodes"
         yield laplace, "averaged"
         if pure:
@@ -261,9 +263,13 @@ def _cost_factor(parameters: BatchedCountsParameters, cell: _Cell, *, laplace: b
     if not cell.noisy_transitions:
         return 1.0
     if laplace:
-        share = most_payoffs(p) / (most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+        share = most_payoffs(p) / (
+            most_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
+        )
         return max(round(math.pow(cell.support * share, 1 / 3), 3), 1e-3)
-    share = squared_payoffs(p) / (squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon)
+    share = squared_payoffs(p) / (
+        squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
+    )
     return max(round(math.pow(cell.support * share, 1 / 4), 3), 1e-3)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from dpproof.accountant.numbers.written import replacing
 from dpproof.mechanisms import _checks
 from dpproof.mechanisms.environments.batched import Steps, roll_out
 from dpproof.mechanisms.rl.expert.population import Population
-from dpproof.mechanisms.rl.expert.problems import Problem
 
 if TYPE_CHECKING:
     from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
@@ -31,6 +30,19 @@ _FORMAT = 2
 Integers = NDArray[np.int64]
 _STEPS = ("states", "actions", "lengths", "user")
 _OWN = ("observations", "last", "over", "rewards", "experts")
+
+
+class Scales(Protocol):
+    """The public constants with which a learner sees observations and rewards. A `Problem` has them."""
+
+    @property
+    def reward_scale(self) -> float:
+        """The factor on rewards."""
+        ...
+
+    def scaled(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return observations (n, d) as networks see them."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +107,7 @@ class ExpertData:
         """Return the index of each episode's first step."""
         return np.cumsum(self.episodes.lengths) - self.episodes.lengths
 
-    def transitions(self, problem: Problem, chosen: NDArray[np.bool_] | None = None) -> Transitions:
+    def transitions(self, problem: Scales, chosen: NDArray[np.bool_] | None = None) -> Transitions:
         """Return the transitions of the chosen steps as a learner sees them. Needs torch.
 
         ``chosen`` says for each step whether it is used. The default is all steps. Observations and rewards are
@@ -108,7 +120,7 @@ class ExpertData:
         owner = np.repeat(self.episodes.user, self.episodes.lengths)
         return self._seen(problem, rows, owner[rows], self.experts)
 
-    def released(self, problem: Problem, steps: Integers) -> Transitions:
+    def released(self, problem: Scales, steps: Integers) -> Transitions:
         """Return the transitions of released steps, in a form that may be published. Needs torch.
 
         Each step occurs once, in the order of release and without the number of its expert. Rewards are scaled only
@@ -122,7 +134,7 @@ class ExpertData:
         rows = steps[np.sort(np.unique(steps, return_index=True)[1])]
         return self._seen(problem, rows, np.zeros(len(rows), np.int64), 1)
 
-    def _seen(self, problem: Problem, rows: Integers, owner: Integers, experts: int) -> Transitions:
+    def _seen(self, problem: Scales, rows: Integers, owner: Integers, experts: int) -> Transitions:
         from dpproof.mechanisms.rl.expert.offline.transitions import Transitions
 
         ends = self.starts() + self.episodes.lengths - 1

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.accountant.rl.private_ucb.parameters import CentralCountsParameters
 from dpproof.mechanisms import _checks
+from dpproof.mechanisms.agents.learner import Path
+from dpproof.mechanisms.agents.many_runs import EARLY, AgentCounts, paths_apart
 from dpproof.mechanisms.rl.private_ucb.privatizers_paper import CentralPrivatizer
 from dpproof.mechanisms.rl.trajectories import Trajectories, differ_in_one_trajectory
 
 Floats = NDArray[np.float64]
-EARLY = 128
-"""Largest number of batches that are audited."""
 
 
 def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters:
@@ -30,13 +31,14 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     9
 
     Raises:
-        ValueError: for one table for each step, or an encoder that is rounded to a number of bits.
+        ValueError: for one table for each step, a limit on an episode's payoffs, or an encoder that is rounded to a
+            number of bits.
     """
     p = parameters
-    if not p.pooled or p.bits is not None:
+    if not p.pooled or p.most_payoff is not None or p.bits is not None:
         raise ValueError(
-            f"pooled ({p.pooled}) must be true and bits ({p.bits}) left out. The audit samples one table of counts "
-            "with the exact encoder."
+            f"pooled ({p.pooled}) must be true, and most_payoff ({p.most_payoff}) left out, without bits ({p.bits}). "
+            "Give bits=16 and grains=1024, so that the audit samples the counters of agents."
         )
     return CentralCountsParameters(
         p.states,
@@ -84,6 +86,12 @@ class BatchedUser:
     user: Trajectories
     absent: bool
     columns: NDArray[np.int64]
+
+    @property
+    def path(self) -> Path | None:
+        """The user as agents count it; None if the user is absent."""
+        one = self.user
+        return None if self.absent else Path(one.states[0], one.actions[0], one.costs[0])
 
     def leaves(self, parameters: BatchedCountsParameters) -> Floats:
         """Return an array (batches, columns): what the user adds to each audited counter in each batch."""
@@ -136,6 +144,24 @@ def _in_cells(parameters: BatchedCountsParameters, cells: NDArray[np.int64], cos
     return Trajectories(path[None], (cells % parameters.actions)[None], costs[None])
 
 
+def lattice_users(
+    parameters: BatchedCountsParameters, adjacency: Adjacency
+) -> tuple[BatchedUser, BatchedUser]:
+    """Return two inputs for agents' own counters, which lie on a lattice. They hold the counters that differ.
+
+    >>> parameters = BatchedCountsParameters(2, 1, 2, 9, 1.0, cap=2, bits=4, grains=1024)
+    >>> [one.columns.tolist() for one in lattice_users(parameters, Adjacency.ADD_REMOVE)]
+    [[0, 2], [0, 2]]
+    """
+    paths = paths_apart(parameters, payoffs_only=adjacency is Adjacency.REWARDS_ONLY)
+    absent = adjacency is Adjacency.ADD_REMOVE
+    counts = AgentCounts(parameters)
+    apart = counts.means(paths[0]) - counts.means(None if absent else paths[1])
+    columns = np.flatnonzero(apart[0].any(axis=0))
+    one, other = (Trajectories(path.states[None], path.actions[None], path.gains[None]) for path in paths)
+    return BatchedUser(one, False, columns), BatchedUser(one if absent else other, absent, columns)
+
+
 def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
     """Check that both inputs hold one user each and have the same audited counters.
 
@@ -153,6 +179,12 @@ def differ_in_one_batched_user(one: BatchedUser, other: BatchedUser) -> None:
 def sample(
     parameters: BatchedCountsParameters, data: BatchedUser, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the audited noisy counts after each batch in ``n`` runs, an array (n, batches, columns)."""
+    """Return the audited noisy counts in ``n`` runs, an array (n, releases, columns).
+
+    On a lattice, these are all noisy numbers that an agent releases. Otherwise they are the running counts after each
+    batch.
+    """
+    if parameters.bits is not None:
+        return AgentCounts(parameters).release(data.path, n, rng)[..., data.columns]
     privatizer = CentralPrivatizer(over_batches(parameters))
     return privatizer.release(data.leaves(parameters), n, rng, data.columns)

@@ -18,7 +18,6 @@ from dpproof import PassportError, UserSeenError, agent, load_agent
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
-from dpproof.mechanisms.agents.journal import JournalError
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
 
@@ -211,7 +210,8 @@ def written(file: FilePath, policy: Any, text: str, **more: Any) -> FilePath:
 FORGED: dict[str, Any] = {
     "schema": True, "algorithm": "\x1b[2J", "mechanism": "laplace", "releases": [], "adjacency": "rewards-only",
     "unit": "step", "trust": "local", "released": "nothing", "statement": "classic.gaussian",
-    "joint_statement": "none", "sampler": None, "notes": ["all is well"], "asked": {"epsilon": "0.1", "delta": "1e-5"}, "epsilon": {"1e-5": 0.1}, "users": 0.5,
+    "joint_statement": "none", "sampler": None, "notes": ["all is well"], "asked": {"epsilon": "0.1", "delta": "1e-5"},
+    "epsilon": {"1e-5": 0.1}, "users": 0.5,
     "episodes": 10**30, "horizon": 2.0, "reward_range": [1, 0], "observations": 10**12, "actions": ["a", "a"],
     "policy": "0" * 64,
 }  # fmt: skip

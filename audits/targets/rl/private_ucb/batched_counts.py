@@ -9,9 +9,11 @@ from dpproof.accountant.claims.adjacency import Adjacency
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.primitive import Setting
+from dpproof.mechanisms.agents.many_runs import AgentCounts
 from dpproof.mechanisms.rl.private_ucb.batched_counts import (
     BatchedUser,
     differ_in_one_batched_user,
+    lattice_users,
     over_batches,
     payoffs_apart,
     users_apart,
@@ -23,6 +25,8 @@ Floats = NDArray[np.float64]
 
 def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
     """Return a pair in which a user of the first batch visits other cells, has other costs, or is left out."""
+    if parameters.bits is not None:
+        return _lattice_users(parameters, adjacency)
     if adjacency is Adjacency.REWARDS_ONLY:
         paid, unpaid = payoffs_apart(parameters)
         said = f"a user of the first batch has costs 1, or costs 0; {paid.columns.size} counters"
@@ -37,10 +41,40 @@ def _users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbo
     return Neighbours(first, second, adjacency, described, differ_in_one_batched_user)
 
 
+def _lattice_users(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Neighbours:
+    """Return a pair for the counters that agents use."""
+    first, second = lattice_users(parameters, adjacency)
+    changes = {
+        Adjacency.ADD_REMOVE: "is absent",
+        Adjacency.REPLACE: "visits other cells",
+        Adjacency.REWARDS_ONLY: "has payoffs 0",
+    }
+    said = f"a user of the first batch has payoffs 1, or {changes[adjacency]}; {first.columns.size} counters"
+    return Neighbours(first, second, adjacency, said, differ_in_one_batched_user)
+
+
+def lattice_ratio(
+    outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
+) -> Floats:
+    """Return the log of p1/p0 for the noisy numbers that an agent releases, with noise that is not rounded."""
+    counts = AgentCounts(parameters)
+    columns = first.columns
+    apart = [outputs - counts.means(user.path)[..., columns] for user in (first, second)]
+    scales = counts.scales[columns]
+    if parameters.noise == "laplace":
+        losses = (abs(apart[0]) - abs(apart[1])) / scales
+    else:
+        losses = (apart[0] ** 2 - apart[1] ** 2) / (2 * scales**2)
+    found: Floats = losses.sum(axis=(-2, -1))
+    return found
+
+
 def _ratio(
     outputs: Floats, parameters: BatchedCountsParameters, first: BatchedUser, second: BatchedUser
 ) -> Floats:
-    """Return the log of p1/p0 for the running counts after each batch."""
+    """Return the log of p1/p0 for the running counts after each batch, or for the numbers that an agent releases."""
+    if parameters.bits is not None:
+        return lattice_ratio(outputs, parameters, first, second)
     leaves = first.leaves(parameters), second.leaves(parameters)
     return -central_log_ratio_of_leaves(outputs, over_batches(parameters), *leaves, first.columns)
 

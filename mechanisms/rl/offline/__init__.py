@@ -1,0 +1,1 @@
+"""Private learning from logged episodes, without further interaction."""
