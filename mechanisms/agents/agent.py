@@ -272,7 +272,7 @@ class Agent:
 
     def replay(self, entries: Iterator[Entry]) -> None:
         """Repeat the users of a journal. `dpproof.agent` calls this method."""
-        with self._drawing():
+        with self._journal.transaction():
             for entry in entries:
                 self._advance(entry.record)
             _ = self._learner.weights  # a policy that was drawn for the next user

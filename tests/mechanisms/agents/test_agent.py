@@ -223,14 +223,14 @@ def test_overlapping_sessions_are_replayed_in_the_order_in_which_they_ended(
     sessions = [one.user(f"user {number}") for number in range(40)]
     for user in rng.permutation(np.array(sessions, object)):
         user.act(0)
-        user.observe(float(rng.random() < 0.5), 0)
+        user.observe(float(rng.random() < 0.5), 0, terminated=True)
         user.abort() if rng.random() < 0.2 else user.finish()
     shown = one.policy.weights
     one.close()
     again = small(algorithm, **given)
     assert again.users == 40
     assert (again.policy.weights == shown).all()
-    assert again._randomness.words.left == 0
+    assert again._randomness.generator.words.left == 0
     again.close()
 
 
@@ -331,7 +331,7 @@ def test_a_draw_that_fails_is_undone_and_stops_the_agent(
     one.close()
     again = small(algorithm, **given)
     assert again.users in (every - 1, every)
-    assert again._randomness.words.left == 0
+    assert again._randomness.generator.words.left == 0
     serve(again, 5)
     again.close()
     small(algorithm, **given).close()
@@ -366,10 +366,10 @@ def test_ctrl_c_waits_for_the_user_who_is_being_counted(monkeypatch: pytest.Monk
 
 def test_given_counters_must_fit_the_task() -> None:
     """Counters for shorter episodes have too little noise for longer ones."""
-    given = small().promise.parameters
-    with pytest.raises(ValueError, match=r"horizon \(2\) of privatizer must be 3"):
+    given = small().promise.releases[0]
+    with pytest.raises(ValueError, match=r"privatizer \(horizon=2\) must have horizon=3"):
         small(horizon=3, privatizer=given)
-    with pytest.raises(ValueError, match=r"most_payoff \(1.0\) of privatizer must be None"):
+    with pytest.raises(ValueError, match=r"privatizer \(most_payoff=1.0\) must have most_payoff=None"):
         small(privatizer=replace(given, most_payoff=1.0))
 
 
