@@ -52,8 +52,8 @@ def blocks(page: Path) -> Iterator[Block]:
         if token.type == "html_block":
             comment = dict(COMMENT.findall(token.content))
         elif token.type == "fence":
-            language, _, rest = token.info.partition(" ")
-            title = TITLE.search(rest)
+            title = TITLE.search(token.info)
+            language = token.info.strip().removeprefix("{ ." if title else "").partition(" ")[0]
             yield Block(
                 language,
                 None if title is None else title.group(1),
