@@ -31,7 +31,6 @@ from dpproof.mechanisms.agents.policy import Policy, drawn
 from dpproof.mechanisms.agents.task import Task
 from dpproof.mechanisms.randomness import Randomness, guaranteed
 
-
 _STOPPED = "the agent stopped after an error. Make it again from its journal, or make a new one."
 
 

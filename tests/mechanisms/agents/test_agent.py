@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpproof import Adjacency, BudgetSpentError, PassportError, SimulationError, UserSeenError, agent, load_agent
+from dpproof import (
+    Adjacency,
+    BudgetSpentError,
+    PassportError,
+    SimulationError,
+    UserSeenError,
+    agent,
+    load_agent,
+)
 from dpproof.mechanisms.agents import algorithms
 from dpproof.mechanisms.agents.agent import Agent
 from dpproof.mechanisms.agents.journal import JournalError
@@ -152,7 +160,9 @@ def test_a_transition_outside_the_support_is_rejected_before_anything_is_counted
         user.act(0)
         user.observe(1.0, 1)
     assert one._learner._counters._gains._leaf.sum() == 0
-    assert one.users == 1, "the place is used up, so that the places of later users do not depend on this user's data"
+    assert one.users == 1, (
+        "the place is used up, so that the places of later users do not depend on this user's data"
+    )
     with pytest.raises(UserSeenError):
         one.user("Ann")
 
@@ -276,8 +286,12 @@ def test_a_file_that_is_no_journal_is_refused(tmp_path: FilePath) -> None:
         small(journal=tmp_path / "run.sqlite")
 
 
-@pytest.mark.parametrize("more", [{"most_reward": 1}, {"episodes": 401}, {"privatizer": "tree"}, {"delta": "1e-6"}])
-def test_a_journal_fits_only_the_arguments_that_it_began_with(tmp_path: FilePath, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "more", [{"most_reward": 1}, {"episodes": 401}, {"privatizer": "tree"}, {"delta": "1e-6"}]
+)
+def test_a_journal_fits_only_the_arguments_that_it_began_with(
+    tmp_path: FilePath, more: dict[str, Any]
+) -> None:
     """With other arguments the same noise would be added to other numbers, and the difference has no noise."""
     small(journal=tmp_path / "run.sqlite").close()
     with pytest.raises(JournalError, match="belongs to another agent"):
