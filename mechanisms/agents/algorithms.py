@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -44,6 +44,7 @@ from dpproof.mechanisms.rl.sdp_pe.public import PublicModel
 from dpproof.mechanisms.rl.sdp_pe.shuffle_privatizer import ShufflePrivatizer
 from dpproof.mechanisms.rl.sdp_pe.stream import EliminationStream
 
+
 @dataclass(frozen=True)
 class Built:
     """A calibrated algorithm: the mechanism that has the guarantee, its parameters, and how the learner is made."""
@@ -72,7 +73,9 @@ class Wish:
     privatizer: Any = "auto"
 
 
-_GRAINS, _BITS, _WHOLE, _WHOLE_SUMS = 1024, 16, 53, 1 << 40
+GRAINS = 1024
+"""Gains are multiples of 1/GRAINS."""
+_BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
@@ -103,7 +106,9 @@ def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> 
     cells = task.states * task.actions.size
     sums = [
         plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
-        for counters, (scale, units) in zip((cells, possible_transitions(task) or 1), plan.families, strict=True)
+        for counters, (scale, units) in zip(
+            (cells, possible_transitions(task) or 1), plan.families, strict=True
+        )
     ]
     return Counters(task, counting, sums[0], None if plan.public else sums[1])
 
@@ -148,7 +153,7 @@ class Plan:
     @property
     def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
         """The scale of the noise and the units of a count: of gains, then of transitions."""
-        return (self.gain_scale, _GRAINS), (self.scale, 1)
+        return (self.gain_scale, GRAINS), (self.scale, 1)
 
     def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
         """Return a function that draws integer noise, for counts in units of 1/``units``."""
@@ -207,7 +212,7 @@ def _fitting(task: Task, given: BatchedCountsParameters) -> None:
     """
     wanted = {
         "states": task.states, "actions": task.actions.size, "horizon": task.horizon, "episodes": task.episodes,
-        "most_payoff": task.most_gain, "grains": _GRAINS,
+        "most_payoff": task.most_gain, "grains": GRAINS,
     }  # fmt: skip
     for name, value in wanted.items():
         if getattr(given, name) != value:
@@ -228,18 +233,22 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     if wish.privatizer not in PRIVATIZERS:
         raise ValueError(f"privatizer ({wish.privatizer!r}) {one_of(wish.privatizer, PRIVATIZERS)}")
     if task.episodes < 2:
-        raise ValueError(f"episodes ({task.episodes}) must be at least 2, because no release counts the last user")
-    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
+        raise ValueError(
+            f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
+        )
+    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * GRAINS
     table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
         epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
         support=min(task.branches, task.states), most_payoff=task.most_gain,
-        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=_GRAINS,
+        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
     )  # fmt: skip
     found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
     chosen = next(found, None)
     if chosen is None:
-        raise ValueError(f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0.")
+        raise ValueError(
+            f"privatizer ({wish.privatizer!r}) needs a delta above 0. Use tree or auto for delta 0."
+        )
     return chosen
 
 
@@ -285,9 +294,9 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     unit = (_laplace_tail if plan.laplace else _normal_tail)(goal, plan)
     pooled = plan.tables == 1
     transition = 0.0 if plan.public else float(plan.scale) * unit
-    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * _GRAINS)
+    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
     return Counting(
-        _GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
     )
 
 
@@ -309,7 +318,9 @@ def signal_of(task: Task, plan: Plan) -> Signal:
     scale = plan.gain_scale if plan.public else plan.scale
     spread = math.sqrt(2) if plan.laplace else 1.0
     visits = min(task.horizon, plan.cap * cells)
-    return Signal(task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification)
+    return Signal(
+        task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification
+    )
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.mechanisms.agents.agent import Agent, weakest
-from dpproof.mechanisms.agents.algorithms import MECHANISMS
+from dpproof.mechanisms.agents.algorithms import GRAINS, MECHANISMS
 from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -74,8 +76,10 @@ class Passport:
 
     def __repr__(self) -> str:
         asked = self.told["asked"]
-        words = "simulation, no guarantee" if self.simulated else (
-            f"epsilon {asked['epsilon']} at delta {asked['delta']}, {self.told['adjacency']}"
+        words = (
+            "simulation, no guarantee"
+            if self.simulated
+            else (f"epsilon {asked['epsilon']} at delta {asked['delta']}, {self.told['adjacency']}")
         )
         return f"<agent {self.told['algorithm']} from a passport: {self.told['users']} users seen; {words}>"
 
@@ -98,7 +102,9 @@ def packed(agent: Agent) -> bytes:
     """Return the content of an agent's passport."""
     weights = np.ascontiguousarray(agent.policy.weights)
     held = io.BytesIO()
-    np.savez_compressed(held, policy=weights, passport=np.array(json.dumps(_told(agent, weights), sort_keys=True)))
+    np.savez_compressed(
+        held, policy=weights, passport=np.array(json.dumps(_told(agent, weights), sort_keys=True))
+    )
     return held.getvalue()
 
 
@@ -186,8 +192,12 @@ def _check_fields(path: str | FilePath, told: dict[str, Any]) -> None:
     if not (low < high and math.isfinite(high - low)):
         rule = "must be two finite numbers, the lower one first"
         raise PassportError(f"{path}: reward_range ({low!r:.80}, {high!r:.80}) {rule}")
+    if not re.fullmatch(r"\d[\w.+-]{0,40}", told["dpproof"], re.ASCII):
+        raise PassportError(f"{path}: dpproof ({told['dpproof']!r:.80}) must be a version")
     if told["mechanism"] not in MECHANISMS[told["algorithm"]]:
-        raise PassportError(f"{path}: {told['algorithm']} does not release by the mechanism {told['mechanism']!r:.80}")
+        raise PassportError(
+            f"{path}: {told['algorithm']} does not release by the mechanism {told['mechanism']!r:.80}"
+        )
 
 
 def _read(path: str | FilePath) -> tuple[Weights, dict[str, Any]]:
@@ -199,7 +209,15 @@ def _read(path: str | FilePath) -> tuple[Weights, dict[str, Any]]:
         told = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except FileNotFoundError:
         raise
-    except (OSError, LookupError, ValueError, RecursionError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    except (
+        OSError,
+        LookupError,
+        ValueError,
+        RecursionError,
+        MemoryError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise PassportError(f"{path} is no passport of an agent: {error}") from error
     if not isinstance(told, dict) or set(told) != _FIELDS or repr(told["schema"]) != repr(SCHEMA):
         raise PassportError(f"{path} must have the fields of a passport with schema {SCHEMA}")
@@ -229,11 +247,15 @@ def _no_number(text: str) -> float:
 
 def _policy(path: str | FilePath, weights: NDArray[Any], told: dict[str, Any]) -> Policy:
     for name, size in zip(("observations", "actions"), weights.shape[1:], strict=True):
-        _compare(path, f"the number of {name}", told[name] if type(told[name]) is int else len(told[name]), size)
+        _compare(
+            path, f"the number of {name}", told[name] if type(told[name]) is int else len(told[name]), size
+        )
     spaces = [FiniteSpace.from_json(name, told[f"{name}s"]) for name in ("observation", "action")]
     shape = (told["horizon"], *(space.size for space in spaces))
     if weights.dtype != np.float32 or weights.shape != shape:
-        raise PassportError(f"{path}: the shape of policy {weights.shape} must be {shape}, of float32 numbers")
+        raise PassportError(
+            f"{path}: the shape of policy {weights.shape} must be {shape}, of float32 numbers"
+        )
     if not ((weights >= 0).all() and (np.abs(weights.sum(axis=2) - 1) < 1e-3).all()):
         raise PassportError(f"{path}: every row of policy must be probabilities")
     return Policy(spaces[0], spaces[1], weights)
@@ -249,8 +271,16 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         "horizon": policy.horizon,
         "episodes": told["episodes"],
         "rounds": told["episodes"],
+        "grains": GRAINS,
     }
+    parameters = accountant_for(told["mechanism"]).parameters
     for release in told["releases"]:
+        _compare(
+            path,
+            "releases",
+            repr(sorted(release.items())),
+            repr(sorted(parameters.read(release).as_json().items())),
+        )
         for name in sizes.keys() & release.keys():
             _compare(path, name, release[name], sizes[name])
 
@@ -270,7 +300,9 @@ def _derived(path: str | FilePath, told: dict[str, Any]) -> PrivacyResult:
         _compare_number(path, delta, told["epsilon"].get(delta), number)
     reached = found.epsilon(asked["delta"]).upper
     if not reached <= exact(asked["epsilon"]):
-        raise PassportError(f"{path}: epsilon ({asked['epsilon']}) must be at least {reached}, which it reaches")
+        raise PassportError(
+            f"{path}: epsilon ({asked['epsilon']}) must be at least {reached}, which it reaches"
+        )
     return found
 
 
@@ -283,4 +315,6 @@ def _compare_number(path: str | FilePath, delta: str, told: float | None, found:
 
 def _compare(path: str | FilePath, name: str, told: Any, found: Any) -> None:
     if told != found:
-        raise PassportError(f"{path}: {name} ({told!r:.200}) must be {found!r:.200}, which follows from its fields")
+        raise PassportError(
+            f"{path}: {name} ({told!r:.200}) must be {found!r:.200}, which follows from its fields"
+        )
