@@ -25,7 +25,9 @@ from dpproof.mechanisms.agents.learner import Path
 BRANCHES = 4
 
 
-def run(states: int, actions: int, horizon: int, episodes: int, relation: str, privatizer: Any = "auto") -> None:
+def run(
+    states: int, actions: int, horizon: int, episodes: int, relation: str, privatizer: Any = "auto"
+) -> None:
     """Train an agent, and print sizes, seconds of the agent, seconds of the environment, and memory in MB."""
     rng = np.random.default_rng(0)
     after = rng.integers(0, states, (states, actions, BRANCHES))
@@ -39,7 +41,7 @@ def run(states: int, actions: int, horizon: int, episodes: int, relation: str, p
             delta="1e-5", adjacency=relation, reward_range=(0, 1), privatizer=privatizer,
             support=lambda s, a: after[s, a].tolist(),
         )  # fmt: skip
-    learner = one._learner  # noqa: SLF001 (without the session of each user, which is Python's time)
+    learner = one._learner
     for _ in range(episodes):
         weights, start = learner.for_user(), time.perf_counter()
         visited, taken = [0], []
@@ -54,7 +56,10 @@ def run(states: int, actions: int, horizon: int, episodes: int, relation: str, p
         learner.see(learner.sent(path))
     total = time.perf_counter() - begun
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{states} {actions} {horizon} {episodes} {relation} {total - walking:.2f} {walking:.2f} {memory:.0f}", flush=True)
+    print(
+        f"{states} {actions} {horizon} {episodes} {relation} {total - walking:.2f} {walking:.2f} {memory:.0f}",
+        flush=True,
+    )
 
 
 def exponents() -> None:

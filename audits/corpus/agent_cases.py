@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.counting.toeplitz import square_root_coefficient
 from dpproof.accountant.numbers.bounds import Bound
 from dpproof.accountant.rl.private_ucb.batched_counts import BatchedCountsParameters, account
@@ -148,7 +149,7 @@ SIZES = BatchedCountsParameters(2, 1, 1, 4, sigma=2.4, bits=16, grains=1024)
 LONG = replace(SIZES, horizon=4, sigma=2.0)
 PAID = replace(SIZES, horizon=4, cap=4, sigma=5.0, public_transitions=True)
 COARSE = replace(SIZES, bits=2, episodes=6)
-TREE = replace(SIZES, counter="tree", noise="laplace", sigma=8.0)
+TREE = replace(SIZES, counter="tree", noise=NoiseLaw.LAPLACE.value, sigma=8.0)
 SHORT = SIZES.sigma / math.sqrt(sum(c * c for c in encoder(SIZES))) * 2**16
 
 
@@ -170,7 +171,7 @@ def _case(
     columns = np.arange(sum(AgentCounts(claimed).sizes))
     first, second = (replace(one, columns=columns) for one in (pair.first, pair.second))
     whole = Neighbours(first, second, relation, pair.description, pair.validator)
-    delta = 0.0 if claimed.noise == "laplace" else DELTA
+    delta = 0.0 if claimed.noise == NoiseLaw.LAPLACE else DELTA
     return Case(
         name=f"agents, {name}",
         mechanism=_Released(run),

@@ -73,7 +73,9 @@ class Wish:
     privatizer: Any = "auto"
 
 
-_GRAINS, _BITS, _WHOLE, _WHOLE_SUMS = 1024, 16, 53, 1 << 40
+GRAINS = 1024
+"""Gains are multiples of 1/GRAINS."""
+_BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
@@ -151,7 +153,7 @@ class Plan:
     @property
     def families(self) -> tuple[tuple[Fraction, int], tuple[Fraction, int]]:
         """The scale of the noise and the units of a count: of gains, then of transitions."""
-        return (self.gain_scale, _GRAINS), (self.scale, 1)
+        return (self.gain_scale, GRAINS), (self.scale, 1)
 
     def noise(self, scale: Fraction, units: int, words: WordSource) -> Callable[[int], Ints]:
         """Return a function that draws integer noise, for counts in units of 1/``units``."""
@@ -210,7 +212,7 @@ def _fitting(task: Task, given: BatchedCountsParameters) -> None:
     """
     wanted = {
         "states": task.states, "actions": task.actions.size, "horizon": task.horizon, "episodes": task.episodes,
-        "most_payoff": task.most_gain, "grains": _GRAINS,
+        "most_payoff": task.most_gain, "grains": GRAINS,
     }  # fmt: skip
     for name, value in wanted.items():
         if getattr(given, name) != value:
@@ -238,12 +240,12 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
         raise ValueError(
             f"episodes ({task.episodes}) must be at least 2, because no release counts the last user"
         )
-    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * _GRAINS
+    gains = min(task.episodes * task.horizon, _WHOLE_SUMS) * GRAINS
     table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
         epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
         support=min(task.branches, task.states), most_payoff=task.most_gain,
-        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=_GRAINS,
+        bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
     )  # fmt: skip
     found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
     chosen = next(found, None)
@@ -296,9 +298,9 @@ def counting_of(task: Task, plan: Plan, constants: Constants) -> Counting:
     unit = (_laplace_tail if plan.laplace else _normal_tail)(goal, plan)
     pooled = plan.tables == 1
     transition = 0.0 if plan.public else float(plan.scale) * unit
-    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * _GRAINS)
+    most = None if task.most_gain is None else math.floor(Fraction(task.most_gain) * GRAINS)
     return Counting(
-        _GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
+        GRAINS, most, plan.every, plan.releases, plan.cap, pooled, float(plan.gain_scale) * unit, transition
     )
 
 

@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.numbers.enclosures import exact
 from dpproof.mechanisms.agents.agent import Agent, weakest
-from dpproof.mechanisms.agents.algorithms import MECHANISMS
+from dpproof.mechanisms.agents.algorithms import GRAINS, MECHANISMS
 from dpproof.mechanisms.agents.learner import Weights
 from dpproof.mechanisms.agents.policy import Policy
 from dpproof.mechanisms.agents.spaces import FiniteSpace
@@ -190,6 +192,8 @@ def _check_fields(path: str | FilePath, told: dict[str, Any]) -> None:
     if not (low < high and math.isfinite(high - low)):
         rule = "must be two finite numbers, the lower one first"
         raise PassportError(f"{path}: reward_range ({low!r:.80}, {high!r:.80}) {rule}")
+    if not re.fullmatch(r"\d[\w.+-]{0,40}", told["dpproof"], re.ASCII):
+        raise PassportError(f"{path}: dpproof ({told['dpproof']!r:.80}) must be a version")
     if told["mechanism"] not in MECHANISMS[told["algorithm"]]:
         raise PassportError(
             f"{path}: {told['algorithm']} does not release by the mechanism {told['mechanism']!r:.80}"
@@ -267,8 +271,16 @@ def _check_sizes(path: str | FilePath, told: dict[str, Any], policy: Policy) -> 
         "horizon": policy.horizon,
         "episodes": told["episodes"],
         "rounds": told["episodes"],
+        "grains": GRAINS,
     }
+    parameters = accountant_for(told["mechanism"]).parameters
     for release in told["releases"]:
+        _compare(
+            path,
+            "releases",
+            repr(sorted(release.items())),
+            repr(sorted(parameters.read(release).as_json().items())),
+        )
         for name in sizes.keys() & release.keys():
             _compare(path, name, release[name], sizes[name])
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from dpproof import Adjacency
+from dpproof import Adjacency, agent
 from dpproof.accountant.catalogue import accountant_for
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.mechanisms.agents import algorithms
@@ -181,3 +181,31 @@ def test_what_a_local_user_sends_is_no_further_apart_than_the_accountant_says(
         for some in together.values()
     )
     assert apart <= proved.upper * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::dpproof.mechanisms.agents.making.SwampedWarning")
+@pytest.mark.parametrize(("order", "covered"), [("kept", True), ("changed", False)])
+def test_the_order_in_which_sessions_end_must_not_depend_on_a_user(order: str, covered: bool) -> None:
+    """Places are given when sessions end. If one user ends last instead of first, all others move by one place.
+
+    Then the releases of the two worlds are further apart than the guarantee says. It takes the order as public.
+    """
+    users = 32
+    given = BatchedCountsParameters(2, 1, 1, users + 1, 1.0, bits=16, grains=1024)
+    rows = []
+    for changed in (False, True):
+        one = agent(
+            "private-ucb-vi", observations=2, actions=1, episodes=users + 1, horizon=1, epsilon=2, delta="1e-5",
+            adjacency="replace", reward_range=(0, 1), privatizer=given,
+        )  # fmt: skip
+        sessions = [one.user() for _ in range(users)]
+        for number, user in enumerate(sessions):
+            seen = 1 if changed and number == 0 else number % 2
+            user.act(seen)
+            user.observe(1.0 - seen, seen)
+        for user in sessions[1:] + sessions[:1] if changed and order == "changed" else sessions:
+            user.finish()
+        sums = (one._learner._counters._gains, one._learner._counters._transitions)
+        rows.append([np.array(x._released) / float(x._draw.func.__self__.scale) for x in sums])
+    apart = np.sqrt(sum(np.square(a - b).sum() for a, b in zip(*rows, strict=True)))
+    assert bool(apart <= one.promise.result().guarantee.mu.upper) == covered

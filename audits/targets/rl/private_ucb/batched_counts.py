@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant.claims.adjacency import Adjacency
+from dpproof.accountant.counting.noise import NoiseLaw
 from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsParameters
 from dpproof.audits.data.pairs import Neighbours
 from dpproof.audits.targets.primitive import Setting
@@ -61,7 +62,7 @@ def lattice_ratio(
     columns = first.columns
     apart = [outputs - counts.means(user.path)[..., columns] for user in (first, second)]
     scales = counts.scales[columns]
-    if parameters.noise == "laplace":
+    if parameters.noise == NoiseLaw.LAPLACE:
         losses = (abs(apart[0]) - abs(apart[1])) / scales
     else:
         losses = (apart[0] ** 2 - apart[1] ** 2) / (2 * scales**2)
