@@ -34,7 +34,7 @@ def failure_probability(parameters: BatchedCountsParameters) -> Bound:
 
     >>> found = BatchedCountsParameters(6, 2, 20, 1000, sigma=99.0, cap=5, opening_sigma=9.0, threshold=50)
     >>> failure_probability(found).upper
-    1.6122e-06
+    1.5272254e-06
 
     Raises:
         ValueError: for parameters without a threshold.

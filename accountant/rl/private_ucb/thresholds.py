@@ -58,7 +58,7 @@ def with_openings(
     >>> sizes = BatchedCountsParameters(6, 2, 20, 1000, sigma=1.0, cap=5, every=100)
     >>> found = with_openings(sizes, Adjacency.REPLACE, 5, "1e-5")
     >>> found.threshold, round(found.sigma / found.opening_sigma, 3)
-    (57, 1.217)
+    (94, 1.324)
 
     Raises:
         UnreachableTargetError: for delta 0, because an opening always has a chance to fail.
