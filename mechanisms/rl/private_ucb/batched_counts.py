@@ -30,9 +30,11 @@ def over_batches(parameters: BatchedCountsParameters) -> CentralCountsParameters
     9
 
     Raises:
-        ValueError: for one table for each step, or an encoder that is rounded to a number of bits.
+        ValueError: for one table for each step, an encoder that is rounded to a number of bits, or a threshold.
     """
     p = parameters
+    if p.threshold is not None:
+        raise ValueError(f"threshold ({p.threshold}) must be left out, because the audit does not sample openings.")
     if not p.pooled or p.bits is not None:
         raise ValueError(
             f"pooled ({p.pooled}) must be true and bits ({p.bits}) left out. The audit samples one table of counts "
