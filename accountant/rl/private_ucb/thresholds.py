@@ -77,4 +77,5 @@ def with_openings(
         scale = round_up(arb_of(exact(first.sigma)) / squared_column(plain).sqrt())
     opened = replace(first, opening_sigma=scale, threshold=1)
     opened = replace(opened, threshold=least_threshold(opened, half))
-    return ACCOUNTANT.least_noise(opened, adjacency, epsilon, delta)[0]
+    fitted: BatchedCountsParameters = ACCOUNTANT.least_noise(opened, adjacency, epsilon, delta)[0]
+    return fitted
