@@ -19,6 +19,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import BatchedCountsPa
 from dpproof.accountant.rl.private_ucb.choice import cheapest_counters
 from dpproof.accountant.rl.private_ucb.encoder import encoder
 from dpproof.accountant.rl.private_ucb.parameters import LocalCountsParameters
+from dpproof.accountant.rl.private_ucb.thresholds import with_openings
 from dpproof.accountant.rl.rlsvi.rlsvi import RLSVIParameters
 from dpproof.accountant.rl.thompson.thompson import ThompsonParameters
 from dpproof.mechanisms.agents.counted import (
@@ -31,6 +32,7 @@ from dpproof.mechanisms.agents.counted import (
     Way,
     possible_transitions,
 )
+from dpproof.mechanisms.agents.found import FoundCounters, Openings
 from dpproof.mechanisms.agents.learner import Ints, Learner
 from dpproof.mechanisms.agents.others import EliminationLearner, RLSVILearner, ThompsonLearner
 from dpproof.mechanisms.agents.presets import Signal
@@ -79,6 +81,8 @@ _BITS, _WHOLE, _WHOLE_SUMS = 16, 53, 1 << 40
 _RELEASES = 400
 """How often counts are released in a run, at most. More releases need more noise, fewer let the policy wait."""
 _BERNSTEIN = math.sqrt(2)
+_FOUND_NEXT, _FOUND_TIMES = 4, 32
+"""For transitions that are found: the next states of a cell that sizes are chosen for, and how many periods there are."""
 
 
 def _counted(way: Way) -> Callable[[Task, Wish], Built]:
@@ -104,6 +108,8 @@ def _counted(way: Way) -> Callable[[Task, Wish], Built]:
 def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> Counters:
     """Return counters that begin at 0."""
     cells = task.states * task.actions.size
+    if plan.openings is not None:
+        return _found_counters(task, plan, plan.openings, counting, words)
     sums = [
         plan.bank(plan.tables * counters, units, plan.noise(scale, units, words))
         for counters, (scale, units) in zip(
@@ -111,6 +117,20 @@ def _counters(task: Task, plan: Plan, counting: Counting, words: WordSource) -> 
         )
     ]
     return Counters(task, counting, sums[0], None if plan.public else sums[1])
+
+
+def _found_counters(
+    task: Task, plan: Plan, openings: Openings, counting: Counting, words: WordSource
+) -> FoundCounters:
+    """Return counters for transitions that are found. No transition has a counter yet."""
+    (gain_scale, grains), (scale, _) = plan.families
+    cells = plan.tables * task.states * task.actions.size
+    gains = plan.bank(cells, grains, plan.noise(gain_scale, grains, words))
+    moves = plan.bank(0, 1, plan.noise(scale, 1, words))
+    if not isinstance(moves, LatticeSums):
+        raise TypeError("transitions that are found need counter square-root")
+    draw = partial(RoundedNormal(openings.sigma).draw, source=words)
+    return FoundCounters(task, counting, gains, moves, openings, draw)
 
 
 @dataclass(frozen=True)
@@ -128,6 +148,7 @@ class Plan:
             that draws noise.
         amplification: the standard deviation of a running sum, for noise of standard deviation 1.
         terms: the number of independent noise terms in a running sum, for Laplace noise.
+        openings: how transitions are found; None if they have counters from the start.
     """
 
     mechanism: str
@@ -144,6 +165,7 @@ class Plan:
     bank: Callable[[int, int, Callable[[int], Ints]], Sums]
     amplification: float
     terms: int
+    openings: Openings | None = None
 
     @property
     def local(self) -> bool:
@@ -165,6 +187,10 @@ def central_plan(task: Task, wish: Wish) -> Plan:
     """Return how a trusted server makes counts private, with noise that meets the wish."""
     given = wish.privatizer
     sizes = given if isinstance(given, BatchedCountsParameters) else chosen_counts(task, wish)
+    if not task.found and sizes.threshold is not None:
+        raise ValueError(f"threshold ({sizes.threshold}) must be left out unless support is 'found'")
+    if task.found and sizes.threshold is None:
+        sizes = with_openings(sizes, wish.adjacency, wish.epsilon, wish.delta)
     p, _ = accountant_for("batched-counts").least_noise(sizes, wish.adjacency, wish.epsilon, wish.delta)
     return plan_of(task, p)
 
@@ -201,6 +227,7 @@ def plan_of(task: Task, p: BatchedCountsParameters) -> Plan:
         bank,
         one.amplification * lattice,
         p.batches.bit_length(),
+        _openings(p),
     )
 
 
@@ -224,6 +251,13 @@ def _silent(count: int) -> Ints:
     return np.zeros(count, np.int64)
 
 
+def _openings(p: BatchedCountsParameters) -> Openings | None:
+    """Return how transitions are found; None if every possible one has a counter."""
+    if p.threshold is None:
+        return None
+    return Openings(Fraction(p.opening_sigma or 0), p.threshold, max(1, p.batches // _FOUND_TIMES))
+
+
 PRIVATIZERS = ("auto", "tree", "square-root", "banded", "local")
 """How counts may be made private. ``auto`` chooses the cheapest counters of a trusted server."""
 
@@ -244,10 +278,14 @@ def chosen_counts(task: Task, wish: Wish) -> BatchedCountsParameters:
     table = _candidates(
         task.states, task.actions.size, task.horizon, task.episodes,
         epsilon=wish.epsilon, delta=wish.delta, adjacency=wish.adjacency,
-        support=min(task.branches, task.states), most_payoff=task.most_gain,
+        support=min(_FOUND_NEXT if task.found else task.branches, task.states), most_payoff=task.most_gain,
         bits=min(_BITS, _WHOLE - 1 - gains.bit_length()), grains=GRAINS,
     )  # fmt: skip
-    found = (one.parameters for one in table.candidates if _is(one.parameters, wish.privatizer))
+    found = (
+        one.parameters
+        for one in table.candidates
+        if _is(one.parameters, wish.privatizer) and not (task.found and one.parameters.counter == "tree")
+    )
     chosen = next(found, None)
     if chosen is None:
         raise ValueError(
@@ -318,6 +356,8 @@ def _laplace_tail(goal: float, plan: Plan) -> float:
 def signal_of(task: Task, plan: Plan) -> Signal:
     """Return how large the noise of a count is, compared with an average count."""
     cells = task.states * task.actions.size
+    if plan.openings is not None:
+        return _found_signal(task, plan, plan.openings)
     counters = plan.tables * (cells if plan.public else possible_transitions(task))
     scale = plan.gain_scale if plan.public else plan.scale
     spread = math.sqrt(2) if plan.laplace else 1.0
@@ -325,6 +365,19 @@ def signal_of(task: Task, plan: Plan) -> Signal:
     return Signal(
         task.episodes, task.episodes * visits / counters, float(scale) * spread * plan.amplification
     )
+
+
+def _found_signal(task: Task, plan: Plan, openings: Openings) -> Signal:
+    """Return the signal of transitions that are found, for cells with a few next states each.
+
+    An average transition is found if its average count in one period reaches the threshold.
+    """
+    cells = task.states * task.actions.size
+    counters = plan.tables * cells * min(_FOUND_NEXT, task.states)
+    periods = task.episodes / (plan.every * openings.period)
+    visits = task.episodes * min(task.horizon, plan.cap * cells)
+    noise = float(plan.scale) * plan.amplification
+    return Signal(task.episodes, visits / counters, noise, openings.threshold * periods)
 
 
 def _rlsvi(task: Task, wish: Wish) -> Built:

@@ -183,7 +183,13 @@ class Counters:
 
 
 def possible_transitions(task: Task) -> int:
-    """Return the number of possible transitions, which is the number of transition counters of one table."""
+    """Return the number of possible transitions, which is the number of transition counters of one table.
+
+    If transitions are found, it is the largest number that users can take.
+    """
+    if task.found:
+        cells = task.states * task.actions.size
+        return min(cells * (task.states + 1), task.episodes * task.horizon)
     return int((task.rows() >= 0).sum()) if task.successors is not None else task.rows().size
 
 

@@ -18,7 +18,7 @@ from dpproof.mechanisms.agents.algorithms import ALGORITHMS, PRIVATIZERS, Wish
 from dpproof.mechanisms.agents.journal import Journal, JournalError, Memory, RecordedWords
 from dpproof.mechanisms.agents.presets import PRESETS, Signal
 from dpproof.mechanisms.agents.spaces import FiniteSpace
-from dpproof.mechanisms.agents.task import Task, successors_of
+from dpproof.mechanisms.agents.task import FOUND, Task, successors_of
 from dpproof.mechanisms.randomness import Entropy, Randomness, Source
 from dpproof.mechanisms.release.words import words_of
 from dpproof.mechanisms.rl.private_ucb.constants import Constants
@@ -66,7 +66,8 @@ def agent(
         actions: the finite set of actions, given in the same way.
         support: the possible next observations of each observation and action, if they are public. A mapping from
             (observation, action), or a function with these arguments. ``"end"`` stands for the end of the episode.
-            Without it every observation may follow every other one, and more counters get noise.
+            Without it every observation may follow every other one, and more counters get noise. With ``"found"`` a
+            transition gets a counter when enough users have taken it. This is paid for in delta.
         starts: the observations in which an episode may begin, if they are public. Only SDP-PE needs them.
         privatizer: ``auto`` for the cheapest counters, or how counts are made private: ``tree``, ``square-root``,
             ``banded``, ``local``, or parameters of the accountant ``batched-counts``.
@@ -99,7 +100,10 @@ def agent(
     successors = successors_of(spaces[0], spaces[1], support)
     most = _most_gain(most_reward, low, high)
     first = tuple(map(spaces[0].number, starts or ()))
-    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first)
+    found = isinstance(support, str)
+    if found:
+        _check_found(algorithm, Adjacency.of(adjacency), delta, privatizer)
+    task = Task(spaces[0], spaces[1], horizon, episodes, low, high, successors, most, first, found)
     if env is not None:
         check_environment(task, env)
     wish = Wish(Adjacency.of(adjacency), epsilon, delta, constants or PRESETS[algorithm], privatizer)
@@ -111,6 +115,26 @@ def _budget(epsilon: Any, delta: Any) -> None:
         raise ValueError(f"epsilon ({epsilon!r}) must be above 0. A budget of 0 allows no learning.")
     if not 0 <= exact(delta, "delta") < 1:
         raise ValueError(f"delta ({delta!r}) must be in [0, 1)")
+
+
+def _check_found(algorithm: str, adjacency: Adjacency, delta: Any, privatizer: Any) -> None:
+    """Refuse arguments with which transitions cannot be found, or need not be."""
+    if algorithm not in _FINDING:
+        raise ValueError(f"algorithm ({algorithm!r}) must be one of {', '.join(_FINDING)} if support is 'found'")
+    if adjacency is Adjacency.REWARDS_ONLY:
+        raise ValueError(
+            "support ('found') must be left out under rewards-only. Transitions are public there, and need no noise."
+        )
+    if exact(delta, "delta") == 0:
+        raise ValueError(
+            "support ('found') needs a delta above 0, because a threshold may fail. Give a larger delta, "
+            "or declare the support."
+        )
+    if privatizer in ("tree", "local"):
+        raise ValueError(f"privatizer ({privatizer!r}) must be auto, square-root or banded if support is 'found'")
+
+
+_FINDING = ("private-ucb-vi", "private-ucb-po", "dp-ucbvi")
 
 
 def _most_gain(most: float | None, low: float, high: float) -> float | None:
@@ -218,6 +242,6 @@ def _asked(algorithm: str, task: Task, wish: Wish) -> str:
         "reward_range": [task.low, task.high],
         "most_gain": task.most_gain,
         "starts": task.starts,
-        "support": None if task.successors is None else task.successors.tolist(),
+        "support": FOUND if task.found else None if task.successors is None else task.successors.tolist(),
     }
     return json.dumps(told, sort_keys=True)

@@ -33,6 +33,7 @@ class Signal:
         episodes: the number of users.
         average: an average count at the end: the number of counted visits, divided by the number of counters.
         deviation: the standard deviation of the noise of a count in the last release.
+        opened: the average count at which an average transition is found; 0 if all transitions have counters.
 
     >>> Signal(episodes=1000, average=50.0, deviation=100.0).needed
     4000.0
@@ -41,11 +42,13 @@ class Signal:
     episodes: int
     average: float
     deviation: float
+    opened: float = 0.0
 
     @property
     def needed(self) -> float:
         """The number of episodes at which an average count is twice the standard deviation of its noise.
 
+        It is also enough to find an average transition, if transitions are found.
         The noise grows with the logarithm of the number of episodes. The formula ignores that.
         """
-        return self.episodes * 2 * self.deviation / self.average
+        return self.episodes * max(2 * self.deviation, self.opened) / self.average

@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 Support = "Mapping[tuple[Any, Any], Iterable[Any]] | Callable[[Any, Any], Iterable[Any]] | None"
 END = "end"
 """The name of the end of an episode in a declared support."""
+FOUND = "found"
+"""The support of a task whose possible transitions are found from users' data, privately."""
 _DENSE = 200_000_000
 
 
@@ -35,6 +37,7 @@ class Task:
         starts: the numbers of the observations in which an episode may begin; empty if every one may. Only SDP-PE asks.
         successors: int64 array (S A, b): the possible next states of state s and action a in row s A + a. The number S
             stands for the end of the episode, and -1 fills up a row. It is None if every state may follow.
+        found: whether the transitions that occur are found from users' data. ``successors`` is None then.
 
     Raises:
         ValueError: a number below 1, or a range of rewards that is empty or not finite.
@@ -49,6 +52,7 @@ class Task:
     successors: Ints | None = None
     most_gain: float | None = None
     starts: tuple[int, ...] = ()
+    found: bool = False
 
     def __post_init__(self) -> None:
         for name in ("horizon", "episodes"):
@@ -84,7 +88,7 @@ class Task:
             raise ValueError(
                 f"support (None) must be declared for {self.states} states and {self.actions.size} actions, because "
                 f"{cells * width} transitions would need noise. Give the possible next observations of every "
-                "observation and action, if they are public."
+                "observation and action, if they are public. Or use support='found'."
             )
         return np.broadcast_to(np.arange(width), (cells, width))
 
@@ -125,16 +129,18 @@ def successors_of(observations: FiniteSpace, actions: FiniteSpace, support: Any)
         observations: the set of observations.
         actions: the set of actions.
         support: a mapping from (observation, action) to the possible next observations, or a function with these two
-            arguments. ``"end"`` stands for the end of the episode.
+            arguments. ``"end"`` stands for the end of the episode. The text ``"found"`` declares nothing.
 
     Raises:
-        ValueError: a pair is missing, or an observation is unknown.
+        ValueError: a pair is missing, an observation is unknown, or a text is given that is not ``found``.
 
     >>> two, one = FiniteSpace.of("observation", 2), FiniteSpace.of("action", 1)
     >>> successors_of(two, one, {(0, 0): [0, 1], (1, 0): ["end"]}).tolist()
     [[0, 1], [2, -1]]
     """
-    if support is None:
+    if isinstance(support, str) and support != FOUND:
+        raise ValueError(f"support ({support!r}) must be 'found', a mapping, a function or None")
+    if support is None or isinstance(support, str):
         return None
     rows = [
         sorted({_next(observations, value) for value in _declared(support, s, a)})

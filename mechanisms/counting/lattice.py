@@ -36,7 +36,7 @@ class LatticeSums:
 
     Args:
         encoder: the first column c_0, c_1, ... of C, integers with c_0 above 0. Its length is the number of leaves.
-        counters: the number of streams.
+        counters: the number of streams, at least 0. `grow` adds streams later.
         most: an upper bound on the sum of absolute values that one stream adds over all leaves.
         draw: function that returns a number of independent integers of noise.
 
@@ -45,7 +45,7 @@ class LatticeSums:
     """
 
     def __init__(self, encoder: Sequence[int], counters: int, most: int, draw: Callable[[int], Ints]) -> None:
-        at_least("counters", counters, 1)
+        at_least("counters", counters, 0)
         if not len(encoder) or encoder[0] <= 0:
             raise ValueError(f"encoder ({list(encoder)[:3]}) must begin with an integer above 0")
         if max(map(abs, encoder)) * at_least("most", most, 0) >= _WHOLE:
@@ -81,6 +81,14 @@ class LatticeSums:
         """Add integers to counters of the present leaf. A counter may be listed more than once."""
         np.add.at(self._leaf, np.asarray(places, np.int64), np.asarray(amounts, np.int64))
 
+    def grow(self, counters: int) -> None:
+        """Add streams that begin at 0 with the present leaf. They have no noise from earlier leaves.
+
+        Their earlier leaves and releases count as 0, and C is lower triangular. So the decoder stays the same.
+        """
+        more = np.zeros(at_least("counters", counters, 0))
+        self._leaf, self.running = np.append(self._leaf, more), np.append(self.running, more)
+
     def close(self) -> Ints:
         """Complete the present leaf, and return the released integers y_t.
 
@@ -92,9 +100,9 @@ class LatticeSums:
         self._leaves.append(self._leaf)
         self._leaf = np.zeros_like(self._leaf)
         noise = self._draw(self._leaf.size)
-        released = _combined(self._encoder, self._leaves).astype(np.int64) + noise
+        released = _combined(self._encoder, self._leaves, noise.size).astype(np.int64) + noise
         self._released.append(released.astype(np.float64))
-        self.running = _combined(self._decoder, self._released)
+        self.running = _combined(self._decoder, self._released, noise.size)
         return released
 
 
@@ -191,12 +199,15 @@ class PlainSums:
         self.running, self._leaf = self.running + self._leaf, np.zeros_like(self._leaf)
 
 
-def _combined(column: Floats, rows: list[Floats]) -> Floats:
-    """Return the last entry of the Toeplitz matrix with this first column times the rows."""
-    found = np.zeros_like(rows[0])
+def _combined(column: Floats, rows: list[Floats], size: int) -> Floats:
+    """Return the last entry of the Toeplitz matrix with this first column times the rows.
+
+    A row that is shorter than ``size`` is filled up with zeros.
+    """
+    found = np.zeros(size)
     for weight, row in zip(column[: len(rows)][::-1].tolist(), rows, strict=True):
         if weight:
-            found += weight * row
+            found[: row.size] += weight * row
     return found
 
 

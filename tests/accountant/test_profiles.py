@@ -14,6 +14,7 @@ from fractions import Fraction
 import pytest
 
 import dpproof.accountant
+from dpproof.accountant.guarantees.failing import WithFailure
 from dpproof.accountant.guarantees.notions import ZCDP, ApproxDP, BoundedLoss, GaussianDP, PureDP, RenyiDP
 from dpproof.accountant.guarantees.profile import BestOf, Enclosed, Profile, WorstOf
 from dpproof.accountant.numbers.bounds import Bound
@@ -45,6 +46,7 @@ EXAMPLES = {
     "Enclosed": Enclosed(PureDP(1), PureDP(2)),
     "BestOf": BestOf((GaussianDP(1), ApproxDP(2, 0))),
     "WorstOf": WorstOf((GaussianDP(1), ApproxDP(2, 0))),
+    "WithFailure": WithFailure(GaussianDP("0.5"), "1e-9"),
     "PrivacyLoss": LOSS,
     "PrivacyLoss, Gaussians": PrivacyLoss([[]]),
     "GroupProfile": GroupProfile(GaussianDP("0.5"), 2),

@@ -10,6 +10,8 @@ run is one Gaussian mechanism, and with Laplace noise on a tree it is pure diffe
 Under ``rewards-only`` the visits and transitions of neighbours are equal. So only the payoffs need noise, and
 transitions may be public.
 
+With ``threshold`` and ``opening_sigma``, the possible transitions are found (docs/notes/found_support.md).
+
 Source: this project's own, from the matrix mechanism (`dpproof.accountant.counting.matrix_counting`).
 """
 
@@ -27,6 +29,7 @@ from dpproof.accountant.claims.calibration import Target, UnreachableTargetError
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.claims.trust import TrustModel
 from dpproof.accountant.counting.gaussian_tree import calibrated_sigma, finite_mu
+from dpproof.accountant.guarantees.failing import WithFailure
 from dpproof.accountant.guarantees.notions import GaussianDP, PureDP
 from dpproof.accountant.guarantees.profile import Profile
 from dpproof.accountant.numbers.enclosures import arb_of, exact, precision
@@ -39,6 +42,7 @@ from dpproof.accountant.rl.private_ucb.batched_parameters import (
 )
 from dpproof.accountant.rl.private_ucb.encoder import nodes, squared_column
 from dpproof.accountant.rl.private_ucb.noise import pure_ends
+from dpproof.accountant.rl.private_ucb.openings import failure_probability
 
 __all__ = ["ACCOUNTANT", "BatchedCountsParameters", "account", "squared_counts"]
 
@@ -56,6 +60,7 @@ _STATEMENTS = {
 _MOVED = "how far one user moves a batch is proved in docs/notes/ucb_batches.md"
 _PAYOFFS = "how far payoffs alone move the counts of an episode is ucb.capped_counts"
 _LATTICE = "that the released lattice values are post-processing is proved in docs/notes/ucb_batches.md"
+_OPENED = "what transitions that are found by thresholds cost is proved in docs/notes/found_support.md"
 _PURE = "for Laplace noise the pure guarantee is stated at every delta"
 
 
@@ -63,8 +68,9 @@ def account(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Privac
     """Return the proved guarantee of all releases, in the central model.
 
     For Gaussian noise it is that of a Gaussian mechanism with mu = norm/sigma, where norm is an upper bound
-    on the norm of one user's change of the counts. For Laplace noise it is pure differential privacy. No pair
-    of neighbours is known that attains the guarantee.
+    on the norm of one user's change of the counts. With a threshold, the probability that a pair is opened
+    which one user alone has visited is added (docs/notes/found_support.md). For Laplace noise it is pure
+    differential privacy. No pair of neighbours is known that attains the guarantee.
 
     Under ``rewards-only`` one user's payoffs change, and its states and actions stay.
 
@@ -103,14 +109,17 @@ def _check_relation(parameters: BatchedCountsParameters, adjacency: Adjacency) -
 def _notes(parameters: BatchedCountsParameters, adjacency: Adjacency) -> tuple[str, ...]:
     payoffs = (_PAYOFFS,) if adjacency is Adjacency.REWARDS_ONLY else ()
     lattice = () if parameters.bits is None else (_LATTICE,)
-    return (_MOVED, *payoffs, *lattice, *((_PURE,) if parameters.noise == "laplace" else ()))
+    opened = () if parameters.threshold is None else (_OPENED,)
+    return (_MOVED, *payoffs, *lattice, *opened, *((_PURE,) if parameters.noise == "laplace" else ()))
 
 
-def _gaussian(parameters: BatchedCountsParameters, adjacency: Adjacency) -> GaussianDP:
+def _gaussian(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Profile:
     with precision(_BITS):
-        return GaussianDP(
-            finite_mu(_moved(parameters, adjacency) / arb_of(exact(parameters.sigma)), parameters.sigma)
-        )
+        moved = _moved(parameters, adjacency) / arb_of(exact(parameters.sigma))
+        inner = GaussianDP(finite_mu(moved, parameters.sigma))
+    if parameters.threshold is None or adjacency is Adjacency.REWARDS_ONLY:
+        return inner
+    return WithFailure(inner, failure_probability(parameters))
 
 
 def _laplace(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Profile:
@@ -125,8 +134,19 @@ def _moved(parameters: BatchedCountsParameters, adjacency: Adjacency) -> flint.a
     p = parameters
     counts = squared_counts(p.states, p.actions, p.horizon, p.cap) if p.pooled else p.horizon
     payoffs = _two_users(adjacency, squared_payoffs(p), Fraction(counts))
-    moved = _noisy_transitions(adjacency) * _USERS[adjacency] * counts + payoffs / exact(p.cost_factor) ** 2
-    return (squared_column(p) * arb_of(moved)).sqrt()
+    visits = _noisy_transitions(adjacency) * _USERS[adjacency] * counts
+    return (_visit(p) * visits + squared_column(p) * arb_of(payoffs / exact(p.cost_factor) ** 2)).sqrt()
+
+
+def _visit(parameters: BatchedCountsParameters) -> flint.arb:
+    """Return the largest squared change of the release by one visit, for sigma = 1. Call it inside ``precision``.
+
+    A transition has a counter, or it may still be found. So a visit moves either a counter or an opening.
+    """
+    column, p = squared_column(parameters), parameters
+    if p.opening_sigma is None:
+        return column
+    return column.max(arb_of((exact(p.sigma) / exact(p.opening_sigma)) ** 2))
 
 
 def _total(parameters: BatchedCountsParameters, adjacency: Adjacency) -> Fraction:
@@ -161,9 +181,24 @@ def _calibrate(
     _check_relation(parameters, adjacency)
     if parameters.noise == "laplace":
         return _least_laplace(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
+    if parameters.threshold is not None:
+        return _least_beside_openings(parameters, adjacency, Target(exact(epsilon, "epsilon"), exact(delta, "delta")))
     with precision(_BITS):
         found = calibrated_sigma([_moved(parameters, adjacency)], epsilon, delta)
     return replace(parameters, sigma=found.upper), replace(parameters, sigma=found.lower)
+
+
+def _least_beside_openings(
+    parameters: BatchedCountsParameters, adjacency: Adjacency, target: Target
+) -> tuple[BatchedCountsParameters, BatchedCountsParameters]:
+    """Return the least sigma beside the given openings, and one just below it. See `thresholds.with_openings`."""
+    failure = failure_probability(parameters)
+    if exact(failure.upper) >= target.delta and adjacency is not Adjacency.REWARDS_ONLY:
+        raise UnreachableTargetError(
+            f"{target} cannot be met, because openings alone fail with probability {failure}. Use a larger threshold."
+        )
+    start = replace(parameters, sigma=float(exact(parameters.opening_sigma or 1)))
+    return calibrate_noise(start, "sigma", lambda p: _gaussian(p, adjacency), target.epsilon, target.delta)
 
 
 def _least_laplace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproof.accountant.claims.parameters import Choice, Flag, Integers, Parameters, Reals, parameter
+from dpproof.accountant.claims.parameters import EXACT, Choice, Flag, Integers, Parameters, Reals, parameter
 from dpproof.accountant.counting.toeplitz import MOST_LEAVES
 from dpproof.accountant.numbers.enclosures import exact
 
@@ -37,13 +37,18 @@ class BatchedCountsParameters(Parameters):
     If ``bits`` is given, the coefficients of C are rounded to multiples of 2^-bits, and payoffs are multiples
     of 1/``grains``. Then C x lies on a lattice, and so does the noise, which is rounded to the lattice.
 
+    If ``threshold`` is given, the possible transitions are not declared but found. A transition has no counter
+    until its count in one period of batches, with noise ``opening_sigma``, reaches the threshold. Its counter
+    begins with the next batch (docs/notes/found_support.md).
+
     >>> BatchedCountsParameters(6, 2, 20, 1000, sigma=100.0, cap=5, every=100).batches
     9
 
     Raises:
         ValueError: for a cap above the horizon, no release at all, or more releases than dpproof can handle.
             Also for Laplace noise on another counter than ``tree``, for ``bands`` on a tree or above the
-            number of releases, and for only one of ``bits`` and ``grains``.
+            number of releases, for only one of ``bits`` and ``grains``, and for only one of ``threshold`` and
+            ``opening_sigma``. Also for a threshold with Laplace noise, with a tree or with public transitions.
     """
 
     states: int = parameter(Integers(1, _MOST), "states", "number of states S")
@@ -98,6 +103,20 @@ class BatchedCountsParameters(Parameters):
         Integers(1, _MOST), "grains", "whole grains that a payoff of 1 is counted in; bits needs it", None
     )
 
+    opening_sigma: float | None = parameter(
+        Reals(0, lower_open=True),
+        "count",
+        "Gaussian noise on the count by which a transition is found; threshold needs it",
+        None,
+        safer=EXACT,
+    )
+    threshold: int | None = parameter(
+        Integers(1, 1 << 62),
+        "count",
+        "a seen transition gets a counter if its noisy count, rounded, is at least this; all have one without it",
+        None,
+    )
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cap > self.horizon:
@@ -112,6 +131,7 @@ class BatchedCountsParameters(Parameters):
             )
         self._check_counter()
         self._check_lattice()
+        self._check_openings()
 
     def _check_counter(self) -> None:
         if self.noise == "laplace" and self.counter != "tree":
@@ -131,6 +151,22 @@ class BatchedCountsParameters(Parameters):
             )
         if self.grains is not None and self.bits is None:
             raise ValueError(f"grains ({self.grains}) must be left out unless bits is given")
+
+    def _check_openings(self) -> None:
+        if self.threshold is None and self.opening_sigma is None:
+            return
+        if self.threshold is None or self.opening_sigma is None:
+            missing = "threshold" if self.threshold is None else "opening_sigma"
+            raise ValueError(f"{missing} is missing. Give threshold and opening_sigma together, or neither.")
+        if self.noise != "gaussian" or self.counter != "square-root":
+            raise ValueError(
+                f"threshold ({self.threshold}) needs counter square-root with noise gaussian, not {self.counter!r} "
+                f"with {self.noise!r}. Leave threshold and opening_sigma out, or change the counter."
+            )
+        if self.public_transitions:
+            raise ValueError(
+                f"threshold ({self.threshold}) must be left out if transitions are public, because they need no noise."
+            )
 
     @property
     def last(self) -> int:
