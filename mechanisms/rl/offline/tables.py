@@ -169,7 +169,7 @@ def learn(
         seed: leave it out for a release. A seed or a generator makes a simulation, which has no guarantee.
 
     >>> log = Episodes.rectangular([[0, 1]] * 5000, [[1, 0]] * 5000, [[0.0, 1.0]] * 5000)
-    >>> found = learn(log, states=2, actions=2, horizon=2, epsilon=1, delta=1e-6, adjacency="replace", seed=0)
+    >>> found = learn(log, states=2, actions=2, horizon=2, epsilon=1, delta=1e-6, adjacency="replace", seed=1)
     >>> found.act(state=0, step=0), found.simulated
     (1, True)
 
