@@ -157,7 +157,7 @@ def learn(
         rewards: expected rewards (S, A) or (H, S, A), in their own units, if they are public. Then rewards in the log
             are not used, and the noise is smaller.
         possible: a bool array (S, A, S+1): which next states are possible, from public knowledge. The last column says
-            whether an episode may end. It makes the bounds much better if few next states are possible.
+            whether an episode may end. It makes the lower bounds better if few next states are possible.
         variance_aware: whether the bounds depend on the variance of the next state. If not, Hoeffding's inequality is
             used, which is weaker.
         failure: the probability that a lower bound may be wrong.
