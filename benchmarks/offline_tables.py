@@ -93,22 +93,27 @@ def one_run(
     return float(mdp.policy_values(policy)[0, mdp.start]), float(values[0, mdp.start])
 
 
-def measured(name: str, mdp: TabularMDP, runs: int = RUNS) -> Iterator[str]:
-    """Yield the rows of the table of one environment."""
+def measured(
+    name: str, mdp: TabularMDP, counts: tuple[int, ...] = EPISODES, runs: int = RUNS
+) -> Iterator[str]:
+    """Yield the rows of the table of one environment. Only one log is held at a time."""
     chances = behaviour(mdp)
     best, logged = mdp.optimal_values()[0, mdp.start], mdp.policy_values(chances)[0, mdp.start]
-    for count in EPISODES:
-        logs = [log(mdp, chances, count, np.random.default_rng([5, count, run])) for run in range(runs)]
-        for known in (False, True):
-            for epsilon in EPSILONS:
-                found = np.array([one_run(mdp, each, epsilon, known, run) for run, each in enumerate(logs)])
-                value, (low, high) = found[:, 0].mean(), np.quantile(found[:, 0], (0.1, 0.9))
-                wrong = int((found[:, 1] > found[:, 0] + 1e-9).sum())
-                asked = "none" if epsilon is None else f"{epsilon:g}"
-                yield (
-                    f"| {name} | {count:,} | {'yes' if known else 'no'} | {asked} | {value:.3f} ({low:.3f} to"
-                    f" {high:.3f}) | {found[:, 1].mean():.3f} | {wrong} of {runs} | {logged:.3f} | {best:.3f} |"
-                )
+    kinds = [(known, epsilon) for known in (False, True) for epsilon in EPSILONS]
+    for count in counts:
+        found = np.zeros((len(kinds), runs, 2))
+        for run in range(runs):
+            episodes = log(mdp, chances, count, np.random.default_rng([5, count, run]))
+            for place, (known, epsilon) in enumerate(kinds):
+                found[place, run] = one_run(mdp, episodes, epsilon, known, run)
+        for (known, epsilon), (values, bounds) in zip(kinds, found.swapaxes(1, 2), strict=True):
+            low, high = np.quantile(values, (0.1, 0.9))
+            wrong = int((bounds > values + 1e-9).sum())
+            asked, able = "none" if epsilon is None else f"{epsilon:g}", "yes" if known else "no"
+            yield (
+                f"| {name} | {count:,} | {able} | {asked} | {values.mean():.3f} ({low:.3f} to {high:.3f}) |"
+                f" {bounds.mean():.3f} | {wrong} of {runs} | {logged:.3f} | {best:.3f} |"
+            )
 
 
 def garnet(states: int, actions: int, horizon: int, rng: np.random.Generator) -> TabularMDP:

@@ -106,7 +106,10 @@ def test_a_release_meets_its_target_and_a_simulation_has_no_guarantee(adjacency)
     target = TARGET | {"adjacency": adjacency}
     released = learn(small(), **SIZES, **target)
     assert isinstance(released.released, ReleasedCounts)
-    assert 0.999 < released.account(adjacency).epsilon("1e-6").upper <= 1
+    account = released.account(adjacency)
+    assert 0.999 < account.epsilon("1e-6").upper <= 1
+    assert account.covers_released_bits
+    assert account.neighbours == f"{adjacency}, of one user"
     simulated = learn(small(), **SIZES, **target, seed=1)
     assert isinstance(simulated.released, SimulatedCounts)
     with pytest.raises(SimulationError):
@@ -211,6 +214,43 @@ def test_all_episodes_of_one_step():
     found = learn(batch, states=1, actions=2, horizon=1, **TARGET, seed=0)
     assert found.act(0, 0) == 1
     assert 0.9 < found.lower_bound(0) < 1
+
+
+def ending(rng, count, horizon=4):
+    """Episodes of two states that end with probability 0.2 at each step; rewards -2 or 0, moved to [0, 1]."""
+    states, actions, rewards, lengths = [], [], [], []
+    for _ in range(count):
+        s, length = 0, 0
+        while True:
+            a = int(rng.integers(2))
+            states.append(s), actions.append(a), rewards.append(float(rng.random() < 0.3 + 0.4 * (s == a)))
+            length += 1
+            if length == horizon or rng.random() < 0.2:
+                break
+            s = int(rng.random() < 0.3 + 0.4 * a)
+        lengths.append(length)
+    arrays = (np.array(each) for each in (states, actions, rewards, lengths))
+    return Episodes(*arrays, np.arange(count))
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_bounds_hold_for_episodes_that_end_and_negative_rewards(epsilon):
+    """Through the sampler of releases, against exact values: rewards -2 + 2 (0.3 or 0.7), chance 0.8 to go on."""
+    for run in range(5):
+        episodes = ending(np.random.default_rng([SEED, run]), 3000)
+        found = learn(
+            episodes, states=2, actions=2, horizon=4, epsilon=epsilon, delta=1e-6, adjacency="replace",
+            reward_range=(-2, 0), seed=[SEED, run],
+        )  # fmt: skip
+        after = np.zeros(2)
+        for h in reversed(range(4)):
+            here = found.policy[h]
+            up = 0.3 + 0.4 * here
+            after = (
+                -2 + 2 * (0.3 + 0.4 * (here == np.arange(2))) + 0.8 * ((1 - up) * after[0] + up * after[1])
+            )
+            assert (found.values[h] <= after).all()
+        assert found.values[0, 0] > (-8 if epsilon < 10 else -6.5)
 
 
 @pytest.mark.slow

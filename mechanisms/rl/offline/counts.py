@@ -13,7 +13,7 @@ sensitivity and proves that the guarantee is that of one Gaussian mechanism.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _MECHANISM = "offline learning from tables"
+_SAMPLER = "dpproof.mechanisms.rl.offline.tables.learn"
 _PROVED = (Adjacency.REPLACE, Adjacency.ADD_REMOVE, Adjacency.REWARDS_ONLY)
 
 
@@ -150,7 +151,16 @@ class LogParameters:
         0.7...
         """
         relation = Adjacency.of(adjacency)
-        return gaussian_guarantee(self.as_gaussian(relation), relation)
+        found = gaussian_guarantee(self.as_gaussian(relation), relation)
+        return replace(
+            found,
+            released="the noisy counts of the log, the policy and its lower bounds",
+            published=None,
+            attained=None,
+            notes=("docs/notes/offline_tables.md computes the sensitivity",),
+            exact_sampler=_SAMPLER,
+            unit="user",
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON data."""

@@ -157,7 +157,7 @@ def learn(
         rewards: expected rewards (S, A) or (H, S, A), in their own units, if they are public. Then rewards in the log
             are not used, and the noise is smaller.
         possible: a bool array (S, A, S+1): which next states are possible, from public knowledge. The last column says
-            whether an episode may end. It makes the bounds much better if few next states are possible.
+            whether an episode may end. It makes the lower bounds better if few next states are possible.
         variance_aware: whether the bounds depend on the variance of the next state. If not, Hoeffding's inequality is
             used, which is weaker.
         failure: the probability that a lower bound may be wrong.
@@ -169,7 +169,7 @@ def learn(
         seed: leave it out for a release. A seed or a generator makes a simulation, which has no guarantee.
 
     >>> log = Episodes.rectangular([[0, 1]] * 5000, [[1, 0]] * 5000, [[0.0, 1.0]] * 5000)
-    >>> found = learn(log, states=2, actions=2, horizon=2, epsilon=1, delta=1e-6, adjacency="replace", seed=0)
+    >>> found = learn(log, states=2, actions=2, horizon=2, epsilon=1, delta=1e-6, adjacency="replace", seed=1)
     >>> found.act(state=0, step=0), found.simulated
     (1, True)
 
