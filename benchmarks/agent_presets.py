@@ -124,7 +124,8 @@ def regret(one: Agent, mdp: TabularMDP, rng: np.random.Generator) -> float:
     sums, learner = mdp.transitions.cumsum(axis=2), one._learner
     states, actions = np.empty(mdp.horizon + 1, np.int64), np.empty(mdp.horizon, np.int64)
     for k in range(one.task.episodes):
-        weights = learner.weights
+        learner.begin()
+        weights = learner.for_user()
         if weights is not last and (last is None or "po" not in one.name or k % 50 == 0):
             table = weights.astype(np.float64)
             value = mdp.policy_values(table / table.sum(axis=2, keepdims=True))[0, mdp.start]

@@ -43,6 +43,7 @@ def run(
         )  # fmt: skip
     learner = one._learner
     for _ in range(episodes):
+        learner.begin()
         weights, start = learner.for_user(), time.perf_counter()
         visited, taken = [0], []
         for h, (u, v) in enumerate(rng.random((horizon, 2))):

@@ -25,7 +25,7 @@ from dpproof.accountant.claims.parameters import Parameters
 from dpproof.accountant.claims.result import PrivacyResult
 from dpproof.accountant.guarantees.profile import WorstOf
 from dpproof.mechanisms.agents.interrupts import held_back
-from dpproof.mechanisms.agents.journal import Entry, JournalError, Memory
+from dpproof.mechanisms.agents.journal import Event, JournalError, Memory
 from dpproof.mechanisms.agents.learner import Floats, Learner, Path, Record, Weights
 from dpproof.mechanisms.agents.policy import Policy, drawn
 from dpproof.mechanisms.agents.task import Task
@@ -108,6 +108,7 @@ class Agent:
         self._randomness, self._journal = randomness, journal
         self._draws = Randomness.of(None if not randomness.simulated else randomness.spawn(1)[0]).generator
         self._open: set[bytes] = set()
+        self._users = self._running = 0
         self._lock = threading.RLock()
         self._process, self._broken = os.getpid(), False
 
@@ -154,8 +155,8 @@ class Agent:
 
     @property
     def users(self) -> int:
-        """The number of users so far, including those who left."""
-        return self._learner.users
+        """The number of users who have begun an episode."""
+        return self._users
 
     @property
     def result(self) -> PrivacyResult:
@@ -186,8 +187,9 @@ class Agent:
         Leave the session normally to count the user. Leave it by an error, or by `Session.abort`, and the user is
         counted as absent: the place is used up, and nothing of the episode is kept.
 
-        Sessions may overlap, also in several threads. A user's place is the order in which sessions end. The guarantee
-        takes this order and its times as public. It protects what users observe and which rewards they get.
+        Sessions may overlap, also in several threads, unless the algorithm is ``sdp-pe``. A batch is over when so many
+        users have begun, whoever has ended. A user who ends later is counted in the next batch. So neither the policies
+        of others nor their batches depend on how long a user takes.
 
         Args:
             person: a name that identifies the user. A person takes part once only. Without a name, the caller promises
@@ -205,8 +207,13 @@ class Agent:
                     f"person ({person!r}) has already taken part. The guarantee is for one episode of each user; give "
                     "a new person, or account for several episodes of a user by group privacy."
                 )
+            if self._running and not self._learner.overlapping:
+                raise ValueError(f"{self._name} takes one user at a time. End or abort the session of the last user.")
             with self._drawing():
+                self._journal.begin()
+                self._begin()
                 weights = self._learner.for_user()
+            self._running += 1
             if digest is not None:
                 self._open.add(digest)
             return Session(self, self._task, weights, digest)
@@ -218,22 +225,26 @@ class Agent:
                 "still be used by act(), which costs nothing."
             )
 
+    def _begin(self) -> None:
+        self._users += 1
+        self._learner.begin()
+
     def _finish(self, digest: bytes | None, path: Path | None) -> None:
         """Count a user, or pass over an absent one. A user whose path the learner cannot count is absent."""
         with self._lock:
             self._open.discard(digest or b"")
-            self._room()
+            self._running -= 1
             try:
                 record = self._learner.absent() if path is None else self._learner.sent(path)
-            except ValueError:  # the place of a user must not depend on the user's data
-                self._note(Entry(digest, self._learner.absent()))
+            except ValueError:
+                self._note(digest, self._learner.absent())
                 raise
-            self._note(Entry(digest, record))
+            self._note(digest, record)
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, digest: bytes | None, record: Record | None) -> None:
         with self._drawing():
-            self._journal.commit(self.users, entry)
-            self._advance(entry.record)
+            self._journal.end(digest, record)
+            self._end(record)
 
     def _present(self) -> Weights:
         """Return the present policy. Some learners draw noise for it."""
@@ -263,17 +274,20 @@ class Agent:
                     raise
                 raise JournalError(_STOPPED) from error
 
-    def _advance(self, record: Record | None) -> None:
+    def _end(self, record: Record | None) -> None:
         if record is None:
             self._learner.skip()
         else:
             self._learner.see(record)
 
-    def replay(self, entries: Iterator[Entry]) -> None:
-        """Repeat the users of a journal. `dpproof.agent` calls this method."""
+    def replay(self, events: Iterator[Event]) -> None:
+        """Repeat the events of a journal. `dpproof.agent` calls this method."""
         with self._journal.transaction():
-            for entry in entries:
-                self._advance(entry.record)
+            for event in events:
+                if event.ended:
+                    self._end(event.record)
+                else:
+                    self._begin()
             _ = self._learner.weights  # a policy that was drawn for the next user
 
     def train(
@@ -419,7 +433,7 @@ class Session:
     def abort(self) -> None:
         """End the session without the user's data. The user counts as absent if there is a place left."""
         with self._lock:
-            if not self._closed and self._agent.users < self._task.episodes:
+            if not self._closed:
                 self._agent._finish(self._digest, None)
             self._closed = True
 
@@ -427,7 +441,6 @@ class Session:
         """End the session and count the user. Leaving the context manager normally does the same.
 
         Raises:
-            BudgetSpentError: other users have taken all places since the session began.
             ValueError: the learner cannot count the episode. The user is absent then.
         """
         with self._lock:

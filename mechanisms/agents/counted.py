@@ -289,7 +289,9 @@ class CountedLearner:
 
     def __init__(self, counters: Counters, planner: Planner) -> None:
         self._counters, self._planner = counters, planner
-        self.users = 0
+        self.overlapping = True
+        self.begun = 0
+        """The number of users who have begun. Every batch ends when so many users have begun, whoever has ended."""
         self.releases = 0
 
     @property
@@ -315,20 +317,23 @@ class CountedLearner:
         return None
 
     def see(self, record: Record) -> None:
-        """Count the next user. See `Learner.see`."""
+        """Count a user. See `Learner.see`."""
         self._counters.count(Path(**record))
-        self.skip()
 
     def skip(self) -> None:
-        """Pass over the next user. See `Learner.skip`."""
+        """Pass over an absent user, who adds nothing to the counters."""
+
+    def begin(self) -> None:
+        """Note that a user begins. If the present batch is over, release its counts and plan from them."""
         counting = self._counters.counting
-        self.users += 1
-        if self.users % counting.every == 0 and self.releases < counting.releases:
+        if self.begun and self.begun % counting.every == 0 and self.releases < counting.releases:
             gains, transitions = self._counters.release()
             self.releases += 1
             noisy = self._counters.possible > 0
             self._planner.read(self._counters.after, gains, transitions, noisy=noisy)
-        self._planner.next_user()
+        if self.begun:
+            self._planner.next_user()
+        self.begun += 1
 
 
 class LocalLearner(CountedLearner):
@@ -363,4 +368,3 @@ class LocalLearner(CountedLearner):
     def see(self, record: Record) -> None:
         """Add a user's noisy counts."""
         self._counters.add(record["gains"], record["transitions"])
-        self.skip()

@@ -33,7 +33,7 @@ from dpproof.mechanisms.release.words import Words, WordSource
 _SCHEMA = """
 create table if not exists about (name text primary key, value blob not null);
 create table if not exists words (number integer primary key, words blob not null);
-create table if not exists users (place integer primary key, person blob unique, record blob);
+create table if not exists events (number integer primary key, ended integer, person blob unique, record blob);
 """
 
 
@@ -45,11 +45,14 @@ class JournalError(ValueError):
     """Raised for a journal that belongs to another agent or another process, and for an agent that may not go on."""
 
 
-class Entry(NamedTuple):
-    """One user's place in the run: a digest of who it was, None if unknown, and what the server got, None if absent."""
+class Event(NamedTuple):
+    """A user who begins an episode, or one who has ended it. Users who never ended have left nothing else."""
 
+    ended: bool
     person: bytes | None
+    """A digest of who has ended, None if unknown."""
     record: Record | None
+    """What the server got of the user who has ended, None if the user is absent."""
 
 
 class Memory:
@@ -79,10 +82,13 @@ class Memory:
     def choose(self, chosen: str) -> None:
         """Note the mechanism and its parameters."""
 
-    def commit(self, place: int, entry: Entry) -> None:
-        """Note a user's place in the run."""
-        if entry.person is not None:
-            self._persons.add(entry.person)
+    def begin(self) -> None:
+        """Note that a user begins."""
+
+    def end(self, person: bytes | None, record: Record | None) -> None:
+        """Note that a user has ended."""
+        if person is not None:
+            self._persons.add(person)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -108,6 +114,7 @@ class Journal(Memory):
         super().__init__()
         self._path, self._base = path, _opened(path)
         self._grouped = self._begun = False
+        self._begins = 0
         try:
             self._agree("agent", about)
             self._key = self._kept("key", self._key)
@@ -165,46 +172,54 @@ class Journal(Memory):
         if self._grouped and not self._begun:
             self._base.execute("begin")
             self._begun = True
+        for _ in range(self._begins):
+            self._base.execute("insert into events (ended) values (0)")
+        self._begins = 0
         self._base.execute(command, values)
 
     def knows(self, digest: bytes) -> bool:
         """Return whether this person has already taken part."""
-        return self._base.execute("select 1 from users where person = ?", (digest,)).fetchone() is not None
+        return self._base.execute("select 1 from events where person = ?", (digest,)).fetchone() is not None
 
     def words(self, words: Words) -> None:
         """Write random words before they are used."""
         self._write("insert into words (words) values (?)", words.tobytes())
 
-    def commit(self, place: int, entry: Entry) -> None:
-        """Write a user's place in the run.
+    def begin(self) -> None:
+        """Note that a user begins. It is written together with what comes next.
+
+        If the process ends before, nothing was released since the last user who is in the journal, and none is missed.
+        """
+        self._begins += 1
+
+    def end(self, person: bytes | None, record: Record | None) -> None:
+        """Write that a user has ended.
 
         Raises:
-            JournalError: the place or the person is in the journal already.
+            JournalError: the person is in the journal already.
         """
-        data = None if entry.record is None else _packed(entry.record)
+        data = None if record is None else _packed(record)
         try:
-            self._write("insert into users values (?, ?, ?)", place, entry.person, data)
+            self._write("insert into events (ended, person, record) values (1, ?, ?)", person, data)
         except sqlite3.IntegrityError as error:
-            raise JournalError(
-                f"user number {place} or this person is in the journal already. Begin again from the journal."
-            ) from error
+            raise JournalError("this person is in the journal already. Begin again from the journal.") from error
 
     def recorded_words(self) -> Iterator[Words]:
         """Yield the random words in the order in which they were drawn."""
         for (data,) in self._base.execute("select words from words order by number").fetchall():
             yield np.frombuffer(data, np.uint64)
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield the users' entries in order.
+    def events(self) -> Iterator[Event]:
+        """Yield the events in order.
 
         Raises:
-            JournalError: a place is missing.
+            JournalError: an event is missing.
         """
-        rows = self._base.execute("select place, person, record from users order by place").fetchall()
-        for number, (place, person, data) in enumerate(rows):
-            if place != number:
-                raise JournalError(f"user number {number} is missing from the journal")
-            yield Entry(person, None if data is None else _unpacked(data))
+        rows = self._base.execute("select number, ended, person, record from events order by number").fetchall()
+        for expected, (number, ended, person, data) in enumerate(rows, 1):
+            if number != expected:
+                raise JournalError(f"event number {expected} is missing from the journal")
+            yield Event(bool(ended), person, None if data is None else _unpacked(data))
 
     def close(self) -> None:
         """Close the file."""

@@ -40,14 +40,19 @@ Record = Mapping[str, NDArray[Any]]
 class Learner(Protocol):
     """Interface of a learning algorithm that real users drive, one episode each."""
 
-    @property
-    def users(self) -> int:
-        """The number of users so far, counted or skipped."""
-        ...
+    overlapping: bool
+    """Whether a user may begin before another one has ended.
+
+    Releases must not depend on when a user ends, because that may depend on the user's data.
+    """
 
     @property
     def weights(self) -> Weights:
         """The present policy: probabilities (H, S, A) of actions. A new array is made when the policy changes."""
+        ...
+
+    def begin(self) -> None:
+        """Note that a user begins an episode. Counts are released at such moments only, before the user's policy."""
         ...
 
     def for_user(self) -> Weights:
@@ -67,9 +72,9 @@ class Learner(Protocol):
         ...
 
     def see(self, record: Record) -> None:
-        """Count the next user, of whom the server got this record."""
+        """Count a user who has ended, of whom the server got this record."""
         ...
 
     def skip(self) -> None:
-        """Pass over the next user, who is absent. The user's place is used up, so that releases keep their times."""
+        """Pass over a user who has ended and is absent."""
         ...

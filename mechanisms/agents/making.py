@@ -208,7 +208,7 @@ def _made(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journa
 def _resumed(algorithm: str, task: Task, wish: Wish, randomness: Randomness, journal: Journal) -> Agent:
     words = RecordedWords(journal, words_of(randomness), journal.recorded_words())
     found = _made(algorithm, task, _as_before(wish, journal), Randomness(Entropy(words)), journal)
-    found.replay(journal.entries())
+    found.replay(journal.events())
     if words.left:
         raise JournalError(
             f"the journal holds {words.left} random words that its users do not need, so users are missing from it. "

@@ -30,20 +30,20 @@ class RLSVILearner:
 
     def __init__(self, task: Task, parameters: RLSVIParameters, randomness: Randomness) -> None:
         self._task = task
+        self.overlapping = True  # the relation keeps states and actions, and so the order of users
         self._stream = RLSVIStream(parameters, randomness)
         self._present: tuple[int, Weights] | None = None
 
-    @property
-    def users(self) -> int:
-        """The number of users so far."""
-        return self._stream.episode
+    def begin(self) -> None:
+        """Note that a user begins. Nothing is released: a table is drawn when its policy is asked for."""
 
     @property
     def weights(self) -> Weights:
         """The best actions of the present table, as probabilities (H, S, A). The first call draws the table."""
-        if self._present is None or (self._present[0] < self.users and self.users < self._task.episodes):
+        seen = self._stream.episode
+        if self._present is None or (self._present[0] < seen and seen < self._task.episodes):
             best = self._stream.policy()[:, : self._task.states]
-            self._present = self.users, np.eye(self._task.actions.size, dtype=np.float32)[best]
+            self._present = seen, np.eye(self._task.actions.size, dtype=np.float32)[best]
         return self._present[1]
 
     def for_user(self) -> Weights:
@@ -68,12 +68,7 @@ class RLSVILearner:
         self._stream.see(record["states"], record["actions"], record["gains"])
 
     def skip(self) -> None:
-        """Pass over the next user, who counts as one who left at once."""
-        self.see(
-            padded(
-                self._task, Path(np.array([self._task.states]), np.zeros(0, np.int64), np.zeros(0))
-            ).record()
-        )
+        """Pass over an absent user. The next one gets the same table."""
 
 
 def padded(task: Task, path: Path) -> Path:
@@ -107,12 +102,11 @@ class EliminationLearner:
 
     def __init__(self, task: Task, stream: EliminationStream) -> None:
         self._task, self._stream = task, stream
+        self.overlapping = False  # a batch has a fixed number of users, so their order matters
         self._bits = Randomness.of(None).generator
 
-    @property
-    def users(self) -> int:
-        """The number of users so far."""
-        return self._stream.seen
+    def begin(self) -> None:
+        """Note that a user begins. Nothing is released: a batch is released when its last user has ended."""
 
     @property
     def weights(self) -> Weights:
@@ -169,17 +163,21 @@ class ThompsonLearner:
         self._words = words_of(randomness)
         self._counts = [0] * parameters.arms
         self._sums = [0] * parameters.arms
-        self.users = 0
+        self.overlapping = True  # the relation keeps the pulled arms, and so the order of users
+        self._seen = 0
         self._present: tuple[int, Weights] | None = None
+
+    def begin(self) -> None:
+        """Note that a user begins. Nothing is released: the numbers are drawn when the arm is asked for."""
 
     @property
     def weights(self) -> Weights:
         """The arm of the present user, as probabilities (1, 1, A). The first call for a user draws the numbers."""
-        if self._present is None or (self._present[0] < self.users and self.users < self._task.episodes):
+        if self._present is None or (self._present[0] < self._seen and self._seen < self._task.episodes):
             arms = self._parameters.arms
             found = np.zeros((1, 1, arms), np.float32)
             found[0, 0, self._arm()] = 1.0
-            self._present = self.users, found
+            self._present = self._seen, found
         return self._present[1]
 
     def _arm(self) -> int:
@@ -206,10 +204,7 @@ class ThompsonLearner:
         arm = int(path.actions[0])
         self._counts[arm] += 1
         self._sums[arm] += int(grains(path.gains)[0])
-        self.users += 1
+        self._seen += 1
 
     def skip(self) -> None:
-        """Pass over the next user, whose pull counts with reward 0."""
-        arm = int(self.weights.argmax())
-        self._counts[arm] += 1
-        self.users += 1
+        """Pass over an absent user. The next one gets the same arm."""
